@@ -1,0 +1,124 @@
+"""What drivers are: the protocols and records that third-party drivers import, and nothing else.
+
+A driver does one trial or one act and counts. It never searches, repeats, judges or rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from bmwg.methodology.records import TrialResult, TrialSpec
+
+JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A capability that the machine lacks: what, why (as found) and the line that would supply it."""
+
+    what: str
+    reason: str
+    mend: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TesterPort:
+    """One port of the tester, as a driver needs it.
+
+    `device` is an interface name (net_af_xdp, net_af_packet), a socket path (virtio_user, memif) or a PCI
+    address; `netns` the path of the network namespace it lives in (`/proc/<pid>/ns/net`), `None` for the
+    initial one, which only a declared lab port may use. `ipv4` and `ipv6` are the port's own addresses, in
+    prefix notation, for which it answers ARP and ND. `gateway_ipv4` and `gateway_ipv6` are the next hops
+    whose MAC it resolves; `peer_mac` fixes the destination MAC instead (no resolution). `host_ipv4` and
+    `host_ipv6` are the first addresses that frames *towards this port* carry as destination.
+    """
+
+    name: str
+    io: str
+    device: str
+    netns: str | None = None
+    mac: str | None = None
+    ipv4: str | None = None
+    ipv6: str | None = None
+    gateway_ipv4: str | None = None
+    gateway_ipv6: str | None = None
+    peer_mac: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficLimits:
+    """What attached ports can carry. A spec outside is refused by name, never truncated."""
+
+    min_frame_octets: int
+    max_frame_octets: int
+    capabilities: frozenset[str] = field(default_factory=frozenset)
+
+
+@runtime_checkable
+class TrafficDriver(Protocol):
+    """Sends one trial and counts it. It never searches, retries or judges.
+
+    Stays up over attachments; `attach` binds two ports (after `detach` of the former two), resolves the
+    next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
+    """
+
+    def __enter__(self) -> TrafficDriver: ...
+    def __exit__(self, *exc: object) -> None: ...
+    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits: ...
+    def detach(self) -> None: ...
+    def learn(self, spec: TrialSpec, /) -> None: ...
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@runtime_checkable
+class Node(Protocol):
+    """A place where code runs: a namespace node, a host over SSH, a VM guest.
+
+    `call` runs the module-level function `"package.module:function"` of this package in a Python process *on
+    the node*, with builtins in and builtins out, under a deadline; a ToolkitError raised there is raised
+    here. Nothing may assume that two nodes share a file system or a clock.
+    """
+
+    name: str
+
+    def call(self, function: str, /, *, deadline_s: float = 30.0, **arguments: JsonValue) -> JsonValue: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """The *intent* of one interface of one workload; the hosting form realizes it (design decision 11).
+
+    `interface` is the name inside the workload; `uplink` the node's NIC that it must reach, or `None` for
+    pod-to-pod on one node; `addresses` in prefix notation (v4 and v6); `routes` are `(destination, via)`
+    pairs inside the workload; `side` numbers the chain's sides 0 and 1.
+    """
+
+    network: str
+    interface: str
+    side: int
+    addresses: tuple[str, ...]
+    uplink: str | None = None
+    routes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What a path driver built: the two ports that traffic enters and leaves by, and evidence of the datapath.
+
+    `evidence` goes to platform.json: rendered CNI configuration, plugin hashes, results, bridge ports, where
+    forwarding runs (kernel thread, pod), offload settings made.
+    """
+
+    ports: tuple[TesterPort, TesterPort]
+    evidence: Mapping[str, JsonValue]
+
+
+class PathDriver(Protocol):
+    """Deploys one path (wire, node, pod chain, pod to pod) and removes it on exit, in reverse order."""
+
+    def deploy(self) -> AbstractContextManager[Deployment]: ...

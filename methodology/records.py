@@ -1,0 +1,269 @@
+"""The records that pass between methodology, drivers and reports.
+
+All are frozen and check themselves. Units stand in the names; `octets` of a frame include the FCS
+(RFC 1242 section 3.5 counts the whole frame; at a Linux socket a 64 octet frame is 60 octets long).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
+MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
+FCS_OCTETS = 4
+
+
+class Direction(StrEnum):
+    """Which way the test frames of a trial go between the two tester ports."""
+
+    FORWARD = "forward"  # port 0 sends, port 1 receives
+    REVERSE = "reverse"
+    BOTH = "both"  # rfc2544-14, bidirectional
+
+
+class FrameFormat(StrEnum):
+    """What stands after the Ethernet header of a test frame."""
+
+    ETHERNET = "ethernet"
+    IPV4_UDP = "ipv4-udp"  # rfc2544 appendix C
+    IPV6_UDP = "ipv6-udp"  # rfc5180
+
+
+class OutcomeType(StrEnum):
+    """What kind of answer a search or measurement gave; only MEASURED is a plain number."""
+
+    MEASURED = "measured"
+    AT_FLOOR = "at_floor"
+    AT_CEILING = "at_ceiling"
+    TESTER_LIMITED = "tester_limited"
+    UNSTABLE = "unstable"
+    INVALID = "invalid"
+    NOT_ASSESSED = "not_assessed"
+
+
+class Validity(StrEnum):
+    """Whether a trial's procedure held; independent of loss, except SHORT (design decisions 3 and 13)."""
+
+    VALID = "valid"
+    TESTER_STALLED = "tester_stalled"  # the tester's own gap or lateness above the limit
+    SENT_SHORT = "sent_short"  # sent below (1 - x) of intended
+    HOST_STALLED = "host_stalled"  # the SUT's host lost its CPU (watchdog, steal)
+    FAULT = "fault"  # tester, DUT or link failed during the trial
+    INCONSISTENT = "inconsistent"  # counts contradict each other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSpec:
+    """One trial as intended: a constant load of equal frames for a time.
+
+    `load_fps` is per port and direction. `flows` is the number of distinct UDP flows (source address or
+    port differ); `vlan_id` adds one 802.1Q tag, whose four octets count within `frame_octets`.
+    """
+
+    frame_octets: int
+    load_fps: int
+    duration_s: float
+    direction: Direction = Direction.FORWARD
+    frame_format: FrameFormat = FrameFormat.IPV4_UDP
+    flows: int = 1
+    vlan_id: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can be."""
+        if not MIN_FRAME_OCTETS <= self.frame_octets <= MAX_FRAME_OCTETS:
+            raise ValueError(
+                f"frame_octets: expected {MIN_FRAME_OCTETS}..{MAX_FRAME_OCTETS}, found {self.frame_octets}"
+            )
+        if self.load_fps < 1:
+            raise ValueError(f"load_fps: expected at least 1, found {self.load_fps}")
+        if not 0 < self.duration_s < 1e7:
+            raise ValueError(f"duration_s: expected above 0, found {self.duration_s}")
+        if self.flows < 1:
+            raise ValueError(f"flows: expected at least 1, found {self.flows}")
+        if self.vlan_id is not None and not 1 <= self.vlan_id <= 4094:
+            raise ValueError(f"vlan_id: expected 1..4094, found {self.vlan_id}")
+
+    @property
+    def intended_frames(self) -> int:
+        """Frames that each sending port is to send."""
+        return max(1, round(self.load_fps * self.duration_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyHistogram:
+    """Latency of every received test frame, log-linear buckets (HDR).
+
+    A bucket is `(lowest_ns, highest_ns, frames)`; buckets ascend, do not overlap and are never empty.
+    `sum_ns` is exact, so the mean is. Latency is time stamp at receive minus time stamp at send in the tester's
+    software (no clause: RFC 2544 26.2 has a metric of its own).
+    """
+
+    buckets: tuple[tuple[int, int, int], ...] = ()
+    sum_ns: int = 0
+    min_ns: int | None = None
+    max_ns: int | None = None
+
+    @property
+    def frames(self) -> int:
+        """How many frames the histogram holds."""
+        return sum(count for _, _, count in self.buckets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCounts:
+    """What happened to the frames of one direction of one trial. Counts are frames.
+
+    `received_frames` are unique test frames of this trial and stream; duplicates, reordered (RFC 4737
+    type-P-reordered, already within received), corrupt (length or payload wrong) and foreign frames (no
+    signature of this trial) are counted beside them. `effective_duration_ns` is from the first to the
+    last frame sent. `largest_gap_ns` is the longest time in which the sender, though due, did not run;
+    `largest_lateness_ns` the longest that a frame left after its due time.
+    """
+
+    intended_frames: int
+    sent_frames: int
+    received_frames: int
+    duplicate_frames: int = 0
+    reordered_frames: int = 0
+    corrupt_frames: int = 0
+    foreign_frames: int = 0
+    largest_burst_frames: int = 0
+    largest_gap_ns: int = 0
+    largest_lateness_ns: int = 0
+    effective_duration_ns: int = 0
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+
+    @property
+    def lost_frames(self) -> int:
+        """Sent and never received."""
+        return self.sent_frames - self.received_frames
+
+    @property
+    def unsent_frames(self) -> int:
+        """Intended and never sent."""
+        return self.intended_frames - self.sent_frames
+
+    @property
+    def loss_ratio(self) -> float:
+        """Share of the sent frames that were lost, 0..1; 0 when nothing was sent."""
+        return self.lost_frames / self.sent_frames if self.sent_frames else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostDisturbance:
+    """Evidence, independent of loss, that the machine took CPUs away during a trial (design decision 13).
+
+    `steal_ns` by CPU number from /proc/stat (10 ms grain). `largest_stall_ns` by CPU number from a watchdog
+    that runs there. `None` for a tester whose host cannot be watched.
+    """
+
+    steal_ns: tuple[tuple[int, int], ...] = ()
+    largest_stall_ns: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialResult:
+    """One trial as it was. `streams` holds one entry a direction, forward first.
+
+    `fault` is a sentence when tester, link or DUT failed during the trial; the counts may then be partial.
+    `auxiliary` holds counters that are no benchmark (interface drops by name and so on), frames.
+    """
+
+    spec: TrialSpec
+    streams: tuple[StreamCounts, ...]
+    wall_time_ns: int
+    disturbance: HostDisturbance | None = None
+    fault: str | None = None
+    auxiliary: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def sent_frames(self) -> int:
+        """Sent in all directions."""
+        return sum(stream.sent_frames for stream in self.streams)
+
+    @property
+    def received_frames(self) -> int:
+        """Received in all directions, each frame once."""
+        return sum(stream.received_frames for stream in self.streams)
+
+    @property
+    def lost_frames(self) -> int:
+        """Lost in all directions."""
+        return sum(stream.lost_frames for stream in self.streams)
+
+    @property
+    def loss_ratio(self) -> float:
+        """Share of sent frames lost, 0..1, all directions together."""
+        return self.lost_frames / self.sent_frames if self.sent_frames else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One thing that is measured. Its `cell_id` is stable and is what journal and outcomes refer to.
+
+    `path` is `wire`, `node`, `pvp`, `p2p` (pod to pod, one node), `p2p-underlay` or `p2p-vxlan` (two nodes);
+    `hosting` `none`, `baremetal` or `pod`; `function` the forwarder (`none`, `kernel-l3`, `testpmd`);
+    `network` the key in the testbed file, `none` where no network option takes part.
+    """
+
+    path: str
+    hosting: str
+    function: str
+    network: str
+    frame_octets: int
+    direction: Direction = Direction.FORWARD
+    frame_format: FrameFormat = FrameFormat.IPV4_UDP
+    flows: int = 1
+    vlan_id: int | None = None
+
+    @property
+    def cell_id(self) -> str:
+        """`path/hosting/function/network/frame_octets/direction`, then what differs from the default."""
+        parts = [self.path, self.hosting, self.function, self.network, str(self.frame_octets), self.direction]
+        if self.frame_format is not FrameFormat.IPV4_UDP:
+            parts.append(self.frame_format)
+        if self.flows != 1:
+            parts.append(f"{self.flows}flows")
+        if self.vlan_id is not None:
+            parts.append(f"vlan{self.vlan_id}")
+        return "/".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A load (frames/s, per port and direction) that recorded trials prove, by their sequence numbers."""
+
+    load_fps: int
+    trials: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number with its unit and the id of its definition; `number` is an int where it is a count."""
+
+    metric: str
+    number: float | int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The answer for one metric on one cell. `value` is set only when `type` is MEASURED.
+
+    `statement` says in one computed line what is known when there is no plain number (`no loss up to X`).
+    `trials` are all sequence numbers that took part, in order; `reason` says why, for all other types.
+    """
+
+    outcome_id: str
+    metric: str
+    cell: Cell
+    type: OutcomeType
+    values: tuple[Quantity, ...] = ()
+    lower: Bound | None = None
+    upper: Bound | None = None
+    trials: tuple[int, ...] = ()
+    statement: str = ""
+    reason: str = ""
+    requirements: tuple[str, ...] = ()
+    quality: tuple[str, ...] = ()
