@@ -60,7 +60,7 @@ def add(
     cache_dir: str,
     cni_args: Mapping[str, str] | None = None,
     capability_arguments: Mapping[str, Any] | None = None,
-    deadline_s: float = DEFAULT_DEADLINE_S,
+    plugin_deadline_s: float = DEFAULT_DEADLINE_S,
 ) -> dict[str, Any]:
     """Attach `netns` to the network of a rendered `conflist`; return result, version used and executions.
 
@@ -69,7 +69,7 @@ def add(
     ConfigError NET-02 and TestbedError CNI-01..05, CNI-11, CNI-12 (attached already).
     """
     network = parse(conflist)
-    call = _call(plugin_dir, container_id, netns, interface, cni_args, deadline_s)
+    call = _call(plugin_dir, container_id, netns, interface, cni_args, plugin_deadline_s)
     version = _version(network, call)
     entry = {
         "schema": cache.SCHEMA,
@@ -102,7 +102,12 @@ def add(
 
 
 def check(
-    *, container_id: str, network: str, interface: str, cache_dir: str, deadline_s: float = DEFAULT_DEADLINE_S
+    *,
+    container_id: str,
+    network: str,
+    interface: str,
+    cache_dir: str,
+    plugin_deadline_s: float = DEFAULT_DEADLINE_S,
 ) -> dict[str, Any]:
     """Ask every plugin whether the cached attachment still stands; return what was executed.
 
@@ -117,7 +122,7 @@ def check(
             expected=f"a cached result of {container_id}, {interface}",
             found="none",
         )
-    listed, call, version = _restore(entry, deadline_s)
+    listed, call, version = _restore(entry, plugin_deadline_s)
     if listed.disable_check:
         return {"executions": [], "skipped": "disableCheck is set in the configuration list"}
     if results.version_key(version) < results.version_key(FIRST_VERSION_WITH_CHECK):
@@ -143,7 +148,7 @@ def delete(
     netns: str = "",
     cni_args: Mapping[str, str] | None = None,
     capability_arguments: Mapping[str, Any] | None = None,
-    deadline_s: float = DEFAULT_DEADLINE_S,
+    plugin_deadline_s: float = DEFAULT_DEADLINE_S,
 ) -> list[str]:
     """Detach, plugins in reverse order, and return what failed, a line each; empty means gone.
 
@@ -167,7 +172,7 @@ def delete(
             "result": None,
         }
     try:
-        listed, call, version = _restore(entry, deadline_s)
+        listed, call, version = _restore(entry, plugin_deadline_s)
     except ToolkitError as error:
         return [str(error)]
     failures = []
@@ -184,11 +189,11 @@ def delete(
 
 
 def status(
-    *, plugin_dir: str, conflist: Mapping[str, Any], deadline_s: float = DEFAULT_DEADLINE_S
+    *, plugin_dir: str, conflist: Mapping[str, Any], plugin_deadline_s: float = DEFAULT_DEADLINE_S
 ) -> list[str]:
     """Ask every plugin whether it could serve an ADD now (STATUS, CNI 1.1); return each "no"."""
     network = parse(conflist)
-    call = _call(plugin_dir, "status", "", "status0", None, deadline_s)
+    call = _call(plugin_dir, "status", "", "status0", None, plugin_deadline_s)
     version = _version(network, call)
     if results.version_key(version) < results.version_key("1.1.0"):
         return []
@@ -337,7 +342,7 @@ def _undone(error: ToolkitError, cache_dir: str, call: _Call, network: NetworkLi
         network=network.name,
         interface=call.interface,
         cache_dir=cache_dir,
-        deadline_s=call.deadline_s,
+        plugin_deadline_s=call.deadline_s,
     )
     cache.remove(cache_dir, network.name, call.container_id, call.interface)
     note = "what it had made is detached" if not left else "DEL after it failed too: " + " | ".join(left)
