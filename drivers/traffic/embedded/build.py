@@ -1,8 +1,8 @@
 """Build the embedded tester from its C sources, once for each state of the sources.
 
-The binary lies in a cache folder named by the SHA-256 of the sources, the build file and the versions of DPDK and
-the compiler: it is rebuilt exactly when one of them changed. `python -m bmwg.drivers.traffic.embedded.build` prints
-its path.
+The binary lies in a cache folder named by the SHA-256 of the sources, the build file and the versions of
+DPDK and the compiler: it is rebuilt exactly when one of them changed.
+`python -m bmwg.drivers.traffic.embedded.build` prints its path.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """From a TesterPort to what the embedded tester plugs in: device arguments, limits, and what is refused.
 
-Test traffic cannot leave (design decision 9): a port is refused before any frame is sent when its interface carries a
-default route, has an address outside the benchmarking ranges, or lies in the initial namespace undeclared.
+Test traffic cannot leave (design decision 9): a port is refused before any frame is sent when its interface
+carries a default route, has an address outside the benchmarking ranges, or lies in the initial namespace
+undeclared.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def check_port(port: TesterPort, lab_ports: Collection[str]) -> None:
             found=repr(port.io),
             hint=f"did you mean {near[0]}?" if near else "",
         )
-    if not port.device or re.search(r"[,\s]", port.device) and port.io != "pcap":
+    if not port.device or (re.search(r"[,\s]", port.device) and port.io != "pcap"):
         raise ConfigError(
             "TST-21",
             f"tester port {port.name}: device",
@@ -231,7 +232,7 @@ def request_for(port: TesterPort, instance: int, frame_octets: int, pool_frames:
         "gateway_ipv4": None if port.peer_mac else port.gateway_ipv4,
         "gateway_ipv6": None if port.peer_mac else port.gateway_ipv6,
         "peer_mac": port.peer_mac,
-        "vlan": getattr(port, "vlan_id", None) or 0,
+        "vlan": port.vlan_id or 0,
         "pool_frames": pool_frames,
         "descriptors": 2048,
     }

@@ -14,15 +14,15 @@ from bmwg.methodology.records import LatencyHistogram, StreamCounts
 REPLY_LIMIT_OCTETS = 4 * 1024 * 1024  # choice: a reply with every histogram bucket filled is below 500 kB
 
 
-class TesterGone(Exception):
+class TesterGoneError(Exception):
     """The tester closed the channel: it has died or been killed."""
 
 
-class TesterLate(Exception):
+class TesterLateError(Exception):
     """The tester did not answer within the deadline."""
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """The tester says no: `code` is its kind of reason, `text` the reason."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -53,7 +53,7 @@ class Channel:
     def request(self, command: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
         """Send one command and return its result.
 
-        Raises Refusal (the tester's reason), TesterGone, TesterLate, or DriverError TST-14.
+        Raises RefusalError (the tester's reason), TesterGoneError, TesterLateError, or DriverError TST-14.
         """
         identity = self._next_id
         self._next_id += 1
@@ -63,25 +63,25 @@ class Channel:
             self._socket.settimeout(deadline_s)
             self._socket.sendall(line)
         except TimeoutError as error:
-            raise TesterLate(command) from error
+            raise TesterLateError(command) from error
         except OSError as error:
-            raise TesterGone(str(error)) from error
+            raise TesterGoneError(str(error)) from error
         return self._result(self._read_line(end_s, command), identity)
 
     def _read_line(self, end_s: float, command: str) -> bytes:
         while b"\n" not in self._buffer:
             left_s = end_s - time.monotonic()
             if left_s <= 0:
-                raise TesterLate(command)
+                raise TesterLateError(command)
             self._socket.settimeout(left_s)
             try:
                 received = self._socket.recv(65536)
             except TimeoutError as error:
-                raise TesterLate(command) from error
+                raise TesterLateError(command) from error
             except OSError as error:
-                raise TesterGone(str(error)) from error
+                raise TesterGoneError(str(error)) from error
             if not received:
-                raise TesterGone("the channel was closed")
+                raise TesterGoneError("the channel was closed")
             self._buffer += received
             if len(self._buffer) > REPLY_LIMIT_OCTETS:
                 raise nonsense("reply too long", len(self._buffer))
@@ -98,7 +98,7 @@ class Channel:
             raise nonsense("neither result nor error", reply)
         if "error" in reply:
             reason = reply["error"]
-            raise Refusal(str(reason.get("code")), str(reason.get("text")))
+            raise RefusalError(str(reason.get("code")), str(reason.get("text")))
         if reply.get("id") != identity:
             raise nonsense(f"reply to request {reply.get('id')}, not {identity}", reply)
         return reply["result"]

@@ -272,7 +272,7 @@ struct order {
 	struct frame_plan plan;
 	json_int_t number, intended;
 	bool forward, reverse;
-	double load_fps, duration_s, quiet_s, limit_s;
+	double load_fps, quiet_s, limit_s;
 	uint32_t burst_limit;
 };
 
@@ -282,9 +282,9 @@ static int order_read(const json_t *spec, struct order *o, struct failure *f)
 	int forward, reverse;
 
 	memset(o, 0, sizeof(*o));
-	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:F,s:b,s:b,s:I,s:F,s:F}", "number", &o->number,
+	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F}", "number", &o->number,
 			"frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format", &format, "intended",
-			&o->intended, "load_fps", &o->load_fps, "duration_s", &o->duration_s, "forward", &forward,
+			&o->intended, "load_fps", &o->load_fps, "forward", &forward,
 			"reverse", &reverse, "burst_limit", &burst, "drain_quiet_s", &o->quiet_s, "drain_limit_s",
 			&o->limit_s))
 		return failure_set(f, "protocol", "trial: a field is missing or of the wrong type");
@@ -292,7 +292,7 @@ static int order_read(const json_t *spec, struct order *o, struct failure *f)
 		return failure_set(f, "state", "no ports are attached");
 	if (format < FORMAT_ETHERNET || format > FORMAT_IPV6_UDP || vlan < 0 || vlan > 4094 || flows < 1 ||
 	    flows > (json_int_t)MAX_FLOWS || burst < 1 || burst > (json_int_t)BURST_LIMIT || o->intended < 1 ||
-	    o->load_fps < 1 || !(o->duration_s > 0) || !(forward || reverse) || o->number < 1 || o->number > 32767)
+	    o->load_fps < 1 || !(forward || reverse) || o->number < 1 || o->number > 32767)
 		return failure_set(f, "protocol", "trial: a field is out of range");
 	if (octets < (json_int_t)frame_minimum((enum frame_format)format, vlan != 0) ||
 	    octets > (json_int_t)MAX_FRAME_OCTETS)
