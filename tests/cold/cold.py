@@ -39,6 +39,13 @@ NAMES = (
     "AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ "
     "PERFMON BPF CHECKPOINT_RESTORE"
 )
+HYBRID = "/sys/fs/cgroup/unified"
+# crun refuses a hybrid of both cgroup versions whose version 2 has controllers: show it version 1 alone,
+# and put the other back inside, where the toolkit has to cope with what the machine has
+OLD_CGROUPS_ONLY = (
+    "unshare", "--mount", "--propagation", "private", "sh", "-c",
+    f'if mountpoint -q {HYBRID}; then umount {HYBRID}; fi; exec "$@"', "sh",
+)  # fmt: skip
 
 
 def readme_line(which: str) -> str:
@@ -135,14 +142,18 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
     crun = ["crun", f"--root={bundle / 'state'}", "--cgroup-manager=cgroupfs"]
     began = time.monotonic()
     process = subprocess.Popen(
-        [*crun, "run", f"--bundle={bundle}", name],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
+        [*OLD_CGROUPS_ONLY, *crun, "run", f"--bundle={bundle}", name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     late = threading.Event()
 
     def end() -> None:
         late.set()
-        subprocess.run([*crun, "delete", "--force", name], timeout=60, check=False)
+        subprocess.run([*OLD_CGROUPS_ONLY, *crun, "delete", "--force", name], timeout=60, check=False)
 
     timer = threading.Timer(deadline_s, end)
     timer.start()
@@ -153,7 +164,8 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
         status = process.wait(timeout=60)
     finally:
         timer.cancel()
-        subprocess.run([*crun, "delete", "--force", name], timeout=60, check=False, stderr=subprocess.DEVNULL)
+        force = [*OLD_CGROUPS_ONLY, *crun, "delete", "--force", name]
+        subprocess.run(force, timeout=60, check=False, stderr=subprocess.DEVNULL)
     if late.is_set():
         print(f"== no end after {deadline_s:.0f} s: stopped")
         return 124
@@ -208,7 +220,8 @@ def main() -> int:
             subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True, timeout=60)
             source = ["git", "-C", arguments.repo, "push", "-q", bare, f"{arguments.ref}:refs/heads/main"]
             subprocess.run(source, check=True, timeout=300)
-        command = f"set -e; git clone -q /srv/toolkit.git {CHECKOUT}; cd {CHECKOUT}; {line}"
+        hybrid = f"mount -t cgroup2 cgroup2 {HYBRID}; " if os.path.ismount(HYBRID) else ""
+        command = f"set -e; {hybrid}git clone -q /srv/toolkit.git {CHECKOUT}; cd {CHECKOUT}; {line}"
         (work / "config.json").write_text(json.dumps(container(command, work.name), indent=1))
         with timed(f"running: {line}"):
             status = run_container(work, work.name, arguments.deadline)
