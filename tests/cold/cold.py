@@ -89,13 +89,11 @@ def settle_in(root: Path) -> None:
         if Path(path).exists():
             (root / path[1:]).unlink(missing_ok=True)
             shutil.copy(path, root / path[1:])
-    shutil.copytree("/etc/ssl/certs", root / "etc/ssl/certs", symlinks=True, dirs_exist_ok=True)
-    shutil.copytree(
-        "/usr/local/share/ca-certificates", root / "usr/local/share/ca-certificates", dirs_exist_ok=True
-    )
-    shutil.copytree(
-        "/usr/share/ca-certificates", root / "usr/share/ca-certificates", symlinks=True, dirs_exist_ok=True
-    )
+    certificates = Path("/etc/ssl/certs/ca-certificates.crt")
+    if certificates.exists():
+        shutil.copy(certificates, root / "etc/ssl/certs/ca-certificates.crt")
+    own = "usr/local/share/ca-certificates"  # a later update-ca-certificates inside must find them again
+    shutil.copytree(f"/{own}", root / own, dirs_exist_ok=True)
 
 
 def container(command: str, name: str) -> dict[str, object]:

@@ -45,6 +45,6 @@ for device in net_af_xdp,iface=pa net_af_packet0,iface=pa; do
             -- --total-num-mbufs=2048 </dev/null >$work/dpdk.log 2>&1
         grep -q '^Port 0: ' $work/dpdk.log || { tail -n 3 $work/dpdk.log; exit 1; }"
 done
-rm -rf --one-file-system "$work"
+rm -rf --one-file-system "$work" "/run/dpdk/$id"
 echo "$failed failed"
 [ "$failed" -eq 0 ]
