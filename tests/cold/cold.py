@@ -2,7 +2,7 @@
 """Run one command line of the README on a Debian 12 that holds nothing but a base system and git.
 
 The root file system is made for the purpose and runs as a privileged container: own mount, process and
-host name spaces, all capabilities, this machine's /dev, /sys (cgroups included) and network. The network
+host name spaces, every capability that this machine's root has, this machine's /dev, /sys (cgroups included) and network. The network
 is shared only because packages must be fetched; the toolkit's own traffic stays in namespaces it makes.
 A plain chroot is not enough: its root is no mount point, and the container runtime inside needs one.
 
@@ -98,8 +98,9 @@ def settle_in(root: Path) -> None:
 
 def container(command: str, name: str) -> dict[str, object]:
     """The OCI configuration of the privileged container that runs `command`."""
-    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
-    capabilities = ["CAP_" + cap for cap in NAMES.split()[: last + 1]]
+    status = Path("/proc/self/status").read_text()
+    held = int(re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)[1], 16)  # type: ignore[index]
+    capabilities = ["CAP_" + cap for number, cap in enumerate(NAMES.split()) if held >> number & 1]
     bind = ["rbind", "rslave"]
     env = [f"{key}={value}" for key, value in sorted(os.environ.items()) if PASSED_ENV.match(key)]
     return {
@@ -118,7 +119,6 @@ def container(command: str, name: str) -> dict[str, object]:
             "capabilities": dict.fromkeys(
                 ("bounding", "effective", "inheritable", "permitted", "ambient"), capabilities
             ),
-            "rlimits": [{"type": "RLIMIT_MEMLOCK", "hard": 2**64 - 1, "soft": 2**64 - 1}],
             "noNewPrivileges": False,
         },
         "mounts": [
