@@ -1,0 +1,68 @@
+"""Small acts on processes: identity, death with the parent, host name. Linux only."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from bmwg.methodology.errors import DriverError
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends; ends at once if it is gone."""
+    if _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+        raise DriverError("NODE-11", "prctl(PR_SET_PDEATHSIG)", found=os.strerror(ctypes.get_errno()))
+    if os.getppid() != parent_pid:  # it died before the request
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def set_hostname(name: str) -> None:
+    """Set the host name of this UTS namespace."""
+    try:
+        socket.sethostname(name)
+    except OSError as error:
+        raise DriverError("NODE-11", f"host name {name!r}", found=str(error)) from error
+
+
+def start_ticks(pid: int) -> int:
+    """Start time of a process in clock ticks since boot; 0 when there is no such process or only a zombie.
+
+    A pid alone may be used again; pid and start time together name one process.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    fields = stat.rpartition(")")[2].split()
+    return 0 if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def terminate(*, pid: int, start_ticks: int, deadline_s: float = 5.0) -> bool:
+    """End exactly this process, first by SIGTERM; `False` when it had already gone. Idempotent.
+
+    Does not reap: its parent does. Raises DriverError NODE-12 when it outlives SIGKILL.
+    """
+    if not same(pid, start_ticks):
+        return False
+    for number, wait_s in ((signal.SIGTERM, deadline_s / 2), (signal.SIGKILL, deadline_s / 2)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        end_s = time.monotonic() + wait_s
+        while time.monotonic() < end_s:
+            if not same(pid, start_ticks):
+                return True
+            time.sleep(0.005)
+    raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
+
+
+def same(pid: int, ticks: int) -> bool:
+    """Whether this very process still runs."""
+    return ticks != 0 and start_ticks(pid) == ticks
