@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Run one command line of the README on a Debian 12 that holds nothing but a base system and git.
 
-The root file system is made for the purpose and runs as a privileged container: own mount, process and
-host name spaces, every capability that this machine's root has, this machine's /dev, /sys (cgroups included) and network. The network
-is shared only because packages must be fetched; the toolkit's own traffic stays in namespaces it makes.
+The root file system is made for the purpose and runs as a privileged container: mount, process and host
+name spaces of its own, every capability that this machine's root has, this machine's /dev, /sys (cgroups
+included) and network. The network is shared only because packages must be fetched; the toolkit's own
+traffic stays in namespaces that it makes.
 A plain chroot is not enough: its root is no mount point, and the container runtime inside needs one.
 
     python3 tests/cold/cold.py main            the README's first line
