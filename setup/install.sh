@@ -4,14 +4,14 @@
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
 #
-# A second run installs nothing. Settings: BMWG_PYTHON (interpreter, default /usr/bin/python3),
-# BMWG_BIN (where the commands are linked, default /usr/local/bin).
+# A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
+# SETUP_BIN (where the commands are linked, default /usr/local/bin).
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 root=$(dirname -- "$here")
 venv=$root/.venv
-bin=${BMWG_BIN:-/usr/local/bin}
+bin=${SETUP_BIN:-/usr/local/bin}
 log=$root/.cache/setup.log
 steps=5
 step=0
@@ -163,16 +163,16 @@ new_enough() {
 }
 
 find_python() {
-    if [ -n "${BMWG_PYTHON:-}" ]; then
-        new_enough "$BMWG_PYTHON" || stop "BMWG_PYTHON=$BMWG_PYTHON is no Python 3.11 or later" \
-            "unset BMWG_PYTHON, or name a newer interpreter"
-        python=$BMWG_PYTHON
+    if [ -n "${SETUP_PYTHON:-}" ]; then
+        new_enough "$SETUP_PYTHON" || stop "SETUP_PYTHON=$SETUP_PYTHON is no Python 3.11 or later" \
+            "unset SETUP_PYTHON, or name a newer interpreter"
+        python=$SETUP_PYTHON
         return
     fi
     for python in /usr/bin/python3 python3.11 python3.12 python3.13 python3.14 python3; do
         if new_enough "$python"; then return; fi
     done
-    stop "no Python 3.11 or later was found" "apt-get install python3 python3-venv (Debian 12), or set BMWG_PYTHON"
+    stop "no Python 3.11 or later was found" "apt-get install python3 python3-venv (Debian 12), or set SETUP_PYTHON"
 }
 
 python_step() {
@@ -197,7 +197,7 @@ python_step() {
     if [ "$usable" = no ]; then
         run 120 "$python" -m venv --clear "$venv" || {
             show_log
-            stop "$python -m venv failed" "apt-get install python3-venv, or set BMWG_PYTHON to another interpreter"
+            stop "$python -m venv failed" "apt-get install python3-venv, or set SETUP_PYTHON to another interpreter"
         }
     fi
     rm -f "$stamp"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Run one command line of the README on a Debian 12 that holds nothing but a base system and git.
 
-The root file system is made for the purpose and runs as a privileged container: own mount, process and
-host name spaces, all capabilities, this machine's /dev, /sys (cgroups included) and network. The network
-is shared only because packages must be fetched; the toolkit's own traffic stays in namespaces it makes.
+The root file system is made for the purpose and runs as a privileged container: mount, process and host
+name spaces of its own, every capability that this machine's root has, this machine's /dev, /sys (cgroups
+included) and network. The network is shared only because packages must be fetched; the toolkit's own
+traffic stays in namespaces that it makes.
 A plain chroot is not enough: its root is no mount point, and the container runtime inside needs one.
 
     python3 tests/cold/cold.py main            the README's first line
@@ -39,6 +40,13 @@ NAMES = (
     "AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ "
     "PERFMON BPF CHECKPOINT_RESTORE"
 )
+HYBRID = "/sys/fs/cgroup/unified"
+# crun refuses a hybrid of both cgroup versions whose version 2 has controllers: show it version 1 alone,
+# and put the other back inside, where the toolkit has to cope with what the machine has
+OLD_CGROUPS_ONLY = (
+    "unshare", "--mount", "--propagation", "private", "sh", "-c",
+    f'if mountpoint -q {HYBRID}; then umount {HYBRID}; fi; exec "$@"', "sh",
+)  # fmt: skip
 
 
 def readme_line(which: str) -> str:
@@ -82,19 +90,18 @@ def settle_in(root: Path) -> None:
         if Path(path).exists():
             (root / path[1:]).unlink(missing_ok=True)
             shutil.copy(path, root / path[1:])
-    shutil.copytree("/etc/ssl/certs", root / "etc/ssl/certs", symlinks=True, dirs_exist_ok=True)
-    shutil.copytree(
-        "/usr/local/share/ca-certificates", root / "usr/local/share/ca-certificates", dirs_exist_ok=True
-    )
-    shutil.copytree(
-        "/usr/share/ca-certificates", root / "usr/share/ca-certificates", symlinks=True, dirs_exist_ok=True
-    )
+    certificates = Path("/etc/ssl/certs/ca-certificates.crt")
+    if certificates.exists():
+        shutil.copy(certificates, root / "etc/ssl/certs/ca-certificates.crt")
+    own = "usr/local/share/ca-certificates"  # a later update-ca-certificates inside must find them again
+    shutil.copytree(f"/{own}", root / own, dirs_exist_ok=True)
 
 
 def container(command: str, name: str) -> dict[str, object]:
     """The OCI configuration of the privileged container that runs `command`."""
-    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
-    capabilities = ["CAP_" + cap for cap in NAMES.split()[: last + 1]]
+    status = Path("/proc/self/status").read_text()
+    held = int(re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)[1], 16)  # type: ignore[index]
+    capabilities = ["CAP_" + cap for number, cap in enumerate(NAMES.split()) if held >> number & 1]
     bind = ["rbind", "rslave"]
     env = [f"{key}={value}" for key, value in sorted(os.environ.items()) if PASSED_ENV.match(key)]
     return {
@@ -113,7 +120,6 @@ def container(command: str, name: str) -> dict[str, object]:
             "capabilities": dict.fromkeys(
                 ("bounding", "effective", "inheritable", "permitted", "ambient"), capabilities
             ),
-            "rlimits": [{"type": "RLIMIT_MEMLOCK", "hard": 2**64 - 1, "soft": 2**64 - 1}],
             "noNewPrivileges": False,
         },
         "mounts": [
@@ -135,14 +141,18 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
     crun = ["crun", f"--root={bundle / 'state'}", "--cgroup-manager=cgroupfs"]
     began = time.monotonic()
     process = subprocess.Popen(
-        [*crun, "run", f"--bundle={bundle}", name],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
+        [*OLD_CGROUPS_ONLY, *crun, "run", f"--bundle={bundle}", name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     late = threading.Event()
 
     def end() -> None:
         late.set()
-        subprocess.run([*crun, "delete", "--force", name], timeout=60, check=False)
+        subprocess.run([*OLD_CGROUPS_ONLY, *crun, "delete", "--force", name], timeout=60, check=False)
 
     timer = threading.Timer(deadline_s, end)
     timer.start()
@@ -153,7 +163,8 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
         status = process.wait(timeout=60)
     finally:
         timer.cancel()
-        subprocess.run([*crun, "delete", "--force", name], timeout=60, check=False, stderr=subprocess.DEVNULL)
+        force = [*OLD_CGROUPS_ONLY, *crun, "delete", "--force", name]
+        subprocess.run(force, timeout=60, check=False, stderr=subprocess.DEVNULL)
     if late.is_set():
         print(f"== no end after {deadline_s:.0f} s: stopped")
         return 124
@@ -208,7 +219,8 @@ def main() -> int:
             subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True, timeout=60)
             source = ["git", "-C", arguments.repo, "push", "-q", bare, f"{arguments.ref}:refs/heads/main"]
             subprocess.run(source, check=True, timeout=300)
-        command = f"set -e; git clone -q /srv/toolkit.git {CHECKOUT}; cd {CHECKOUT}; {line}"
+        hybrid = f"mount -t cgroup2 cgroup2 {HYBRID}; " if os.path.ismount(HYBRID) else ""
+        command = f"set -e; {hybrid}git clone -q /srv/toolkit.git {CHECKOUT}; cd {CHECKOUT}; {line}"
         (work / "config.json").write_text(json.dumps(container(command, work.name), indent=1))
         with timed(f"running: {line}"):
             status = run_container(work, work.name, arguments.deadline)
