@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from bmwg.drivers.api import Deployment, Missing, TrafficDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.record.collect import collect
 from bmwg.drivers.registry import load_driver
-from bmwg.drivers.testbed import Testbed, load_testbed
-from bmwg.methodology.errors import ConfigError, DriverError, ToolkitBug, ToolkitError
 from bmwg.methodology.planning import cells_for, estimated_traffic_s
+
+from bmwg.drivers.api import Deployment, Missing, TrafficDriver
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import summary_lines, write_report
@@ -25,7 +26,9 @@ from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
-QUALIFICATION = "QUALIFICATION"  # stands for the test id when a run that skips the wire still needs the envelope
+QUALIFICATION = (
+    "QUALIFICATION"  # stands for the test id when a run that skips the wire still needs the envelope
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +85,7 @@ class Bench:
         display = open_display(settings.console)
         with ExitStack() as stack:
             stack.callback(display.close)
-            store = RunStore.create(
-                settings.results, settings.run_id, _header(testbed, profile, plan)
-            )
+            store = RunStore.create(settings.results, settings.run_id, _header(testbed, profile, plan))
             stack.push(_closing(store))
             display.note(f"run {store.run_id}: {len(plan)} cells, results in {store.folder}")
             display.estimate.planned_s = estimated_traffic_s(profile, plan)
@@ -177,7 +178,9 @@ class Bench:
             )
         if throughput.type is OutcomeType.MEASURED:
             return throughput.lower.load_fps, ()
-        remark = f"at {throughput.lower.load_fps} frames/s, the highest load without loss; {throughput.type.value}"
+        remark = (
+            f"at {throughput.lower.load_fps} frames/s, the highest load without loss; {throughput.type.value}"
+        )
         return throughput.lower.load_fps, (remark,)
 
     def _prerequisite(self, cell: Cell, metric: str) -> Outcome:
@@ -218,7 +221,9 @@ class Bench:
     def _running_traffic(self) -> TrafficDriver:
         if self._traffic is None:
             kind = load_driver("traffic", self._testbed.tester.driver)
-            self._traffic = self._traffic_stack.enter_context(kind.for_testbed(self._testbed, self._bed.run_dir))
+            self._traffic = self._traffic_stack.enter_context(
+                kind.for_testbed(self._testbed, self._bed.run_dir)
+            )
             self._store.add_driver(self._traffic.describe())
         return self._traffic
 
@@ -264,9 +269,7 @@ def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> 
 
 
 def _not_assessed(cell: Cell, purpose: Purpose, missing: Missing) -> Outcome:
-    return replace(
-        _failed(cell, purpose, f"{missing.what}: {missing.reason}"), type=OutcomeType.NOT_ASSESSED
-    )
+    return replace(_failed(cell, purpose, f"{missing.what}: {missing.reason}"), type=OutcomeType.NOT_ASSESSED)
 
 
 def _failed(cell: Cell, purpose: Purpose, reason: str) -> Outcome:

@@ -77,7 +77,7 @@ class Bmwg:
 
     def _opened(self) -> Bench:
         self.open_bench()
-        assert self._bench is not None  # noqa: S101 - open_bench raises otherwise
+        assert self._bench is not None
         return self._bench
 
     def _purpose(self) -> Purpose:
@@ -85,7 +85,9 @@ class Bmwg:
 
     def _judge(self, outcomes: list[Outcome]) -> list[Outcome]:
         for outcome in outcomes:
-            logger.info(f"{outcome.cell.cell_id}: {outcome.type.value}  {outcome.statement or outcome.reason}")
+            logger.info(
+                f"{outcome.cell.cell_id}: {outcome.type.value}  {outcome.statement or outcome.reason}"
+            )
         invalid = [outcome for outcome in outcomes if outcome.type is OutcomeType.INVALID]
         if invalid:
             raise TrialInvalid(
@@ -96,7 +98,10 @@ class Bmwg:
                 hint="the report lists the trials; a quieter machine or a longer list of repeats helps",
             )
         if all(outcome.type is OutcomeType.NOT_ASSESSED for outcome in outcomes):
-            reasons = "; ".join(sorted({outcome.reason for outcome in outcomes})) or "the profile plans no cell here"
+            reasons = (
+                "; ".join(sorted({outcome.reason for outcome in outcomes}))
+                or "the profile plans no cell here"
+            )
             raise SkipExecution(f"not assessed: {reasons}")
         return outcomes
 

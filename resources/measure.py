@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from bmwg.drivers.api import TrafficDriver
 from bmwg.methodology.latency import latency_quantities
+
+from bmwg.drivers.api import TrafficDriver
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec, Validity
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
