@@ -84,7 +84,7 @@ def _enter(pid: int) -> None:
 
 
 def _read_all(descriptor: int, end_s: float) -> str:
-    parts = []
+    parts: list[bytes] = []
     poll = select.poll()
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
     while poll.poll(max(0, (end_s - time.monotonic()) * 1000)):

@@ -106,7 +106,7 @@ def start(*, pod_id: str, state_dir: str, deadline_s: float = 10.0) -> None:
 
 
 def state(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
-    """Node function: `{"status", "pid"}`; status is created, running, stopped, or absent when there is none."""
+    """Node function: `{"status", "pid"}`; status is created, running, stopped or absent."""
     if not Path(state_dir, pod_id).exists():
         return {"status": "absent", "pid": 0}
     found = json.loads(_crun(state_dir, "state", pod_id, deadline_s=5.0))
