@@ -46,14 +46,14 @@ def start_ticks(pid: int) -> int:
     return 0 if fields[0] in ("Z", "X") else int(fields[19])
 
 
-def terminate(*, pid: int, start_ticks: int, deadline_s: float = 5.0) -> bool:
+def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
     """End exactly this process, first by SIGTERM; `False` when it had already gone. Idempotent.
 
     Does not reap: its parent does. Raises DriverError NODE-12 when it outlives SIGKILL.
     """
     if not same(pid, start_ticks):
         return False
-    for number, wait_s in ((signal.SIGTERM, deadline_s / 2), (signal.SIGKILL, deadline_s / 2)):
+    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, within_s / 2)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
         end_s = time.monotonic() + wait_s
