@@ -7,9 +7,10 @@ from typing import Any
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
-from bmwg.methodology.errors import ToolkitError, TrialInvalid
+from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.resources.bench import Bench
+from bmwg.resources.bench import Bench, PlannedTest
+from bmwg.resources.measure import Purpose
 from bmwg.resources.settings import Settings
 
 
@@ -23,6 +24,7 @@ class Bmwg:
         self._bench: Bench | None = None
         self._tags: tuple[str, ...] = ()
         self._broken: ToolkitError | None = None
+        self._planned: list[PlannedTest] = []
 
     @keyword(tags=["bench"])
     def open_bench(self) -> None:
@@ -32,7 +34,7 @@ class Bmwg:
         if self._bench is not None:
             return
         try:
-            self._bench = Bench.open(Settings.from_environment())
+            self._bench = Bench.open(Settings.from_environment(), self._planned)
         except ToolkitError as error:
             self._broken = error
             raise
@@ -41,13 +43,25 @@ class Bmwg:
     def find_throughput(self, path: str) -> list[Outcome]:
         """Find the throughput of every planned cell of a path; an invalid procedure fails the test."""
         bench = self._opened()
-        return self._judge(bench.run_metric("throughput", path, self._test_id(), self._requirements()))
+        return self._judge(bench.run_metric("throughput", path, self._purpose()))
 
     @keyword(tags=["measurement"])
     def measure_latency_at_throughput(self, path: str) -> list[Outcome]:
         """Measure latency at the throughput of every planned cell of a path; an invalid procedure fails."""
         bench = self._opened()
-        return self._judge(bench.run_metric("latency", path, self._test_id(), self._requirements()))
+        return self._judge(bench.run_metric("latency", path, self._purpose()))
+
+    def start_suite(self, data: Any, result: Any) -> None:
+        """Note once what all suites of this Robot run will measure: the plan of the run."""
+        if self._planned:
+            return
+        while data.parent is not None:
+            data = data.parent
+        for test in data.all_tests:
+            tags = tuple(str(tag) for tag in test.tags)
+            metric, path = _tagged(tags, "metric"), _tagged(tags, "path")
+            if len(metric) == 1 and len(path) == 1:
+                self._planned.append(PlannedTest(test_id=_only_id(tags), metric=metric[0], path=path[0]))
 
     def start_test(self, data: Any, result: Any) -> None:
         """Note the tags of the test: its stable id and the catalogue rows that it serves."""
@@ -63,26 +77,17 @@ class Bmwg:
 
     def _opened(self) -> Bench:
         self.open_bench()
-        assert self._bench is not None  # noqa: S101 - open_bench raises otherwise
+        assert self._bench is not None
         return self._bench
 
-    def _tagged(self, key: str) -> tuple[str, ...]:
-        return tuple(tag.partition(":")[2] for tag in self._tags if tag.startswith(f"{key}:"))
-
-    def _test_id(self) -> str:
-        ids = self._tagged("id")
-        if len(ids) != 1:
-            raise ToolkitError(
-                "TAG-01", "a test has exactly one id: tag", expected="one", found=", ".join(ids) or "none"
-            )
-        return ids[0]
-
-    def _requirements(self) -> tuple[str, ...]:
-        return self._tagged("req")
+    def _purpose(self) -> Purpose:
+        return Purpose(test_id=_only_id(self._tags), metric="", requirements=_tagged(self._tags, "req"))
 
     def _judge(self, outcomes: list[Outcome]) -> list[Outcome]:
         for outcome in outcomes:
-            logger.info(f"{outcome.cell.cell_id}: {outcome.type.value}  {outcome.statement or outcome.reason}")
+            logger.info(
+                f"{outcome.cell.cell_id}: {outcome.type.value}  {outcome.statement or outcome.reason}"
+            )
         invalid = [outcome for outcome in outcomes if outcome.type is OutcomeType.INVALID]
         if invalid:
             raise TrialInvalid(
@@ -93,6 +98,22 @@ class Bmwg:
                 hint="the report lists the trials; a quieter machine or a longer list of repeats helps",
             )
         if all(outcome.type is OutcomeType.NOT_ASSESSED for outcome in outcomes):
-            reasons = "; ".join(sorted({outcome.reason for outcome in outcomes})) or "the profile plans no cell here"
+            reasons = (
+                "; ".join(sorted({outcome.reason for outcome in outcomes}))
+                or "the profile plans no cell here"
+            )
             raise SkipExecution(f"not assessed: {reasons}")
         return outcomes
+
+
+def _tagged(tags: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return tuple(tag.partition(":")[2] for tag in tags if tag.startswith(f"{key}:"))
+
+
+def _only_id(tags: tuple[str, ...]) -> str:
+    ids = _tagged(tags, "id")
+    if len(ids) != 1:
+        raise ToolkitBug(
+            "TAG-01", "a test has exactly one id: tag", expected="one", found=", ".join(ids) or "none"
+        )
+    return ids[0]

@@ -17,6 +17,8 @@ _KNOWN = {
     "BMWG_RUN": "a run to continue",
     "BMWG_RUN_ID": "id for the run that is about to start",
     "BMWG_CONSOLE": "lines (default) or live",
+    "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
+    "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
 }
 CONSOLES = ("lines", "live")
 

@@ -2,9 +2,9 @@
 
 Without it the receiver's work runs inside the sender's send call, so a slow DUT makes the tester slow instead
 of losing frames. With GRO on, the veth end gets NAPI, that is a queue of 256 frames; with threaded NAPI a
-kernel thread serves it, and that thread is pinned. What does not fit the queue is `tx_dropped` of the far end.
-The thread is a kernel thread: it stands outside every cgroup of a pod. All of it is lost when the interface
-goes down. Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 lost since.
+kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end.
+The thread stands outside every cgroup of a pod. All of it is lost when the interface goes down.
+Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 lost since.
 """
 
 from __future__ import annotations

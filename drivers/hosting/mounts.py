@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from pathlib import Path
 
 from bmwg.methodology.errors import TestbedError
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
-_MS_BIND, _MS_MOVE, _MS_REC = 4096, 8192, 16384
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+_MOUNT_ATTR_RDONLY, _AT_RECURSIVE, _SYS_MOUNT_SETATTR = 1, 0x8000, 442  # the same on every architecture
+_CLONE_NEWNS = 0x20000
 _libc = ctypes.CDLL(None, use_errno=True)
+_MNT_DETACH = 2
 _BENEATH_SYS = ("/sys/fs/cgroup", "/sys/fs/bpf")
 _CNI_STATE = "/var/lib/cni"  # where reference plugins keep addresses (host-local) and results
 
@@ -35,6 +39,35 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str | N
         )
 
 
+def bind_read_only(*, source: str, target: str) -> None:
+    """Bind a whole mount tree at `target`, private and read-only all the way down (Linux 5.12 or newer)."""
+    _mount(source, target, None, _MS_BIND | _MS_REC)
+    attributes = struct.pack("QQQQ", _MOUNT_ATTR_RDONLY, 0, _MS_PRIVATE, 0)
+    number = ctypes.c_long(_SYS_MOUNT_SETATTR)
+    path = ctypes.c_char_p(target.encode())
+    if _libc.syscall(number, -1, path, _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        unmount(target=target)
+        raise TestbedError("NODE-11", f"read-only bind of {source} at {target}", found=reason)
+
+
+def unmount(*, target: str) -> bool:
+    """Detach the mount tree at `target`; `False` when there was none. Idempotent."""
+    if not os.path.ismount(target):
+        return False
+    if _libc.umount2(target.encode(), _MNT_DETACH) != 0:
+        raise TestbedError("NODE-11", f"unmount of {target}", found=os.strerror(ctypes.get_errno()))
+    return True
+
+
+def fresh_sys() -> None:
+    """Give the calling process a mount namespace with the /sys of its present network namespace."""
+    if _libc.unshare(_CLONE_NEWNS) != 0:
+        raise TestbedError("NODE-11", "unshare(CLONE_NEWNS)", found=os.strerror(ctypes.get_errno()))
+    _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+    _mount("sysfs", "/sys", "sysfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+
+
 def furnish(keep: list[str]) -> None:
     """Give this mount namespace its own /run, /sys and CNI state; cgroup and bpf mounts stay visible.
 
@@ -48,6 +81,7 @@ def furnish(keep: list[str]) -> None:
         _mount("sysfs", "/sys", "sysfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
         for path, descriptor in kept.items():
             _rebind(descriptor, path)
+        _hide_hybrid_hierarchy()
     finally:
         for descriptor in kept.values():
             os.close(descriptor)
@@ -63,6 +97,16 @@ def _rebind(descriptor: int, path: str) -> None:
     if not os.path.isdir(path):
         os.makedirs(path)
     _mount(f"/proc/self/fd/{descriptor}", path, None, _MS_BIND | _MS_REC)
+
+
+def _hide_hybrid_hierarchy() -> None:
+    """Cover a version 2 hierarchy that stands beside version 1: crun refuses to work with both.
+
+    Covered, not unmounted: crun still makes a folder there, which must not land in the host's tmpfs.
+    """
+    path = "/sys/fs/cgroup/unified"
+    if os.path.ismount(path):
+        _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "mode=755")
 
 
 def _under(path: str, folder: str) -> bool:

@@ -92,7 +92,7 @@ def furnish(*, hostname: str, keep: list[str], die_with_pid: int) -> JsonValue:
     from bmwg.drivers.hosting import interfaces, sysctl  # after /sys and /proc are the node's own
 
     interfaces.up(interface="lo")
-    sysctl.quiet_ipv6_defaults()
+    sysctl.quiet_defaults()
     return {"pid": os.getpid(), "start_ticks": process.start_ticks(os.getpid())}
 
 

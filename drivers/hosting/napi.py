@@ -12,7 +12,7 @@ from pyroute2.netlink.generic import GenericNetlinkSocket
 _NETDEV_CMD_NAPI_GET = 11
 
 
-class _NapiMessage(genlmsg):
+class _NapiMessage(genlmsg):  # type: ignore[misc]
     prefix = "NETDEV_A_NAPI_"
     nla_map: ClassVar[tuple[tuple[str, str], ...]] = (
         ("NETDEV_A_NAPI_UNSPEC", "none"),

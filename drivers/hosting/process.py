@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bmwg.methodology.errors import DriverError
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,3 +66,17 @@ def terminate(*, pid: int, start_ticks: int, deadline_s: float = 5.0) -> bool:
 def same(pid: int, ticks: int) -> bool:
     """Whether this very process still runs."""
     return ticks != 0 and start_ticks(pid) == ticks
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends, so that `reap` can collect them."""
+    if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise DriverError("NODE-11", "prctl(PR_SET_CHILD_SUBREAPER)", found=os.strerror(ctypes.get_errno()))
+
+
+def reap(pid: int, *, deadline_s: float) -> None:
+    """Collect a child that is ending; does nothing when `pid` is no child of ours."""
+    end_s = time.monotonic() + deadline_s
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(pid, os.WNOHANG)[0] == 0 and time.monotonic() < end_s:
+            time.sleep(0.002)

@@ -1,4 +1,4 @@
-"""Node functions for L2 and L3 forwarding: routes, policy rules, neighbours, bridges, VXLAN, all by rtnetlink."""
+"""Node functions for L2 and L3 forwarding: routes, policy rules, neighbours, bridges, VXLAN; by rtnetlink."""
 
 from __future__ import annotations
 
@@ -169,5 +169,5 @@ def set_forwarding(*, enabled: bool) -> dict[str, str]:
 
 
 def disable_reverse_path_filter(*, interface: str) -> None:
-    """Node function: accept on the interface whatever source address comes; the larger of `all` and own counts."""
+    """Node function: accept on the interface any source address (the larger of `all` and own counts)."""
     sysctl.write(key=f"net/ipv4/conf/{interface}/rp_filter", value="0")

@@ -61,10 +61,12 @@ def write_many(*, settings: dict[str, str]) -> dict[str, str]:
     return {key: write(key=key, value=value) for key, value in settings.items()}
 
 
-def quiet_ipv6_defaults() -> None:
+def quiet_defaults() -> None:
     """Keep interfaces that appear later in this network namespace (CNI bridges) from speaking unasked."""
     for scope in ("default", "all"):
         quiet_ipv6(interface=scope)
+        for name in ("send_redirects", "rp_filter"):
+            write(key=f"net.ipv4.conf.{scope}.{name}", value="0")
 
 
 def quiet_ipv6(*, interface: str) -> None:

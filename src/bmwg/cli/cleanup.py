@@ -22,7 +22,9 @@ def add_parser(verbs: Any) -> None:
 def handle(chosen: argparse.Namespace) -> int:
     """Undo each run's ledger; say what could not be undone and return 3 then."""
     if bool(chosen.run) == bool(chosen.all):
-        raise ConfigError("CLN-01", "bmwg cleanup", expected="a run's folder, or --all", found="both or neither")
+        raise ConfigError(
+            "CLN-01", "bmwg cleanup", expected="a run's folder, or --all", found="both or neither"
+        )
     failures = 0
     for folder in indexed_runs() if chosen.all else [chosen.run]:
         left = cleanup(folder)

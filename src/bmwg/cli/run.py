@@ -24,7 +24,9 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", help="compliance profile (default: quick)")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
-    parser.add_argument("--test", action="append", default=[], metavar="ID", help="only tests with this id: tag")
+    parser.add_argument(
+        "--test", action="append", default=[], metavar="ID", help="only tests with this id: tag"
+    )
     parser.set_defaults(handler=handle)
 
 
