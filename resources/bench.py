@@ -85,8 +85,9 @@ class Bench:
         display = open_display(settings.console)
         with ExitStack() as stack:
             stack.callback(display.close)
-            store = RunStore.create(settings.results, settings.run_id, _header(testbed, profile, plan))
-            stack.push(_closing(store))
+            store = stack.enter_context(
+                RunStore.create(settings.results, settings.run_id, _header(testbed, profile, plan))
+            )
             display.note(f"run {store.run_id}: {len(plan)} cells, results in {store.folder}")
             display.estimate.planned_s = estimated_traffic_s(profile, plan)
             display.note(
@@ -96,10 +97,9 @@ class Bench:
             store.set_platform(before=collect())
             ledger = Ledger(store.folder / "ledger.jsonl")
             bed = stack.enter_context(open_bed(testbed, ledger, store.folder))
-            bench = cls(
+            return cls(
                 testbed=testbed, profile=profile, store=store, bed=bed, display=display, stack=stack.pop_all()
             )
-        return bench
 
     def run_metric(self, metric: str, path: str, purpose: Purpose) -> list[Outcome]:
         """Measure one metric on every planned cell of a path; each cell ends in exactly one outcome."""
@@ -167,7 +167,7 @@ class Bench:
         return outcome.lower.load_fps
 
     def _latency_load(self, cell: Cell) -> tuple[int, tuple[str, ...]]:
-        """The load for latency (RFC 2544 26.2): the throughput, frames/s, and a remark when it is no plain one."""
+        """Load for latency (RFC 2544 26.2), the throughput in frames/s, and a remark when it is no plain one."""
         throughput = self._prerequisite(cell, metric_id("throughput", cell.path))
         if throughput.lower is None:
             raise DriverError(

@@ -1,4 +1,4 @@
-"""Measurements on one deployed cell: wire the traffic driver, the journal and the display into methodology."""
+"""Measurements on one deployed cell: traffic driver, journal and display wired into methodology."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def bounds_text(lower_fps: int | None, upper_fps: int | None) -> str:
 
 def trial_text(spec: TrialSpec, result: TrialResult, validity: Validity) -> str:
     """Format one trial: load, loss in frames and percent, and why it is not used when it is not."""
-    text = f"{spec.load_fps:>9,} fps, lost {result.lost_frames:,} of {result.sent_frames:,} ({result.loss_ratio:.4%})"
+    loss = f"lost {result.lost_frames:,} of {result.sent_frames:,} ({result.loss_ratio:.4%})"
+    text = f"{spec.load_fps:>9,} fps, {loss}"
     return text if validity is Validity.VALID else f"{text}; not used: {validity.value}"
 
 
@@ -153,10 +154,9 @@ class LiveDisplay(LineDisplay):
     @contextmanager
     def trial(self, cell_id: str, phase: str, spec: TrialSpec) -> Iterator[None]:
         """Cover the time of one trial; the bar says what runs."""
+        running = f"{cell_id}: {phase} at {spec.load_fps:,} fps for {spec.duration_s:g} s"
         self._progress.update(
-            self._task,
-            completed=self.estimate.share,
-            description=f"{self.estimate} {cell_id}: {phase} at {spec.load_fps:,} fps for {spec.duration_s:g} s",
+            self._task, completed=self.estimate.share, description=f"{self.estimate} {running}"
         )
         try:
             yield

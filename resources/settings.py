@@ -36,7 +36,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read `BMWG_*`; an unknown variable of that prefix is a ConfigError (a typo would change the run)."""
+        """Read `BMWG_*`; an unknown one is a ConfigError, for a typo would change the run."""
         env = os.environ if environment is None else environment
         for name in sorted(env):
             if name.startswith("BMWG_") and name not in _KNOWN and not name.endswith("_DIR"):
