@@ -6,12 +6,11 @@ A leaf is `{"value": ..., "how": {"kind", "from"}, "at"}`, `{"unknown": reason, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, Protocol, TypeGuard
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 JsonValue = Any  # builtins only
 Kind = Literal["file", "command", "netlink", "declared", "computed"]
-STATES = ("value", "unknown", "not_applicable")
 _REASON_CHARACTERS = 300  # choice: a reason is a line in a report, not a log
 
 
@@ -55,26 +54,11 @@ class Source(Protocol):
         ...
 
 
-def is_leaf(node: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a node of a record is a fact rather than a group of them."""
-    return isinstance(node, Mapping) and sum(state in node for state in STATES) == 1 and "how" in node
-
-
 def leaf(state: str, content: JsonValue, kind: Kind, origin: str, at: str) -> dict[str, Any]:
     """One fact in its stored form."""
     if state != "value":
         content = " ".join(str(content).split())[:_REASON_CHARACTERS] or "no reason was given"
     return {state: content, "how": {"kind": kind, "from": origin}, "at": at}
-
-
-def leaves(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """All facts of a tree as (path, leaf); a path joins the names by `/`."""
-    for key in sorted(record):
-        node = record[key]
-        if is_leaf(node):
-            yield prefix + key, node
-        elif isinstance(node, Mapping):
-            yield from leaves(node, f"{prefix}{key}/")
 
 
 class Group:

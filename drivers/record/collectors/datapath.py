@@ -87,12 +87,9 @@ def cni(group: Group) -> None:
                 # the plugins tell it on standard error
                 said = group.source.run(["sh", "-c", 'exec "$0" --version 2>&1 </dev/null', path]).splitlines()
                 answer = {"plugin": said[0] if said else "nothing said"}
-                try:
-                    answer["package"] = line(group.source.run(["dpkg-query", "-S", path])).partition(":")[0]
-                    package = ["dpkg-query", "-W", "-f", "${Version}", answer["package"]]
-                    answer["package"] += " " + group.source.run(package).strip()
-                except Unread as reason:
-                    answer["package"] = f"none: {reason}"
+                if folder == "/usr/lib/cni":
+                    package = ["dpkg-query", "-W", "-f", "${Package} ${Version}", "containernetworking-plugins"]
+                    answer["package"] = group.source.run(package).strip()
                 return answer
         if not found:
             raise NotApplicable("no CNI plugin")
