@@ -90,11 +90,19 @@ class Bench:
                 stack=stack.pop_all(),
             )
 
-    def outcomes(self, test_id: str) -> list[Outcome]:
+    def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
         """Answer one test: an outcome for each planned cell, measured now unless it stands already.
 
-        All cells of one deployment are measured while it stands, those of other selected tests too.
+        All cells of one deployment are measured while it stands, those of other selected tests too. Raises
+        ToolkitBug BENCH-03 when the test's id is not the one of its metric and path.
         """
+        if planning.TEST_IDS.get((metric, path)) != test_id:
+            raise ToolkitBug(
+                "BENCH-03",
+                f"test {test_id} measures {metric} on path {path}",
+                expected=f"id {planning.TEST_IDS.get((metric, path))}",
+                found=test_id,
+            )
         mine = [planned for planned in self._plan if planned.test_id == test_id]
         for planned in mine:
             self._ensure(planned)
@@ -143,7 +151,8 @@ class Bench:
             self._fail(group, str(error))
         except BaseException as error:
             self._interrupted = f"{type(error).__name__}: {error}".rstrip(": ")
-            self._fail(group[:1], "the run was interrupted")
+            left = [planned for planned in group if planned.outcome_id not in self._outcomes]
+            self._fail(left[:1], "the run was interrupted")
             raise
 
     def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
+from bmwg.methodology import latency, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.resources.bench import Bench
@@ -42,13 +43,13 @@ class Bmwg:
     def find_throughput(self, path: str) -> list[Outcome]:
         """Find the throughput of every planned cell of a path; an invalid procedure fails the test."""
         bench = self._opened()
-        return self._judge(bench.outcomes(_only_id(self._tags)))
+        return self._judge(bench.outcomes(throughput.METRIC, path, _only_id(self._tags)))
 
     @keyword(tags=["measurement"])
     def measure_latency_at_throughput(self, path: str) -> list[Outcome]:
         """Measure latency at the throughput of every planned cell of a path; an invalid procedure fails."""
         bench = self._opened()
-        return self._judge(bench.outcomes(_only_id(self._tags)))
+        return self._judge(bench.outcomes(latency.METRIC, path, _only_id(self._tags)))
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
