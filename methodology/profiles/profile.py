@@ -136,7 +136,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def load_profile(name: str) -> Profile:
-    """Return a profile that comes with the toolkit. Raises ConfigError PRF-01 with a near name when unknown."""
+    """Return a profile that comes with the toolkit; ConfigError PRF-01 with a near name when unknown."""
     names = builtin_names()
     if name not in names:
         near = near_name(name, names)
