@@ -1,0 +1,1 @@
+"""Where workloads run: nodes (namespaces, SSH), pods (OCI containers), and the acts on them."""

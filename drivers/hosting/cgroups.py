@@ -1,0 +1,92 @@
+"""Where this machine's cgroup controllers are (version 1 or 2) and what they say of one cgroup. Reads only.
+
+Removal of a dead pod's empty cgroups is here too, for the ledger.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+
+_ROOT = Path("/sys/fs/cgroup")
+
+
+def version() -> int:
+    """Give the version whose controllers are in use below /sys/fs/cgroup; 0 when there is none."""
+    if (_ROOT / "cgroup.controllers").exists():
+        return 2
+    return 1 if (_ROOT / "cpuset").is_dir() else 0
+
+
+def has_controller(name: str) -> bool:
+    """Tell whether limits of this controller can be set."""
+    if version() == 2:
+        return name in (_ROOT / "cgroup.controllers").read_text().split()
+    return (_ROOT / name).is_dir()
+
+
+def folders(cgroup: str) -> list[Path]:
+    """List the folders of a cgroup in every hierarchy where it exists."""
+    name = cgroup.lstrip("/")
+    kind = "cgroup2" if version() == 2 else "cgroup"
+    with open("/proc/self/mountinfo") as lines:
+        mounted = [line.split(" - ") for line in lines]
+    roots = sorted({Path(left.split()[4]) for left, right in mounted if right.split()[0] == kind})
+    return [root / name for root in roots if root.is_relative_to(_ROOT) and (root / name).is_dir()]
+
+
+def default_mems() -> str:
+    """Give the memory nodes that a new cpuset may use."""
+    for name in ("cpuset.mems.effective", "cpuset/cpuset.mems"):
+        if (_ROOT / name).exists():
+            return (_ROOT / name).read_text().strip() or "0"
+    return "0"
+
+
+def read_limits(cgroup: str) -> dict[str, JsonValue]:
+    """Read back what the kernel enforces; `None` with a reason where it cannot be told."""
+    files = {
+        1: {
+            "cpuset_cpus": "cpuset/{}/cpuset.effective_cpus",
+            "memory_limit_octets": "memory/{}/memory.limit_in_bytes",
+            "hugetlb_2mi_limit_octets": "hugetlb/{}/hugetlb.2MB.limit_in_bytes",
+        },
+        2: {
+            "cpuset_cpus": "{}/cpuset.cpus.effective",
+            "memory_limit_octets": "{}/memory.max",
+            "hugetlb_2mi_limit_octets": "{}/hugetlb.2MB.max",
+        },
+    }.get(version(), {})
+    found: dict[str, JsonValue] = {"cgroup": cgroup, "cgroup_version": version()}
+    for key, pattern in files.items():
+        path = _ROOT / pattern.format(cgroup.lstrip("/"))
+        try:
+            text = path.read_text().strip()
+        except OSError as error:
+            found[key] = None
+            found[f"{key}_reason"] = f"{path}: {os.strerror(error.errno or 0)}"
+        else:
+            found[key] = int(text) if key.endswith("_octets") and text.isdigit() else text
+    return found
+
+
+def remove(cgroup: str, *, deadline_s: float = 2.0) -> list[str]:
+    """Remove the emptied cgroup (depth first); returns what is still there past the deadline. Idempotent."""
+    end_s = time.monotonic() + deadline_s
+    while True:
+        left = folders(cgroup)
+        for folder in left:
+            for path in sorted(folder.rglob("*"), reverse=True):
+                if path.is_dir():
+                    with contextlib.suppress(OSError):
+                        path.rmdir()
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        left = folders(cgroup)
+        if not left or time.monotonic() > end_s:
+            return [str(path) for path in left]
+        time.sleep(0.01)

@@ -1,0 +1,163 @@
+"""A device queue and a CPU of its own for one end of a veth pair, on the node that owns that end.
+
+Without it the receiver's work runs inside the sender's send call, so a slow DUT makes the tester slow instead
+of losing frames. With GRO on, the veth end gets NAPI, that is a queue of 256 frames; with threaded NAPI a
+kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end.
+The thread stands outside every cgroup of a pod. All of it is lost when the interface goes down.
+Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 lost since.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from pyroute2.ethtool.ethtool import Ethtool
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting.interfaces import index, rtnetlink
+from bmwg.drivers.hosting.napi import napi_threads
+from bmwg.methodology.errors import TestbedError
+
+THREAD_DEADLINE_S = 2.0  # choice: the kernel starts the thread within the same system call
+VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
+_GRO = "rx-gro"
+
+
+def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
+    """Node function: queue and pinned thread for `interface`; returns evidence for the platform record.
+
+    Apply it after the interface's last `up`. Applying it again is harmless.
+    """
+    if cpu not in os.sched_getaffinity(0):
+        raise TestbedError(
+            "QUEUE-01",
+            f"device queue of {interface} on CPU {cpu}",
+            expected=f"one of the CPUs {sorted(os.sched_getaffinity(0))}",
+            found=f"CPU {cpu}",
+        )
+    threaded = Path(f"/sys/class/net/{interface}/threaded")
+    with rtnetlink(f"device queue of {interface}") as kernel:
+        number = index(kernel, interface)
+    if not threaded.exists():
+        raise TestbedError(
+            "QUEUE-01",
+            f"threaded NAPI of {interface}",
+            expected=f"a file {threaded}",
+            found="none",
+            hint="Linux 5.12 or newer is needed; or set dut.device_queue: inline in the testbed file",
+        )
+    offload_changed = _set_gro(interface, True)
+    before = _kernel_threads(interface)
+    try:
+        if threaded.read_text().strip() != "1":
+            threaded.write_text("1")
+    except OSError as error:
+        raise TestbedError(
+            "QUEUE-01", f"threaded NAPI of {interface}", expected="1 accepted", found=str(error)
+        ) from error
+    threads = _find_threads(interface, number, before)
+    for pid in threads:
+        os.sched_setaffinity(pid, {cpu})
+    return {
+        "interface": interface,
+        "device_queue": "threaded",
+        "queue_frames": VETH_QUEUE_FRAMES,
+        "cpu": cpu,
+        "offload_changed": offload_changed,
+        "threads": [_describe(pid) for pid in threads],
+        "forwarding": forwarding_place(threads),
+    }
+
+
+def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonValue]:
+    """Node function: check that what `isolate` made still stands; TestbedError QUEUE-03 when not."""
+    now = Path(f"/sys/class/net/{interface}/threaded").read_text().strip()
+    lost = [pid for pid in threads if not _is_queue_thread(pid, interface)]
+    strayed = [pid for pid in threads if pid not in lost and os.sched_getaffinity(pid) != {cpu}]
+    if now != "1" or lost or strayed:
+        raise TestbedError(
+            "QUEUE-03",
+            f"device queue of {interface}",
+            expected=f"threaded 1, threads {threads} on CPU {cpu}",
+            found=f"threaded {now}, gone {lost}, on other CPUs {strayed}",
+            hint="the interface went down and up since; apply isolate again",
+        )
+    return {"interface": interface, "threads": [_describe(pid) for pid in threads]}
+
+
+def forwarding_place(threads: list[int]) -> dict[str, JsonValue]:
+    """Say where frames that come in by such a queue are forwarded, from the threads' own cgroups."""
+    return {
+        "runs_in": "kernel thread (threaded NAPI)",
+        "inside_pod_cgroup": False,
+        "cgroups": sorted({line for pid in threads for line in _cgroups(pid)}),
+    }
+
+
+def _set_gro(interface: str, wanted: bool) -> dict[str, dict[str, bool]]:
+    with Ethtool() as tool:
+        features = tool.get_features(interface)
+        gro = features.features[_GRO]
+        before = bool(gro.enable)
+        if before != wanted:
+            gro.enable = wanted
+            tool.set_features(interface, features)
+            if bool(tool.get_features(interface).features[_GRO].enable) != wanted:
+                raise TestbedError(
+                    "QUEUE-01", f"{_GRO} of {interface}", expected=str(wanted), found=str(before)
+                )
+    return {_GRO: {"before": before, "now": wanted}}
+
+
+def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
+    """Find the threads: by the kernel's own list where it has one, else those that are new by name."""
+    end_s = time.monotonic() + THREAD_DEADLINE_S
+    found: list[int] = []
+    listed: list[int] | None = None
+    while time.monotonic() < end_s:
+        listed = napi_threads(number)
+        if listed is not None:
+            found = [pid for pid in listed if _is_queue_thread(pid, interface)]
+            if listed and len(found) == len(listed):
+                return sorted(found)
+        elif new := _kernel_threads(interface) - before:
+            return sorted(new)
+        time.sleep(0.01)
+    named = _kernel_threads(interface)
+    if listed is None and len(named) == 1:  # applied before, and no other interface of that name has one
+        return sorted(named)
+    raise TestbedError(
+        "QUEUE-02",
+        f"kernel thread of the device queue of {interface}",
+        expected=f"a thread napi/{interface}-* that this process can see",
+        found=f"{found or 'none'}",
+        hint="inside a container this needs the host's PID namespace; or set dut.device_queue: inline",
+    )
+
+
+def _kernel_threads(interface: str) -> set[int]:
+    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+    return {pid for pid in pids if _is_queue_thread(pid, interface)}
+
+
+def _is_queue_thread(pid: int, interface: str) -> bool:
+    try:
+        comm = Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return False
+    # an older kernel shows 15 octets of the name only
+    return comm.startswith(f"napi/{interface}-"[:15])
+
+
+def _describe(pid: int) -> dict[str, JsonValue]:
+    return {
+        "pid": pid,
+        "comm": Path(f"/proc/{pid}/comm").read_text().strip(),
+        "cpus": sorted(os.sched_getaffinity(pid)),
+    }
+
+
+def _cgroups(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cgroup").read_text().split()

@@ -1,0 +1,109 @@
+"""Small acts on processes: identity, death with the parent, host name. Linux only."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from bmwg.methodology.errors import DriverError
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
+OWNER_VARIABLE = "BMWG_OWNER"  # in the environment of what a run starts: whose it is
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends; ends at once if it is gone."""
+    if _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+        raise DriverError("NODE-11", "prctl(PR_SET_PDEATHSIG)", found=os.strerror(ctypes.get_errno()))
+    if os.getppid() != parent_pid:  # it died before the request
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def set_hostname(name: str) -> None:
+    """Set the host name of this UTS namespace."""
+    try:
+        socket.sethostname(name)
+    except OSError as error:
+        raise DriverError("NODE-11", f"host name {name!r}", found=str(error)) from error
+
+
+def start_ticks(pid: int) -> int:
+    """Start time of a process in clock ticks since boot; 0 when there is no such process or only a zombie.
+
+    A pid alone may be used again; pid and start time together name one process.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    fields = stat.rpartition(")")[2].split()
+    return 0 if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
+    """End exactly this process, first by SIGTERM; `False` when it had already gone. Idempotent.
+
+    Does not reap: its parent does. Raises DriverError NODE-12 when it outlives SIGKILL.
+    """
+    if not same(pid, start_ticks):
+        return False
+    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, within_s / 2)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        end_s = time.monotonic() + wait_s
+        while time.monotonic() < end_s:
+            if not same(pid, start_ticks):
+                return True
+            time.sleep(0.005)
+    raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
+
+
+def terminate_owned(*, owner: str) -> int:
+    """Node function: end every process whose environment carries this owner's label; returns how many.
+
+    It is right before the process' pid is known. Idempotent; never ends the caller or its ancestors.
+    """
+    wanted = f"{OWNER_VARIABLE}={owner}".encode()
+    spared = set(_ancestors())
+    ended = 0
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            labels = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if owner and wanted in labels and pid not in spared:
+            ended += terminate(pid=pid, start_ticks=start_ticks(pid))
+    return ended
+
+
+def _ancestors() -> list[int]:
+    pids = [os.getpid()]
+    while pids[-1] > 1:
+        stat = Path(f"/proc/{pids[-1]}/stat").read_text()
+        pids.append(int(stat.rpartition(")")[2].split()[1]))
+    return pids
+
+
+def same(pid: int, ticks: int) -> bool:
+    """Whether this very process still runs."""
+    return ticks != 0 and start_ticks(pid) == ticks
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends, so that `reap` can collect them."""
+    if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise DriverError("NODE-11", "prctl(PR_SET_CHILD_SUBREAPER)", found=os.strerror(ctypes.get_errno()))
+
+
+def reap(pid: int, *, deadline_s: float) -> None:
+    """Collect a child that is ending; does nothing when `pid` is no child of ours."""
+    end_s = time.monotonic() + deadline_s
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(pid, os.WNOHANG)[0] == 0 and time.monotonic() < end_s:
+            time.sleep(0.002)
