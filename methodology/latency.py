@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity
-from bmwg.methodology.trial import JudgedTrials
+from bmwg.methodology.trial import JudgedTrial, JudgedTrials
 
 METRIC = "latency.all_frames"
 RFC2544_METRIC = "latency.rfc2544_26_2"  # reserved, see the module's text
@@ -117,7 +117,7 @@ def outcome(trials: JudgedTrials, cell: Cell, *, outcome_id: str) -> Outcome:
     if trial is not None:
         histogram = merge(stream.latency for stream in trial.result.streams)
         if histogram.frames:
-            return _measured(histogram, trial.seq, trial.result.lost_frames, cell, outcome_id, sequence)
+            return _measured(histogram, trial, cell, outcome_id, sequence)
         reason = f"trial {trial.seq} holds no latency of any frame"
     return Outcome(
         outcome_id=outcome_id,
@@ -131,11 +131,11 @@ def outcome(trials: JudgedTrials, cell: Cell, *, outcome_id: str) -> Outcome:
 
 
 def _measured(
-    histogram: LatencyHistogram, seq: int, lost: int, cell: Cell, outcome_id: str, sequence: tuple[int, ...]
+    histogram: LatencyHistogram, trial: JudgedTrial, cell: Cell, outcome_id: str, sequence: tuple[int, ...]
 ) -> Outcome:
     quality = []
-    if lost:
-        quality.append(f"{lost} frames of trial {seq} were lost and have no latency")
+    if lost := trial.result.lost_frames:
+        quality.append(f"{lost} frames of trial {trial.seq} were lost and have no latency")
     if histogram.frames < 10_000:  # choice: ten frames beyond p99.9
         quality.append(f"p99.9 rests on {histogram.frames} frames")
     return Outcome(
@@ -145,6 +145,7 @@ def _measured(
         type=OutcomeType.MEASURED,
         values=summarize(histogram).quantities(),
         trials=sequence,
+        statement=f"at {trial.result.spec.load_fps} frames/s per port and direction",
         requirements=REQUIREMENTS,
         quality=tuple(quality),
     )

@@ -9,11 +9,11 @@ from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, Outcom
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputGoal:
-    """What to search. Loads are frames/s per port and direction; `relative_width` is of the upper bound, 0..1.
+    """What to search. Loads are frames/s per port and direction; `relative_width` (0..1) is of the upper one.
 
     `envelope_fps` is the rate up to which the tester itself is qualified on this kind of port (None: there is
-    no qualification, or this search is it). With `qualifies_tester` the tester itself is what is measured (the
-    wire rung): where it falls short is then the answer and no limitation. `medium_fps` is the medium's
+    no qualification, or this search is it). With `qualifies_tester` the tester itself is measured (the wire
+    rung): where it falls short is then the answer and no limitation. `medium_fps` is the medium's
     theoretical maximum for the frame size (None where it has none, as on veth). A load counts as beyond the
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
     gets. `max_repeats` bounds the repeats of trials that are not valid, at one load in one step.
