@@ -18,6 +18,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from bmwg.drivers.api import TesterPort, TrafficLimits
+from bmwg.drivers.netns import within
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat
 
@@ -175,7 +176,11 @@ def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:
         raise _missing(port, f"network namespace {port.netns}", []) from error
     if initial and port.device not in lab_ports:
         raise _undeclared(port, f"interface {port.device} is in the initial network namespace")
-    with IPRoute(netns=port.netns, flags=0) if port.netns else IPRoute() as route:
+    return within(port.netns, lambda: _check_here(port))
+
+
+def _check_here(port: TesterPort) -> int:
+    with IPRoute() as route:
         links = {link.get("ifname"): link for link in route.get_links()}
         if port.device not in links:
             raise _missing(port, f"interface {port.device}", [str(name) for name in links])
