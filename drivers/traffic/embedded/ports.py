@@ -39,7 +39,7 @@ SMALL_FRAME_OCTETS = 132  # af_packet ring slots of 256 octets hold a frame of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ring:
-    """Size of a packet socket's ring: one slot holds one frame."""
+    """Size of a packet socket's ring: one slot holds one frame; slots fill a block without rest."""
 
     slot_octets: int
     slots: int
@@ -49,7 +49,7 @@ class Ring:
 RINGS = (
     (SMALL_FRAME_OCTETS, Ring(slot_octets=256, slots=65536, block_octets=4096)),
     (1900, Ring(slot_octets=2048, slots=8192, block_octets=4096)),
-    (9300, Ring(slot_octets=16384, slots=1024, block_octets=16384)),
+    (9300, Ring(slot_octets=12288, slots=1024, block_octets=12288)),
 )
 
 
@@ -225,7 +225,7 @@ def _missing(port: TesterPort, what: str, present: list[str]) -> TestbedError:
 def request_for(
     port: TesterPort, instance: int, *, mtu: int, frame_octets: int, pool_frames: int
 ) -> dict[str, Any]:
-    """What the tester's `attach` needs to know of one port. `mtu` (octets) is the most asked of the device."""
+    """What the tester's `attach` needs to know of one port. `mtu` (octets) is the most asked of it."""
 
     def plain(text: str | None) -> str | None:
         return str(ipaddress.ip_interface(text).ip) if text else None
@@ -241,6 +241,8 @@ def request_for(
         "gateway_ipv6": None if port.peer_mac else port.gateway_ipv6,
         "peer_mac": port.peer_mac,
         "mtu": mtu,
+        # The packet socket's PMD wants buffers of a whole slot.
+        "room": ring_for(frame_octets).slot_octets if port.io == "af_packet" else 0,
         "vlan": port.vlan_id or 0,
         "pool_frames": pool_frames,
         "descriptors": 2048,
