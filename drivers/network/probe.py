@@ -49,7 +49,7 @@ def probe(*, plugin_dir: str, conflist: Mapping[str, Any], nic: str) -> dict[str
             pid=node,
             function="bmwg.drivers.network.probe:try_here",
             arguments={"plugin_dir": plugin_dir, "conflist": dict(conflist), "nic": nic, "pod_pid": pod},
-            deadline_s=60.0,
+            within_s=60.0,
         )
     return answer
 

@@ -56,7 +56,6 @@ def created_pod(
     name: str,
     forwarding: bool,
     arguments: tuple[str, ...] | None = None,
-    capabilities: tuple[str, ...] = (),
 ) -> Iterator[Pod]:
     """Make a pod of the testbed's size on `node`, its program not started; remove it on leaving."""
     limits = bed.testbed.pods
@@ -66,7 +65,6 @@ def created_pod(
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
         forwarding=forwarding,
-        capabilities=capabilities,
         arguments=SLEEPER if arguments is None else arguments,
     )
     state_dir = str(bed.run_dir / "pods")

@@ -51,11 +51,14 @@ class PvpPath:
                 for side in sides:
                     stack.enter_context(routers.router_addresses(node, side))
             pod = stack.enter_context(self._pod(node.name))
-            attached = [stack.enter_context(self._attached(pod, side)) for side in sides]
+            attached, checks = [], []
+            for side in sides:
+                attached.append(stack.enter_context(self._attached(pod, side)))
+                # before anything else joins: a bridge changes its MAC with its ports
+                checks.append(self._network.check(node, attached[-1], pod_id=pod.pod_id))
             for side, interface in zip(sides, attached, strict=True):
                 stack.enter_context(self._joined(pod, side, interface))
             self._furnish(pod, sides, attached)
-            checks = [self._network.check(node, item, pod_id=pod.pod_id) for item in attached]
             pod.start()
             function = self._function(pod)
             device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
@@ -91,9 +94,7 @@ class PvpPath:
         # the command line needs the neighbours' MACs, which exist only after ADD: a file hands it over
         command = bed.run_dir / f"{name}.sh"
         arguments = ("/bin/sh", str(command))
-        with created_pod(
-            bed, node, name=name, forwarding=False, arguments=arguments, capabilities=testpmd.CAPABILITIES
-        ) as pod:
+        with created_pod(bed, node, name=name, forwarding=False, arguments=arguments) as pod:
             try:
                 yield pod
             finally:

@@ -53,7 +53,11 @@ def steered_to_pod(node: NamespaceNode, side: Side, host_interface: str) -> Iter
     table = FIRST_TABLE + side.number
     far_side = OUTER[1 - side.number]
     inner = INNER[side.number]
-    rule: dict[str, JsonValue] = {"incoming": side.nic, "table": table, "priority": RULE_PRIORITY + side.number}
+    rule: dict[str, JsonValue] = {
+        "incoming": side.nic,
+        "table": table,
+        "priority": RULE_PRIORITY + side.number,
+    }
     try:
         node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=host_interface)
         for destination, via in zip(far_side.subnets, inner.far, strict=True):

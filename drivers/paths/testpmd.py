@@ -15,7 +15,6 @@ from bmwg.methodology.errors import DriverError
 BINARY = "/usr/bin/dpdk-testpmd"
 MEND = "apt-get install dpdk"
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
-CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_BPF", "CAP_SYS_RESOURCE")  # af_xdp loads a program; memlock
 _READY = "packet forwarding -"
 
 
