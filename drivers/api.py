@@ -37,6 +37,8 @@ class TesterPort:
     the ARP and ND questions by which the next hops are resolved.
     """
 
+    __test__ = False  # not a pytest class
+
     name: str
     io: str
     device: str

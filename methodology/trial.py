@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
 
 MAX_RATE_EXCESS = 1.05  # choice: sent in so much less time than stated is another load than stated
 _NS = 1_000_000_000
+
+
+class Learning(StrEnum):
+    """When learning frames are sent: before each trial (RFC2544-23-02), once a deployment, or not at all."""
+
+    TRIAL = "trial"
+    DEPLOYMENT = "deployment"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +41,7 @@ class TrialPolicy:
     max_steal_ns: int = 10_000_000
     max_repeats: int = 5
     set_aside_host_stalls: bool = False
-    learning: bool = True  # rfc2544-23, phase b
+    learning: Learning = Learning.TRIAL  # RFC2544-23-02
     settle_s: float = 2.0  # RFC2544-23-01
     learning_wait_s: float = 2.0  # RFC2544-23-02
     drain_s: float = 2.0  # RFC2544-23-04

@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from bmwg.drivers import registry
+from bmwg.drivers.api import Deployment, TrafficDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
-from bmwg.drivers.registry import load_driver
-from bmwg.methodology.planning import cells_for, estimated_traffic_s
-
-from bmwg.drivers.api import Deployment, Missing, TrafficDriver
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.methodology import latency, planning, throughput
 from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
+from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.trial import Learning
 from bmwg.reports.render import summary_lines, write_report
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore, read_run
-from bmwg.resources.measure import ENVELOPE, LATENCY, THROUGHPUT, CellMeasurement, Purpose
+from bmwg.reports.store import PlannedCell as StoredPlan
+from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.resources.measure import CellMeasurement
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
-
-QUALIFICATION = (
-    "QUALIFICATION"  # stands for the test id when a run that skips the wire still needs the envelope
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTest:
-    """One test of the suites that Robot is about to run: its id, the metric and the path of its tags."""
-
-    test_id: str
-    metric: str
-    path: str
-
-
-def metric_id(metric: str, path: str) -> str:
-    """Return the metric that a suite's word means on a path; the wire's throughput is the tester's own."""
-    if metric == "latency":
-        return LATENCY
-    return ENVELOPE if path == "wire" else THROUGHPUT
 
 
 class Bench:
@@ -55,6 +37,8 @@ class Bench:
         *,
         testbed: Testbed,
         profile: Profile,
+        plan: Sequence[PlannedCell],
+        selected: Collection[str],
         store: RunStore,
         bed: Bed,
         display: LineDisplay,
@@ -63,99 +47,154 @@ class Bench:
         self.display = display
         self._testbed = testbed
         self._profile = profile
+        self._plan = plan  # of the whole profile
+        self._selected = selected  # test ids that this run is to answer
         self._store = store
         self._bed = bed
         self._stack = stack
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
         self._deployments = 0
-        self._outcomes: dict[tuple[str, str], Outcome] = {}  # (metric id, cell id)
+        self._outcomes: dict[str, Outcome] = {}
         self._interrupted: str | None = None
 
     @classmethod
-    def open(cls, settings: Settings, tests: Sequence[PlannedTest]) -> Bench:
+    def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
         """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails."""
         testbed = load_testbed(settings.testbed)
         profile = load_profile(settings.profile)
-        plan = [
-            PlannedCell(test_id=test.test_id, metric=metric_id(test.metric, test.path), cell=cell)
-            for test in tests
-            for cell in cells_for(profile, testbed, test.metric, test.path)
-        ]
-        display = open_display(settings.console)
+        plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
+        mine = [planned for planned in plan if planned.test_id in selected]
         with ExitStack() as stack:
+            display = open_display(settings.console)
             stack.callback(display.close)
             store = stack.enter_context(
-                RunStore.create(settings.results, settings.run_id, _header(testbed, profile, plan))
+                RunStore.create(settings.results, settings.run_id, _header(testbed, profile, mine))
             )
-            display.note(f"run {store.run_id}: {len(plan)} cells, results in {store.folder}")
-            display.estimate.planned_s = estimated_traffic_s(profile, plan)
+            display.estimate.planned_s = planning.traffic_s(mine)
             display.note(
-                f"testbed {testbed.name}, profile {profile.name}: about "
-                f"{clock_text(display.estimate.planned_s)} of traffic"
+                f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(mine)} cells, "
+                f"about {clock_text(display.estimate.planned_s)} of traffic; results in {store.folder}"
             )
             store.set_platform(before=collect())
             ledger = Ledger(store.folder / "ledger.jsonl")
-            bed = stack.enter_context(open_bed(testbed, ledger, store.folder))
+            bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve()))
             return cls(
-                testbed=testbed, profile=profile, store=store, bed=bed, display=display, stack=stack.pop_all()
+                testbed=testbed,
+                profile=profile,
+                plan=plan,
+                selected=selected,
+                store=store,
+                bed=bed,
+                display=display,
+                stack=stack.pop_all(),
             )
 
-    def run_metric(self, metric: str, path: str, purpose: Purpose) -> list[Outcome]:
-        """Measure one metric on every planned cell of a path; each cell ends in exactly one outcome."""
-        outcomes = []
-        for cell in cells_for(self._profile, self._testbed, metric, path):
-            outcomes.append(self._outcome(cell, replace(purpose, metric=metric_id(metric, path))))
-        return outcomes
+    def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
+        """Answer one test: an outcome for each planned cell, measured now unless it stands already.
 
-    def _outcome(self, cell: Cell, purpose: Purpose) -> Outcome:
-        """Measure one cell; what goes wrong there is its outcome and stops no other cell."""
-        known = self._outcomes.get((purpose.metric, cell.cell_id))
-        if known is not None:
-            return known
-        missing = self._bed.missing(cell)
-        if missing is not None:
-            return self._keep(_not_assessed(cell, purpose, missing), mend=missing.mend)
+        All cells of one deployment are measured while it stands, those of other selected tests too. Raises
+        ToolkitBug BENCH-03 when the test's id is not the one of its metric and path.
+        """
+        if planning.TEST_IDS.get((metric, path)) != test_id:
+            raise ToolkitBug(
+                "BENCH-03",
+                f"test {test_id} measures {metric} on path {path}",
+                expected=f"id {planning.TEST_IDS.get((metric, path))}",
+                found=test_id,
+            )
+        mine = [planned for planned in self._plan if planned.test_id == test_id]
+        for planned in mine:
+            self._ensure(planned)
+        return [self._outcomes[planned.outcome_id] for planned in mine]
+
+    def _ensure(self, wanted: PlannedCell) -> Outcome:
+        """Measure a cell, and what is selected on the same deployment, unless it was measured before."""
+        if wanted.outcome_id not in self._outcomes:
+            group = [
+                planned
+                for planned in self._plan
+                if planned.deployment == wanted.deployment
+                and planned.outcome_id not in self._outcomes
+                and (planned.test_id in self._selected or planned.cell == wanted.cell)
+            ]
+            self._measure_group(group)
+        return self._outcomes[wanted.outcome_id]
+
+    def _measure_group(self, group: list[PlannedCell]) -> None:
+        """Measure cells of one deployment; what goes wrong there is their outcome and stops no other cell."""
+        cell = group[0].cell
         try:
-            outcome = self._measured(cell, purpose)
+            probed = {planned.cell.cell_id: path_driver(planned.cell, self._bed).probe() for planned in group}
+            for planned in list(group):
+                missing = probed[planned.cell.cell_id]
+                reason = f"{missing.what}: {missing.reason}" if missing else planned.missing
+                if reason:
+                    self._keep(
+                        throughput.not_assessed(
+                            planned.cell, outcome_id=planned.outcome_id, metric=_metric(planned), reason=reason
+                        ),
+                        mend=missing.mend if missing else "",
+                    )
+                    group.remove(planned)
+            if not group:
+                return
+            if cell.path != "wire":
+                for planned in group:
+                    self._envelope(planned.cell)
+            with self._deployed(cell) as (deployment_id, traffic):
+                for planned in group:
+                    self._measure(planned, deployment_id, traffic)
         except ToolkitBug:
             raise
         except ToolkitError as error:
-            outcome = _failed(cell, purpose, str(error))
+            self._fail(group, str(error))
         except BaseException as error:
-            self._interrupted = f"{type(error).__name__}: {error}"
-            self._keep(_failed(cell, purpose, "the run was interrupted"))
+            self._interrupted = f"{type(error).__name__}: {error}".rstrip(": ")
+            left = [planned for planned in group if planned.outcome_id not in self._outcomes]
+            self._fail(left[:1], "the run was interrupted")
             raise
-        return self._keep(outcome)
 
-    def _keep(self, outcome: Outcome, mend: str = "") -> Outcome:
-        self._store.add_outcome(outcome, mend=mend)
-        self._outcomes[outcome.metric, outcome.cell.cell_id] = outcome
-        answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
-        self.display.note(
-            f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} "
-            f"{answer or outcome.statement or outcome.reason}"
+    def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:
+        cell = planned.cell
+        measurement = CellMeasurement(
+            planned=planned,
+            metric=_metric(planned),
+            deployment_id=deployment_id,
+            traffic=traffic,
+            store=self._store,
+            policy=self._profile.policy,
+            display=self.display,
         )
-        return outcome
-
-    def _measured(self, cell: Cell, purpose: Purpose) -> Outcome:
-        if purpose.metric == ENVELOPE:
-            goal = self._profile.goal(cell, max_load_fps=self._profile.max_load_fps, envelope_fps=None)
-            with self._deployed(cell, purpose) as measurement:
-                return measurement.envelope(goal)
-        if purpose.metric == THROUGHPUT:
-            envelope_fps = self._envelope_fps(cell)
+        if planned.metric == latency.METRIC:
+            load_fps, remark = self._latency_load(cell)
+            spec = self._profile.latency_spec(cell, load_fps)
+            self._keep(measurement.latency(spec, remark))
+        elif cell.path == "wire":
+            goal = self._profile.goal(
+                cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True
+            )
+            self._keep(measurement.search(goal, phase="qualification"))
+        else:
+            envelope_fps = self._envelope(cell)
             goal = self._profile.goal(cell, max_load_fps=envelope_fps, envelope_fps=envelope_fps)
-            with self._deployed(cell, purpose) as measurement:
-                return measurement.throughput(goal)
-        load_fps, quality = self._latency_load(cell)
-        with self._deployed(cell, purpose) as measurement:
-            return measurement.latency(load_fps, self._profile.latency_duration_s, quality)
+            self._keep(measurement.search(goal, phase="search"))
 
-    def _envelope_fps(self, cell: Cell) -> int:
+    def _planned(self, metric: str, cell: Cell) -> PlannedCell:
+        """Find a cell in the whole plan, or plan it now: a prerequisite may lie outside the profile's list."""
+        for planned in self._plan:
+            if planned.metric == metric and planned.cell.cell_id == cell.cell_id:
+                return planned
+        return PlannedCell(test_id=planning.TEST_IDS[metric, cell.path], metric=metric, cell=cell)
+
+    def _envelope(self, cell: Cell) -> int:
         """The tester's qualified load for this shape of traffic, frames/s; qualified now if it is not yet."""
         wire = replace(cell, path="wire", hosting="none", function="none", network="none")
-        outcome = self._prerequisite(wire, ENVELOPE)
+        planned = self._planned(throughput.METRIC, wire)
+        outcome = self._outcomes.get(planned.outcome_id)
+        if outcome is None:
+            self._measure_group([planned])
+            outcome = self._outcomes[planned.outcome_id]
         if outcome.type not in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) or outcome.lower is None:
             raise DriverError(
                 "BENCH-01",
@@ -168,27 +207,21 @@ class Bench:
 
     def _latency_load(self, cell: Cell) -> tuple[int, tuple[str, ...]]:
         """Load for latency (RFC 2544 26.2), the throughput in frames/s, and a remark when it is no plain one."""
-        throughput = self._prerequisite(cell, metric_id("throughput", cell.path))
-        if throughput.lower is None:
+        found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
+        if found.lower is None:
             raise DriverError(
                 "BENCH-02",
                 f"{cell.cell_id}: no load at which to measure latency",
                 expected="a throughput (RFC 2544 26.2 determines it first)",
-                found=f"{throughput.type.value}: {throughput.reason or throughput.statement}",
+                found=f"{found.type.value}: {found.reason or found.statement}",
             )
-        if throughput.type is OutcomeType.MEASURED:
-            return throughput.lower.load_fps, ()
-        remark = (
-            f"at {throughput.lower.load_fps} frames/s, the highest load without loss; {throughput.type.value}"
-        )
-        return throughput.lower.load_fps, (remark,)
-
-    def _prerequisite(self, cell: Cell, metric: str) -> Outcome:
-        known = self._outcomes.get((metric, cell.cell_id))
-        return known or self._outcome(cell, Purpose(test_id=QUALIFICATION, metric=metric))
+        if found.type is OutcomeType.MEASURED:
+            return found.lower.load_fps, ()
+        remark = f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})"
+        return found.lower.load_fps, (remark,)
 
     @contextmanager
-    def _deployed(self, cell: Cell, purpose: Purpose) -> Iterator[CellMeasurement]:
+    def _deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver]]:
         """Deploy a cell, bind the tester to it, and remove it again."""
         self._deployments += 1
         deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._deployments}"
@@ -196,15 +229,7 @@ class Bench:
             self._store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
                 time.sleep(self._profile.policy.settle_s)  # rfc2544-23, phase a
-                yield CellMeasurement(
-                    cell=cell,
-                    deployment_id=deployment_id,
-                    traffic=traffic,
-                    store=self._store,
-                    policy=self._profile.policy,
-                    display=self.display,
-                    purpose=purpose,
-                )
+                yield deployment_id, traffic
 
     @contextmanager
     def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:
@@ -214,26 +239,47 @@ class Bench:
             traffic.attach(deployment.ports)
             yield traffic
             traffic.detach()
-        except DriverError:
+        except BaseException:
             self._end_traffic()
             raise
 
     def _running_traffic(self) -> TrafficDriver:
         if self._traffic is None:
-            kind = load_driver("traffic", self._testbed.tester.driver)
-            self._traffic = self._traffic_stack.enter_context(
-                kind.for_testbed(self._testbed, self._bed.run_dir)
-            )
-            self._store.add_driver(self._traffic.describe())
+            kind = registry.load("traffic", self._testbed.tester.driver)
+            driver = kind.for_testbed(self._testbed, self._bed.run_dir, self._profile.policy.drain_s)
+            self._traffic = self._traffic_stack.enter_context(driver)
+            self._store.add_driver(driver.describe())
         return self._traffic
 
     def _end_traffic(self) -> None:
         self._traffic = None
         self._traffic_stack.close()
 
+    def _fail(self, group: Sequence[PlannedCell], reason: str) -> None:
+        for planned in group:
+            if planned.outcome_id not in self._outcomes:
+                self._keep(
+                    Outcome(
+                        outcome_id=planned.outcome_id,
+                        metric=_metric(planned),
+                        cell=planned.cell,
+                        type=OutcomeType.INVALID,
+                        reason=reason,
+                    )
+                )
+
+    def _keep(self, outcome: Outcome, mend: str = "") -> None:
+        self._store.add_outcome(outcome, mend=mend)
+        self._outcomes[outcome.outcome_id] = outcome
+        answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
+        self.display.note(
+            f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} "
+            f"{answer or outcome.statement or outcome.reason}"
+        )
+
     def close(self) -> None:
         """Remove what was made, take the closing record, write the report and say where it is."""
-        failures: list[BaseException] = []
+        failures: list[Exception] = []
         for step in (self._end_traffic, self._take_closing_record, self._stack.close):
             try:
                 step()
@@ -243,13 +289,19 @@ class Bench:
         report = write_report(self._store.folder)
         for line in summary_lines(read_run(self._store.folder)):
             self.display.note(line)
-        self.display.note(f"report: {report}")
+        self.display.note(f"report: {report.resolve()}")
         if failures:
             raise ExceptionGroup("the run was measured, but not everything could be closed", failures)
 
     def _take_closing_record(self) -> None:
         self._store.set_platform(after=collect())
         self._store.close(None, "interrupted" if self._interrupted else "complete", reason=self._interrupted)
+
+
+def _metric(planned: PlannedCell) -> str:
+    """The metric of a planned cell; the wire's throughput is the tester's own (docs/adr/0002)."""
+    wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
+    return throughput.ENVELOPE_METRIC if wire else planned.metric
 
 
 def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
@@ -264,20 +316,10 @@ def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> 
         profile=profile.data,
         medium_kind="veth",
         line_rate_bps=None,
-        plan=tuple(plan),
+        plan=tuple(
+            StoredPlan(test_id=planned.test_id, metric=_metric(planned), cell=planned.cell)
+            for planned in plan
+        ),
     )
 
 
-def _not_assessed(cell: Cell, purpose: Purpose, missing: Missing) -> Outcome:
-    return replace(_failed(cell, purpose, f"{missing.what}: {missing.reason}"), type=OutcomeType.NOT_ASSESSED)
-
-
-def _failed(cell: Cell, purpose: Purpose, reason: str) -> Outcome:
-    return Outcome(
-        outcome_id=f"{purpose.test_id}/{cell.cell_id}",
-        metric=purpose.metric,
-        cell=cell,
-        type=OutcomeType.INVALID,
-        reason=reason,
-        requirements=purpose.requirements,
-    )

@@ -7,10 +7,10 @@ from typing import Any
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
+from bmwg.methodology import latency, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.resources.bench import Bench, PlannedTest
-from bmwg.resources.measure import Purpose
+from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
 
@@ -24,7 +24,7 @@ class Bmwg:
         self._bench: Bench | None = None
         self._tags: tuple[str, ...] = ()
         self._broken: ToolkitError | None = None
-        self._planned: list[PlannedTest] = []
+        self._selected: set[str] = set()
 
     @keyword(tags=["bench"])
     def open_bench(self) -> None:
@@ -34,7 +34,7 @@ class Bmwg:
         if self._bench is not None:
             return
         try:
-            self._bench = Bench.open(Settings.from_environment(), self._planned)
+            self._bench = Bench.open(Settings.from_environment(), self._selected)
         except ToolkitError as error:
             self._broken = error
             raise
@@ -43,25 +43,21 @@ class Bmwg:
     def find_throughput(self, path: str) -> list[Outcome]:
         """Find the throughput of every planned cell of a path; an invalid procedure fails the test."""
         bench = self._opened()
-        return self._judge(bench.run_metric("throughput", path, self._purpose()))
+        return self._judge(bench.outcomes(throughput.METRIC, path, _only_id(self._tags)))
 
     @keyword(tags=["measurement"])
     def measure_latency_at_throughput(self, path: str) -> list[Outcome]:
         """Measure latency at the throughput of every planned cell of a path; an invalid procedure fails."""
         bench = self._opened()
-        return self._judge(bench.run_metric("latency", path, self._purpose()))
+        return self._judge(bench.outcomes(latency.METRIC, path, _only_id(self._tags)))
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
-        if self._planned:
-            return
-        while data.parent is not None:
-            data = data.parent
-        for test in data.all_tests:
-            tags = tuple(str(tag) for tag in test.tags)
-            metric, path = _tagged(tags, "metric"), _tagged(tags, "path")
-            if len(metric) == 1 and len(path) == 1:
-                self._planned.append(PlannedTest(test_id=_only_id(tags), metric=metric[0], path=path[0]))
+        if not self._selected:
+            while data.parent is not None:
+                data = data.parent
+            for test in data.all_tests:
+                self._selected.update(_tagged(tuple(str(tag) for tag in test.tags), "id"))
 
     def start_test(self, data: Any, result: Any) -> None:
         """Note the tags of the test: its stable id and the catalogue rows that it serves."""
@@ -79,9 +75,6 @@ class Bmwg:
         self.open_bench()
         assert self._bench is not None
         return self._bench
-
-    def _purpose(self) -> Purpose:
-        return Purpose(test_id=_only_id(self._tags), metric="", requirements=_tagged(self._tags, "req"))
 
     def _judge(self, outcomes: list[Outcome]) -> list[Outcome]:
         for outcome in outcomes:

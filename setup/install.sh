@@ -51,7 +51,7 @@ run() {
         sleep 0.2
         ticks=$((ticks + 1))
         if [ $((ticks % 5)) -ne 0 ]; then continue; fi
-        last=$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-60)
+        last=$(tail -n 1 "$log" | tr -cd '\40-\176' | cut -c 1-60)
         if [ -t 1 ]; then
             printf '\r      %4d s  %-60s' $((ticks / 5)) "$last"
         elif [ $((ticks % 75)) -eq 0 ]; then
@@ -204,9 +204,9 @@ python_step() {
     try=1
     while :; do
         # setuptools is pinned like the rest, hence no isolated build environment
-        if run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --retries 5 \
+        if run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
             -c "$here/constraints.txt" 'setuptools>=77' &&
-            run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --retries 5 \
+            run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
                 --no-build-isolation -c "$here/constraints.txt" -e "$root$extras"; then
             break
         fi

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import struct
 import threading
 import time
 import traceback
@@ -25,6 +26,8 @@ from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 TRACEBACK_LINES = 12  # choice: what still fits a terminal
 START_DEADLINE_S = 30.0  # choice: a cold Python start on a busy machine takes about a second
+# execnet 2.1 lets struct.error through for integers below -2**31
+_NOT_SENDABLE = (execnet.DumpError, struct.error)
 CLOSE_DEADLINE_S = 3.0  # choice: after that the agent is killed
 
 # Sent as text, because the package may be absent on the node; it must say so instead of dying.
@@ -53,7 +56,10 @@ def serve(channel: Any) -> None:
         reply = [number, *_run(function, arguments)]
         try:
             channel.send(reply)
-        except execnet.DumpError as error:
+        except Exception as error:
+            # the classes of the far end are copies that execnet sent there, not those of `import execnet`
+            if type(error).__name__ not in {kind.__name__ for kind in _NOT_SENDABLE}:
+                raise
             refused = DriverError(
                 "NODE-05", f"result of {function}", expected="builtins only", found=str(error)
             )
@@ -184,7 +190,7 @@ class AgentNode:
             self._number += 1
             try:
                 self._channel.send([self._number, function, arguments])
-            except execnet.DumpError as error:
+            except _NOT_SENDABLE as error:
                 raise DriverError(
                     "NODE-05", f"arguments of {function}", expected="builtins only", found=str(error)
                 ) from error

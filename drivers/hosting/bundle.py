@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.sysctl import QUIET_IPV6
@@ -91,18 +92,12 @@ class PodSpec:
     @classmethod
     def from_builtins(cls, fields: dict[str, JsonValue]) -> PodSpec:
         """Rebuild on the node what `as_builtins` made."""
-        lists = ("arguments", "environment", "capabilities")
-        pairs = ("sysctls", "binds")
-        return cls(
-            **{
-                key: tuple(value)
-                if key in lists
-                else tuple(tuple(item) for item in value)
-                if key in pairs
-                else value
-                for key, value in fields.items()
-            }
-        )
+        rebuilt: dict[str, Any] = dict(fields)
+        for key in ("arguments", "environment", "capabilities"):
+            rebuilt[key] = tuple(rebuilt[key])
+        for key in ("sysctls", "binds"):
+            rebuilt[key] = tuple(tuple(item) for item in rebuilt[key])
+        return cls(**rebuilt)
 
 
 def config(
@@ -121,7 +116,7 @@ def config(
             "args": list(spec.arguments),
             "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *spec.environment],
             "noNewPrivileges": True,
-            "capabilities": {kind: capabilities for kind in ("bounding", "effective", "permitted")},
+            "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), capabilities),
         },
         "mounts": _mounts(spec),
         "linux": {

@@ -2,7 +2,8 @@
 
 Without it the receiver's work runs inside the sender's send call, so a slow DUT makes the tester slow instead
 of losing frames. With GRO on, the veth end gets NAPI, that is a queue of 256 frames; with threaded NAPI a
-kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end.
+kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end,
+which must have its TSO off (`prepare_sender`), else its frames go past the queue.
 The thread stands outside every cgroup of a pod. All of it is lost when the interface goes down.
 Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 lost since.
 """
@@ -23,6 +24,12 @@ from bmwg.methodology.errors import TestbedError
 THREAD_DEADLINE_S = 2.0  # choice: the kernel starts the thread within the same system call
 VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
 _GRO = "rx-gro"
+_TSO = (
+    "tx-tcp-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp6-segmentation",
+)
 
 
 def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
@@ -30,11 +37,12 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
 
     Apply it after the interface's last `up`. Applying it again is harmless.
     """
-    if cpu not in os.sched_getaffinity(0):
+    online = _online_cpus()
+    if cpu not in online:
         raise TestbedError(
             "QUEUE-01",
             f"device queue of {interface} on CPU {cpu}",
-            expected=f"one of the CPUs {sorted(os.sched_getaffinity(0))}",
+            expected=f"a CPU that is online: {', '.join(map(str, online))}",
             found=f"CPU {cpu}",
         )
     threaded = Path(f"/sys/class/net/{interface}/threaded")
@@ -48,7 +56,7 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
             found="none",
             hint="Linux 5.12 or newer is needed; or set dut.device_queue: inline in the testbed file",
         )
-    offload_changed = _set_gro(interface, True)
+    offload_changed = _set_features(interface, (_GRO,), True)
     before = _kernel_threads(interface)
     try:
         if threaded.read_text().strip() != "1":
@@ -96,19 +104,35 @@ def forwarding_place(threads: list[int]) -> dict[str, JsonValue]:
     }
 
 
-def _set_gro(interface: str, wanted: bool) -> dict[str, dict[str, bool]]:
+def prepare_sender(*, interface: str) -> dict[str, JsonValue]:
+    """Node function for the *far* end, whose frames shall go through the queue: TCP segmentation offload off.
+
+    A veth end that offers TSO hands its frames past the peer's NAPI, straight into the peer's stack.
+    """
+    with rtnetlink(f"offloads of {interface}") as kernel:
+        index(kernel, interface)
+    return {"interface": interface, "offload_changed": _set_features(interface, _TSO, False)}
+
+
+def _set_features(interface: str, names: tuple[str, ...], wanted: bool) -> dict[str, dict[str, bool]]:
     with Ethtool() as tool:
         features = tool.get_features(interface)
-        gro = features.features[_GRO]
-        before = bool(gro.enable)
-        if before != wanted:
-            gro.enable = wanted
+        before = {name: bool(features.features[name].enable) for name in names}
+        if set(before.values()) != {wanted}:
+            for name in names:
+                features.features[name].enable = wanted
             tool.set_features(interface, features)
-            if bool(tool.get_features(interface).features[_GRO].enable) != wanted:
-                raise TestbedError(
-                    "QUEUE-01", f"{_GRO} of {interface}", expected=str(wanted), found=str(before)
-                )
-    return {_GRO: {"before": before, "now": wanted}}
+            features = tool.get_features(interface)
+        now = {name: bool(features.features[name].enable) for name in names}
+    refused = [name for name in names if now[name] != wanted]
+    if refused:
+        raise TestbedError(
+            "QUEUE-01",
+            f"offload {', '.join(refused)} of {interface}",
+            expected=str(wanted),
+            found=str(not wanted),
+        )
+    return {name: {"before": before[name], "now": now[name]} for name in names}
 
 
 def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
@@ -140,6 +164,12 @@ def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
 def _kernel_threads(interface: str) -> set[int]:
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return {pid for pid in pids if _is_queue_thread(pid, interface)}
+
+
+def _online_cpus() -> list[int]:
+    text = Path("/sys/devices/system/cpu/online").read_text().strip()
+    pairs = [part.partition("-") for part in text.split(",")]
+    return [cpu for low, _, high in pairs for cpu in range(int(low), int(high or low) + 1)]
 
 
 def _is_queue_thread(pid: int, interface: str) -> bool:

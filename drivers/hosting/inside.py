@@ -23,7 +23,7 @@ _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def run(*, pid: int, function: str, arguments: dict[str, JsonValue], deadline_s: float = 10.0) -> JsonValue:
+def run(*, pid: int, function: str, arguments: dict[str, JsonValue], within_s: float = 10.0) -> JsonValue:
     """Node function: `function(**arguments)` in the network namespace of process `pid`, else the node's own.
 
     Arguments and result must be JSON. Raises what the function raises; DriverError POD-07 past the deadline.
@@ -36,7 +36,7 @@ def run(*, pid: int, function: str, arguments: dict[str, JsonValue], deadline_s:
         _child(write_end, pid, lambda: target(**arguments))
     os.close(write_end)
     try:
-        text = _read_all(read_end, time.monotonic() + deadline_s)
+        text = _read_all(read_end, time.monotonic() + within_s)
     finally:
         os.close(read_end)
         os.kill(child, signal.SIGKILL)  # it has ended, or it is late
@@ -45,7 +45,7 @@ def run(*, pid: int, function: str, arguments: dict[str, JsonValue], deadline_s:
         raise DriverError(
             "POD-07",
             f"{function} in the network namespace of process {pid}",
-            expected=f"a result within {deadline_s:g} s",
+            expected=f"a result within {within_s:g} s",
             found="none",
         )
     kind, content = json.loads(text)
@@ -84,7 +84,7 @@ def _enter(pid: int) -> None:
 
 
 def _read_all(descriptor: int, end_s: float) -> str:
-    parts = []
+    parts: list[bytes] = []
     poll = select.poll()
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
     while poll.poll(max(0, (end_s - time.monotonic()) * 1000)):

@@ -27,11 +27,13 @@ class NamespaceNode(AgentNode):
     """A node that is a set of namespaces on this machine. Needs root.
 
     `keep` are host paths under /run that stay visible in the node (a run's folder, for example); everything
-    else under /run and /var/lib/cni is the node's own and vanishes with it.
+    else under /run and /var/lib/cni is the node's own and vanishes with it. `owner` labels the agent and
+    all that it starts (kind `owner` of the ledger).
     """
 
-    def __init__(self, name: str, *, keep: Sequence[str | Path] = ()) -> None:
-        python = shlex.join([*_UNSHARE, sys.executable])
+    def __init__(self, name: str, *, keep: Sequence[str | Path] = (), owner: str = "") -> None:
+        label = ["env", f"{process.OWNER_VARIABLE}={owner}"] if owner else []
+        python = shlex.join([*label, *_UNSHARE, sys.executable])
         super().__init__(name, {"popen": True, "python": python, "execmodel": "main_thread_only"})
         self._keep = [str(path) for path in keep]
         self.pid = 0
@@ -69,6 +71,11 @@ class NamespaceNode(AgentNode):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def place(self) -> dict[str, JsonValue]:
+        """What a ledger keeps of this node."""
+        return {"kind": "namespace", "name": self.name, "pid": self.pid, "start_ticks": self.start_ticks}
 
     @property
     def netns_path(self) -> str:

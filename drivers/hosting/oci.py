@@ -22,6 +22,7 @@ from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _BUNDLES = Path("/run/bmwg-pods")
+_PID_FILE = "pid"
 _ERROR_LINES = 20
 
 
@@ -44,7 +45,7 @@ def cgroup_of(pod_id: str) -> str:
     return f"/bmwg-{pod_id}"
 
 
-def create(*, spec: dict[str, JsonValue], state_dir: str, deadline_s: float = 10.0) -> dict[str, JsonValue]:
+def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: make the pod; returns pid, start time (ticks), network namespace and cgroup.
 
     Its program is not started yet. On failure nothing is left.
@@ -82,8 +83,10 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, deadline_s: float = 10
             "create",
             "--bundle",
             str(folder),
+            "--pid-file",
+            str(folder / _PID_FILE),
             pod.pod_id,
-            deadline_s=deadline_s,
+            deadline_s=within_s,
             log=folder / "log",
         )
         pid = int(state(pod_id=pod.pod_id, state_dir=state_dir)["pid"])
@@ -100,13 +103,13 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, deadline_s: float = 10
     }
 
 
-def start(*, pod_id: str, state_dir: str, deadline_s: float = 10.0) -> None:
+def start(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> None:
     """Node function: start the program of a created pod."""
-    _crun(state_dir, "start", pod_id, deadline_s=deadline_s)
+    _crun(state_dir, "start", pod_id, deadline_s=within_s)
 
 
 def state(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
-    """Node function: `{"status", "pid"}`; status is created, running, stopped, or absent when there is none."""
+    """Node function: `{"status", "pid"}`; status is created, running, stopped or absent."""
     if not Path(state_dir, pod_id).exists():
         return {"status": "absent", "pid": 0}
     found = json.loads(_crun(state_dir, "state", pod_id, deadline_s=5.0))
@@ -122,22 +125,19 @@ def require_running(*, pod_id: str, state_dir: str) -> None:
         raise DriverError("POD-05", f"pod {pod_id}", expected="running", found="\n".join([status, *tail]))
 
 
-def delete(*, pod_id: str, state_dir: str, deadline_s: float = 10.0) -> bool:
+def delete(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> bool:
     """Node function: end and remove the pod with its mounts, state and cgroups; `False` when there was none.
 
     Idempotent; works also on the remains of a pod that was half made.
     """
-    end_s = time.monotonic() + deadline_s
+    end_s = time.monotonic() + within_s
     folder = _BUNDLES / pod_id
     there = folder.exists() or Path(state_dir, pod_id).exists() or bool(cgroups.folders(cgroup_of(pod_id)))
     if Path(state_dir, pod_id).exists():
-        pid = 0
-        with contextlib.suppress(DriverError, ValueError):
-            pid = int(state(pod_id=pod_id, state_dir=state_dir)["pid"])
         with contextlib.suppress(DriverError):  # what it leaves is removed and judged below
-            _crun(state_dir, "delete", "--force", pod_id, deadline_s=deadline_s)
-        if pid:
-            process.reap(pid, deadline_s=max(0.1, end_s - time.monotonic()))
+            _crun(state_dir, "delete", "--force", pod_id, deadline_s=within_s)
+    with contextlib.suppress(FileNotFoundError, ValueError):  # crun forgets the pid of a pod that ended
+        process.reap(int((folder / _PID_FILE).read_text()), deadline_s=max(0.1, end_s - time.monotonic()))
     mounts.unmount(target=str(folder / "rootfs"))
     _kill_members(cgroup_of(pod_id), end_s)
     left = cgroups.remove(cgroup_of(pod_id), deadline_s=max(0.1, end_s - time.monotonic()))
@@ -175,7 +175,7 @@ def _kill_members(cgroup: str, end_s: float) -> None:
         for text in (folder / "cgroup.procs").read_text().split():
             pid = int(text)
             process.terminate(
-                pid=pid, start_ticks=process.start_ticks(pid), deadline_s=max(0.2, end_s - time.monotonic())
+                pid=pid, start_ticks=process.start_ticks(pid), within_s=max(0.2, end_s - time.monotonic())
             )
             process.reap(pid, deadline_s=0.0)
 

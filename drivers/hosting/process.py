@@ -13,6 +13,7 @@ from pathlib import Path
 from bmwg.methodology.errors import DriverError
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
+OWNER_VARIABLE = "BMWG_OWNER"  # in the environment of what a run starts: whose it is
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -45,14 +46,14 @@ def start_ticks(pid: int) -> int:
     return 0 if fields[0] in ("Z", "X") else int(fields[19])
 
 
-def terminate(*, pid: int, start_ticks: int, deadline_s: float = 5.0) -> bool:
+def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
     """End exactly this process, first by SIGTERM; `False` when it had already gone. Idempotent.
 
     Does not reap: its parent does. Raises DriverError NODE-12 when it outlives SIGKILL.
     """
     if not same(pid, start_ticks):
         return False
-    for number, wait_s in ((signal.SIGTERM, deadline_s / 2), (signal.SIGKILL, deadline_s / 2)):
+    for number, wait_s in ((signal.SIGTERM, within_s / 2), (signal.SIGKILL, within_s / 2)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
         end_s = time.monotonic() + wait_s
@@ -61,6 +62,32 @@ def terminate(*, pid: int, start_ticks: int, deadline_s: float = 5.0) -> bool:
                 return True
             time.sleep(0.005)
     raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
+
+
+def terminate_owned(*, owner: str) -> int:
+    """Node function: end every process whose environment carries this owner's label; returns how many.
+
+    It is right before the process' pid is known. Idempotent; never ends the caller or its ancestors.
+    """
+    wanted = f"{OWNER_VARIABLE}={owner}".encode()
+    spared = set(_ancestors())
+    ended = 0
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            labels = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if owner and wanted in labels and pid not in spared:
+            ended += terminate(pid=pid, start_ticks=start_ticks(pid))
+    return ended
+
+
+def _ancestors() -> list[int]:
+    pids = [os.getpid()]
+    while pids[-1] > 1:
+        stat = Path(f"/proc/{pids[-1]}/stat").read_text()
+        pids.append(int(stat.rpartition(")")[2].split()[1]))
+    return pids
 
 
 def same(pid: int, ticks: int) -> bool:

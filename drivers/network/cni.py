@@ -188,6 +188,19 @@ def delete(
     return failures
 
 
+def detach(*, network: str, container_id: str, **arguments: Any) -> None:
+    """`delete` that raises TestbedError CNI-15 with all failures: the undo of `add`, idempotent."""
+    failures = delete(network=network, container_id=container_id, **arguments)
+    if failures:
+        raise TestbedError(
+            "CNI-15",
+            f"network {network}: {arguments.get('interface')} of {container_id} was not detached cleanly",
+            expected="a DEL without failure",
+            found=" | ".join(failures),
+            hint="`bmwg cleanup` tries it again",
+        )
+
+
 def status(
     *, plugin_dir: str, conflist: Mapping[str, Any], plugin_deadline_s: float = DEFAULT_DEADLINE_S
 ) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
 from typing import Any
 
 from pyroute2 import IPRoute, NetNS
+
+from bmwg.methodology.errors import TestbedError
 
 _FAMILIES = (2, 10)  # AF_INET, AF_INET6
 _TABLE_LOCAL = 255
@@ -41,10 +42,7 @@ def observe(*, netns: str | None = None) -> dict[str, Any]:
             entry = _interface(link, names)
             if entry["master"]:
                 ports.setdefault(entry["master"], []).append(entry["name"])
-            entry["addresses"] = [
-                f"{address.get('IFA_LOCAL') or address.get('IFA_ADDRESS')}/{address['prefixlen']}"
-                for address in handle.get_addr(index=link["index"])
-            ]
+            entry["addresses"] = _addresses(handle, link["index"])
             interfaces.append(entry)
         for entry in interfaces:
             if entry["kind"] == "bridge":
@@ -58,19 +56,43 @@ def observe(*, netns: str | None = None) -> dict[str, Any]:
     }
 
 
-def interface_names(*, netns: str | None = None) -> list[str]:
-    """Return the names of the interfaces of `netns`, or of the caller's own namespace, in index order."""
-    with NetNS(netns, flags=0) if netns else IPRoute() as handle:
-        return [link.get("ifname") for link in handle.get_links()]
+def attachment_view(*, netns: str, interface: str) -> dict[str, Any]:
+    """Return an interface inside `netns` and, when it is half of a pair, its other half in the caller's.
+
+    `node_interfaces` names what the caller's namespace has now.
+    `host_side` is None where the other half is elsewhere or there is none (macvlan, a NIC).
+    Raises TestbedError CNI-16 when the plugins said that they made the interface and it is not there.
+    """
+    with NetNS(netns, flags=0) as pod:
+        found = [link for link in pod.get_links() if link.get("ifname") == interface]
+        if not found:
+            raise TestbedError(
+                "CNI-16",
+                f"interface {interface} in {netns} is not there after ADD",
+                expected=interface,
+                found=", ".join(str(link.get("ifname")) for link in pod.get_links()),
+                hint="the plugin's result does not tell what it did",
+            )
+        link = found[0]
+        inside = _interface(link, {})
+        inside["addresses"] = _addresses(pod, link["index"])
+    host_side = None
+    with IPRoute() as node:
+        links = list(node.get_links())
+        names = {item["index"]: item.get("ifname") for item in links}
+        for item in links:
+            pair = inside["kind"] == "veth" and link.get("IFLA_LINK") == item["index"]
+            if pair and item.get("IFLA_LINK") == link["index"]:
+                host_side = _interface(item, names)
+                host_side["addresses"] = _addresses(node, item["index"])
+    return {"inside": inside, "host_side": host_side, "node_interfaces": sorted(names.values())}
 
 
-def mac_of(*, interface: str, netns: str | None = None) -> str:
-    """Return the MAC address of an interface; raises KeyError when there is none of that name."""
-    with NetNS(netns, flags=0) if netns else IPRoute() as handle:
-        for link in handle.get_links():
-            if link.get("ifname") == interface:
-                return str(link.get("IFLA_ADDRESS"))
-    raise KeyError(interface)
+def _addresses(handle: Any, index: int) -> list[str]:
+    return [
+        f"{address.get('IFA_LOCAL') or address.get('IFA_ADDRESS')}/{address['prefixlen']}"
+        for address in handle.get_addr(index=index)
+    ]
 
 
 def _interface(link: Any, names: dict[int, str]) -> dict[str, Any]:
@@ -123,9 +145,3 @@ def _rule(rule: Any) -> dict[str, Any] | None:
         "priority": rule.get("FRA_PRIORITY"),
         "ip_version": 4 if rule["family"] == 2 else 6,
     }
-
-
-def only(names: Iterable[str], observed: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the observed interfaces of these names, in the order observed."""
-    wanted = set(names)
-    return [entry for entry in observed["interfaces"] if entry["name"] in wanted]

@@ -9,13 +9,14 @@ from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, Outcom
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputGoal:
-    """What to search. Loads are frames/s per port and direction; `relative_width` is of the upper bound,
-    0..1.
+    """What to search. Loads are frames/s per port and direction; `relative_width` (0..1) is of the upper one.
 
-    `envelope_fps` is the rate up to which the tester itself is qualified on this kind of port (None: this
-    search is the qualification, or there is none). `medium_fps` is the medium's theoretical maximum for the
-    frame size (None where it has none, as on veth). A load counts as beyond the tester after `short_limit`
-    short trials. `max_repeats` bounds the repeats of trials that are not valid, at one load in one step.
+    `envelope_fps` is the rate up to which the tester itself is qualified on this kind of port (None: there is
+    no qualification, or this search is it). With `qualifies_tester` the tester itself is measured (the wire
+    rung): where it falls short is then the answer and no limitation. `medium_fps` is the medium's
+    theoretical maximum for the frame size (None where it has none, as on veth). A load counts as beyond the
+    tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
+    gets. `max_repeats` bounds the repeats of trials that are not valid, at one load in one step.
     """
 
     frame_octets: int
@@ -29,8 +30,10 @@ class ThroughputGoal:
     vlan_id: int | None = None
     envelope_fps: int | None = None
     medium_fps: int | None = None
+    qualifies_tester: bool = False
     max_repeats: int = 5
     short_limit: int = 2
+    verification_trials: int = 1
     max_reopenings: int = 1
 
     def __post_init__(self) -> None:
@@ -43,6 +46,10 @@ class ThroughputGoal:
             raise ValueError(f"relative_width: expected above 0 and below 1, found {self.relative_width}")
         if self.max_repeats < 0 or self.max_reopenings < 0:
             raise ValueError("max_repeats and max_reopenings: expected at least 0")
+        if self.qualifies_tester and self.envelope_fps is not None:
+            raise ValueError("envelope_fps: expected none where the search qualifies the tester")
+        if not 1 <= self.verification_trials <= 10:
+            raise ValueError(f"verification_trials: expected 1..10, found {self.verification_trials}")
         if not 1 <= self.short_limit <= 1 + self.max_repeats:
             raise ValueError(f"short_limit: expected 1..{1 + self.max_repeats}, found {self.short_limit}")
         if self.medium_fps is not None and self.max_load_fps > self.medium_fps:
@@ -74,8 +81,10 @@ class ThroughputGoal:
         relative_width: float,
         envelope_fps: int | None = None,
         medium_fps: int | None = None,
+        qualifies_tester: bool = False,
         max_repeats: int = 5,
         short_limit: int = 2,
+        verification_trials: int = 1,
         max_reopenings: int = 1,
     ) -> ThroughputGoal:
         """Take frame size, direction, format, flows and tag from a cell."""
@@ -91,8 +100,10 @@ class ThroughputGoal:
             relative_width=relative_width,
             envelope_fps=envelope_fps,
             medium_fps=medium_fps,
+            qualifies_tester=qualifies_tester,
             max_repeats=max_repeats,
             short_limit=short_limit,
+            verification_trials=verification_trials,
             max_reopenings=max_reopenings,
         )
 

@@ -22,6 +22,8 @@ for name in names:
     importlib.import_module(name)
 print(bmwg.__file__)
 print(len(names))
+from bmwg.drivers.testbed import load_testbed
+print(load_testbed().file)
 """
 
 
@@ -99,9 +101,10 @@ def test_wheel_imports_without_the_checkout(wheel: Path, tmp_path: Path) -> None
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    where, count = done.stdout.split()
+    where, count, testbed = done.stdout.split()
     assert Path(where) == tmp_path / "bmwg" / "__init__.py"
     assert int(count) > 20
+    assert Path(testbed) == tmp_path / "bmwg" / "drivers" / "embedded.yaml"
 
 
 def test_entry_points_lead_to_what_they_name(wheel: Path, tmp_path: Path) -> None:

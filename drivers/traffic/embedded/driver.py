@@ -11,6 +11,7 @@ from typing import Any
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.traffic.embedded.build import source_digest
 from bmwg.drivers.traffic.embedded.ports import (
+    DEFAULT_MTU,
     NETDEV_KINDS,
     check_interface,
     check_port,
@@ -49,7 +50,7 @@ class EmbeddedTraffic:
         self._process = TesterProcess(config)
         self._ports: tuple[TesterPort, TesterPort] | None = None
         self._limits: TrafficLimits | None = None
-        self._device_mtus: list[int] = []
+        self._mtus: list[int] = []
         self._slot_octets = 0
         self._instance = 0
         self._trial_number = 0
@@ -76,11 +77,12 @@ class EmbeddedTraffic:
         Refusals are those of ports.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
         """
         self.detach()
-        mtus: list[int | None] = []
         for port in ports:
             check_port(port, self.config.lab_ports)
-        for port in ports:
-            mtus.append(check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else None)
+        self._mtus = [
+            check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else DEFAULT_MTU
+            for port in ports
+        ]
         self._plug(ports, frame_octets=64)
         try:
             self._resolve(ports)
@@ -88,14 +90,18 @@ class EmbeddedTraffic:
             self._unplug()
             raise
         self._ports = ports
-        self._limits = limits_of(ports, mtus, self._device_mtus)
+        self._limits = limits_of(ports, self._mtus)
         return self._limits
 
     def _plug(self, ports: tuple[TesterPort, TesterPort], *, frame_octets: int) -> None:
         requests = []
-        for port in ports:
+        # Jumbo buffers are four times as large: fewer of them keep the memory flat.
+        pool_frames = POOL_FRAMES if max(self._mtus) <= 3500 else POOL_FRAMES // 4
+        for port, mtu in zip(ports, self._mtus, strict=True):
             self._instance += 1
-            requests.append(request_for(port, self._instance, frame_octets, pool_frames=POOL_FRAMES))
+            requests.append(
+                request_for(port, self._instance, mtu=mtu, frame_octets=frame_octets, pool_frames=pool_frames)
+            )
         try:
             reply = self._process.request("attach", {"ports": requests}, deadline_s=ATTACH_DEADLINE_S)
         except RefusalError as refusal:
@@ -106,7 +112,7 @@ class EmbeddedTraffic:
                 found=refusal.code,
                 hint=f"the tester's log says more: {self._process.log_path}",
             ) from refusal
-        self._device_mtus = [whole(entry, "mtu") for entry in reply]
+        self._mtus = [whole(entry, "mtu") for entry in reply]
         self._slot_octets = ring_for(frame_octets).slot_octets
 
     def _resolve(self, ports: tuple[TesterPort, TesterPort]) -> None:
@@ -138,7 +144,7 @@ class EmbeddedTraffic:
     # -- trials --------------------------------------------------------------------------------
 
     def _check(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
-        """Refuse what the ports cannot carry: TST-15, TST-16 (frame size), TST-17 (flows, addresses)."""
+        """Refuse what the ports cannot carry: TST-15, TST-16 (size), TST-17 (flows, addresses)."""
         if self._ports is None or self._limits is None:
             raise DriverError("TST-15", "embedded tester: no ports are attached", hint="attach() comes first")
         tagged = spec.vlan_id is not None
@@ -146,7 +152,7 @@ class EmbeddedTraffic:
         if not least <= spec.frame_octets <= self._limits.max_frame_octets:
             raise ConfigError(
                 "TST-16",
-                f"frame size of {spec.frame_format}{' tagged' if tagged else ''} frames on {self._ports[0].io}; "
+                f"size of {'tagged ' if tagged else ''}{spec.frame_format} frames on {self._ports[0].io}; "
                 "no traffic was sent",
                 expected=f"{least}..{self._limits.max_frame_octets} octets",
                 found=str(spec.frame_octets),

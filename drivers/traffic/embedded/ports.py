@@ -28,6 +28,7 @@ BENCHMARK_NETWORKS = (
     ipaddress.ip_network("2001:2::/48"),  # rfc5180-8
 )
 ETHERNET_OCTETS = 14
+DEFAULT_MTU = 1500  # of a port with no interface behind it
 TAG_OCTETS = 4
 SIGNATURE_OCTETS = 14
 HEADER_OCTETS = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 28, FrameFormat.IPV6_UDP: 48}
@@ -185,7 +186,7 @@ def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:
                 if entry["dst_len"] == 0 and entry.get("oif") == index and entry["type"] == 1:
                     raise TestbedError(
                         "TST-05",
-                        f"tester port {port.name}: {port.device} carries a default route; no traffic was sent",
+                        f"tester port {port.name}: {port.device} has a default route; no traffic was sent",
                         expected="an interface that leads nowhere else",
                         found=f"default route through {port.device}",
                         hint="give the tester an interface of its own",
@@ -216,8 +217,10 @@ def _missing(port: TesterPort, what: str, present: list[str]) -> TestbedError:
     )
 
 
-def request_for(port: TesterPort, instance: int, frame_octets: int, pool_frames: int) -> dict[str, Any]:
-    """What the tester's `attach` needs to know of one port."""
+def request_for(
+    port: TesterPort, instance: int, *, mtu: int, frame_octets: int, pool_frames: int
+) -> dict[str, Any]:
+    """What the tester's `attach` needs to know of one port. `mtu` (octets) is the most asked of the device."""
 
     def plain(text: str | None) -> str | None:
         return str(ipaddress.ip_interface(text).ip) if text else None
@@ -232,17 +235,15 @@ def request_for(port: TesterPort, instance: int, frame_octets: int, pool_frames:
         "gateway_ipv4": None if port.peer_mac else port.gateway_ipv4,
         "gateway_ipv6": None if port.peer_mac else port.gateway_ipv6,
         "peer_mac": port.peer_mac,
+        "mtu": mtu,
         "vlan": port.vlan_id or 0,
         "pool_frames": pool_frames,
         "descriptors": 2048,
     }
 
 
-def limits_of(
-    ports: tuple[TesterPort, TesterPort], link_mtus: list[int | None], device_mtus: list[int]
-) -> TrafficLimits:
-    """What both ports carry: the smaller MTU of interface and device, with Ethernet header and FCS."""
-    mtus = [*(mtu for mtu in link_mtus if mtu is not None), *device_mtus]
+def limits_of(ports: tuple[TesterPort, TesterPort], mtus: list[int]) -> TrafficLimits:
+    """What both ports carry: the smaller MTU (of interface and device), with Ethernet header and FCS."""
     most = min(min(mtus) + ETHERNET_OCTETS + FCS_OCTETS, MAX_FRAME_OCTETS)
     return TrafficLimits(
         min_frame_octets=64,

@@ -86,6 +86,17 @@ def test_sporadic_loss_is_measured_right_or_unstable_and_seldom_low():
     assert 0 < unstable <= 200
 
 
+def test_more_verification_makes_a_low_answer_rarer():
+    low = {}
+    for count in (1, 3):
+        goal = a_goal(verification_trials=count, max_reopenings=2)
+        results = [
+            search(Device(truth_fps=400_000, seed=seed, random_loss_share=0.1), goal) for seed in range(500)
+        ]
+        low[count] = sum(r.type is OutcomeType.MEASURED and r.upper.load_fps <= 400_000 for r in results)
+    assert low[3] <= 2 < low[1]
+
+
 def test_verification_happens_whatever_the_loss_was():
     goal = a_goal()
     for truth in (50_000, 700_000):
@@ -133,6 +144,7 @@ def test_a_reopening_is_bounded_and_declared():
         (Device(truth_fps=500_000, tester_fps=900_000), {}, OutcomeType.MEASURED, ...),
         (Device(truth_fps=1_000_000), {"envelope_fps": 800_000}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=500_000), {"envelope_fps": 800_000}, OutcomeType.MEASURED, ...),
+        (Device(truth_fps=10**7, tester_fps=500_100), {"qualifies_tester": True}, OutcomeType.MEASURED, ...),
         (Device(truth_fps=500_000, stall_share=1.0), {}, OutcomeType.INVALID, None),
     ],
 )
@@ -140,7 +152,7 @@ def test_each_kind_of_answer_has_its_type(device, changes, type_, value):
     result = search(device, a_goal(**changes))
     assert result.type is type_
     if value is ...:
-        assert result.lower.load_fps <= 500_000 < result.upper.load_fps
+        assert 500_000 * (1 - 0.031) <= result.value_fps <= 500_100 * 1.001
     else:
         assert result.value_fps == value
     if type_ is not OutcomeType.MEASURED:
@@ -269,6 +281,7 @@ def test_the_number_of_trials_is_modest():
         {"relative_width": 1.0},
         {"max_repeats": -1},
         {"short_limit": 0},
+        {"verification_trials": 0},
         {"medium_fps": 1_000_000},
         {"frame_octets": 63},
         {"duration_s": 0.0},

@@ -19,6 +19,23 @@
 #include "control.h"
 #include "watchdog.h"
 
+/*
+ * Be preferred to whatever else runs on our CPU. Where the kernel groups tasks by session (autogroup), niceness counts
+ * within a group only, so the group gets it as well; a session of our own keeps the parent's out of it.
+ */
+static void take_precedence(void)
+{
+	FILE *group;
+
+	setsid();
+	setpriority(PRIO_PROCESS, 0, -20);
+	group = fopen("/proc/self/autogroup", "we");
+	if (group) {
+		fputs("-20", group);
+		fclose(group);
+	}
+}
+
 static int refuse(int fd, const char *what, const char *why)
 {
 	struct failure f;
@@ -43,8 +60,7 @@ int main(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != atoi(argv[2]))
 		return 0; /* the parent died before we could ask to be told */
-	signal(SIGINT, SIG_IGN); /* Ctrl-C is the parent's to handle: it closes the channel */
-	setpriority(PRIO_PROCESS, 0, -20);
+	take_precedence();
 	cpus = json_loads(argv[3], 0, NULL);
 	argv[3] = argv[0];
 	if (rte_eal_init(argc - 3, argv + 3) < 0)

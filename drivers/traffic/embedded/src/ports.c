@@ -103,8 +103,10 @@ static int configure(struct port *p, uint32_t pool_frames, uint32_t descriptors,
 	uint16_t rx = (uint16_t)descriptors, tx = (uint16_t)descriptors;
 	uint32_t room;
 
-	if (rte_eth_dev_info_get(p->id, &info) || rte_eth_dev_get_mtu(p->id, &p->mtu))
+	if (rte_eth_dev_info_get(p->id, &info))
 		return failure_set(f, "device", "%s: the device does not describe itself", p->name);
+	if (p->mtu > info.max_mtu)
+		p->mtu = info.max_mtu;
 	room = RTE_PKTMBUF_HEADROOM + p->mtu + RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN;
 	if (room < RTE_MBUF_DEFAULT_BUF_SIZE)
 		room = RTE_MBUF_DEFAULT_BUF_SIZE;
@@ -137,19 +139,20 @@ static int plug(struct port *p, const char *devargs, uint32_t pool_frames, uint3
 int port_attach(struct port *p, const json_t *spec, struct failure *f)
 {
 	const char *name, *devargs;
-	json_int_t vlan = 0, pool_frames = 8192, descriptors = 2048;
+	json_int_t mtu = 0, vlan = 0, pool_frames = 8192, descriptors = 2048;
 	const json_t *netns = json_object_get(spec, "netns");
 	const json_t *peer = json_object_get(spec, "peer_mac");
 	const json_t *interface = json_object_get(spec, "interface");
 	int result;
 
-	if (json_unpack((json_t *)spec, "{s:s,s:s,s?I,s?I,s?I}", "name", &name, "devargs", &devargs, "vlan", &vlan,
+	if (json_unpack((json_t *)spec, "{s:s,s:s,s:I,s:I,s?I,s?I}", "name", &name, "devargs", &devargs, "mtu", &mtu, "vlan", &vlan,
 			"pool_frames", &pool_frames, "descriptors", &descriptors))
-		return failure_set(f, "protocol", "port: name and devargs are needed");
+		return failure_set(f, "protocol", "port: name, devargs, mtu and vlan are needed");
 	memset(p, 0, sizeof(*p));
 	p->netns = -1;
 	p->segmentation_before = -1;
 	p->vlan = (uint16_t)vlan;
+	p->mtu = (uint16_t)mtu;
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	if (json_is_string(interface))
 		snprintf(p->interface, sizeof(p->interface), "%s", json_string_value(interface));

@@ -28,7 +28,7 @@ struct port {
 	int netns;	  /* -1: stay in ours */
 	uint16_t id;
 	uint16_t vlan;	  /* tag of ARP and ND that we originate; 0: none */
-	uint16_t mtu;
+	uint16_t mtu;	  /* largest that interface and device carry */
 	struct rte_mempool *pool;
 	struct rte_ether_addr mac;
 	bool has_ipv4, has_ipv6;

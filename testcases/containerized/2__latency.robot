@@ -11,25 +11,25 @@ Test Tags           metric:latency    clause:rfc2544-26.2    req:RFC2544-26.2-01
 
 *** Test Cases ***
 Latency On The Wire
-    [Tags]    id:CN-LAT-1    path:wire
+    [Tags]    id:CN-LAT-1.1    path:wire
     wire
 
 Latency Of Node Forwarding
-    [Tags]    id:CN-LAT-2    path:node
+    [Tags]    id:CN-LAT-1.2    path:node
     node
 
 Latency Of A Forwarding Pod
-    [Tags]    id:CN-LAT-3    path:pvp
+    [Tags]    id:CN-LAT-1.3    path:pvp
     pvp
 
 Latency Pod To Pod On One Node
-    [Tags]    id:CN-LAT-4    path:p2p
+    [Tags]    id:CN-LAT-1.4    path:p2p
     p2p
 
 Latency Pod To Pod On Two Nodes Over An Underlay
-    [Tags]    id:CN-LAT-5    path:p2p-underlay
+    [Tags]    id:CN-LAT-1.5    path:p2p-underlay
     p2p-underlay
 
 Latency Pod To Pod On Two Nodes Over VXLAN
-    [Tags]    id:CN-LAT-6    path:p2p-vxlan
+    [Tags]    id:CN-LAT-1.6    path:p2p-vxlan
     p2p-vxlan

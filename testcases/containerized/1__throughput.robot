@@ -11,25 +11,25 @@ Test Tags           metric:throughput    clause:rfc2544-26.1    req:RFC2544-26.1
 
 *** Test Cases ***
 Tester Envelope On The Wire
-    [Tags]    id:CN-TPUT-1    path:wire
+    [Tags]    id:CN-TPUT-1.1    path:wire
     wire
 
 Throughput Of Node Forwarding
-    [Tags]    id:CN-TPUT-2    path:node
+    [Tags]    id:CN-TPUT-1.2    path:node
     node
 
 Throughput Of A Forwarding Pod
-    [Tags]    id:CN-TPUT-3    path:pvp
+    [Tags]    id:CN-TPUT-1.3    path:pvp
     pvp
 
 Throughput Pod To Pod On One Node
-    [Tags]    id:CN-TPUT-4    path:p2p
+    [Tags]    id:CN-TPUT-1.4    path:p2p
     p2p
 
 Throughput Pod To Pod On Two Nodes Over An Underlay
-    [Tags]    id:CN-TPUT-5    path:p2p-underlay
+    [Tags]    id:CN-TPUT-1.5    path:p2p-underlay
     p2p-underlay
 
 Throughput Pod To Pod On Two Nodes Over VXLAN
-    [Tags]    id:CN-TPUT-6    path:p2p-vxlan
+    [Tags]    id:CN-TPUT-1.6    path:p2p-vxlan
     p2p-vxlan

@@ -1,0 +1,43 @@
+"""Node functions that show that a node answers: used by `bmwg doctor` and by the contract suite."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+
+from bmwg.drivers.api import JsonValue
+
+
+def identify() -> dict[str, JsonValue]:
+    """Say who answers: host name, pid, kernel and Python version."""
+    return {
+        "hostname": platform.node(),
+        "pid": os.getpid(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
+
+
+def echo(*, value: JsonValue) -> JsonValue:
+    """Give the value back."""
+    return value
+
+
+def pause(*, pause_s: float) -> None:
+    """Do nothing for a time: shows what a deadline does."""
+    time.sleep(pause_s)
+
+
+def chatter() -> str:
+    """Write to standard output, which must not disturb the channel."""
+    sys.stdout.write("noise on standard output\n" * 1000)
+    sys.stdout.flush()
+    os.write(1, b"more noise\n" * 1000)
+    return "done"
+
+
+def die() -> None:
+    """End the agent at once: shows what the loss of a node does."""
+    os._exit(9)

@@ -1,0 +1,303 @@
+"""What a run has made and how it is undone, written before it is made, so that a killed run can be undone.
+
+A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/ledgers lets `bmwg cleanup --all`
+find ledgers of any folder. An undo is a node function with arguments as data, and idempotent: it is right
+whether the act happened, happened half or did not. Ids: LEDGER-01 unreadable,
+LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is still going.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting.agent import resolve
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug, ToolkitError
+
+FILE_NAME = "ledger.jsonl"
+INDEX_DIR = Path("/var/lib/bmwg/ledgers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How one kind of act is undone. `in_node` acts vanish with the namespaces of their node."""
+
+    function: str
+    in_node: bool
+
+
+KINDS: dict[str, Kind] = {
+    "owner": Kind(function="bmwg.drivers.hosting.process:terminate_owned", in_node=False),
+    "process": Kind(function="bmwg.drivers.hosting.process:terminate", in_node=False),
+    "pod": Kind(function="bmwg.drivers.hosting.oci:delete", in_node=False),
+    "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False),
+    "file": Kind(function="bmwg.drivers.ledger:remove_file", in_node=False),
+    "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),
+    "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),
+    "route": Kind(function="bmwg.drivers.hosting.routing:remove_route", in_node=True),
+    "rule": Kind(function="bmwg.drivers.hosting.routing:remove_rule", in_node=True),
+    "sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=True),
+    "machine_sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=False),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One act that is not undone yet. `place` says where: `{"kind": "local" | "namespace" | "ssh", ...}`."""
+
+    number: int
+    kind: str
+    place: Mapping[str, JsonValue]
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+LOCAL: Mapping[str, JsonValue] = {"kind": "local"}
+
+
+class Ledger:
+    """The ledger of one run; opening an existing file continues it."""
+
+    def __init__(self, path: str | Path, *, index_dir: Path = INDEX_DIR) -> None:
+        self.path = Path(path).absolute()
+        self._index = index_dir / f"{hashlib.sha256(str(self.path).encode()).hexdigest()[:16]}.json"
+        self._indexed = False
+        self._pending, self._next = _read(self.path)
+
+    def before(self, kind: str, place: Mapping[str, JsonValue] = LOCAL, /, **arguments: JsonValue) -> int:
+        """Write the undo of the act that follows, on disk when this returns; gives its number for `done`."""
+        if kind not in KINDS:
+            near = difflib.get_close_matches(kind, KINDS, 3)
+            raise ToolkitBug(
+                "LEDGER-02",
+                f"ledger entry of kind {kind!r}",
+                expected=", ".join(sorted(KINDS)),
+                found=str(near),
+            )
+        entry = Entry(number=self._next, kind=kind, place=dict(place), arguments=arguments)
+        self._write_index()
+        self._append(
+            {"number": entry.number, "kind": kind, "place": entry.place, "arguments": entry.arguments}
+        )
+        self._next += 1
+        self._pending[entry.number] = entry
+        return entry.number
+
+    def done(self, number: int) -> None:
+        """Note that the act was undone (or never happened)."""
+        if number in self._pending:
+            self._append({"done": number})
+            del self._pending[number]
+        if not self._pending:
+            with contextlib.suppress(FileNotFoundError):
+                self._index.unlink()
+            self._indexed = False
+
+    def require_ended(self) -> None:
+        """TestbedError LEDGER-04 when the run that wrote this ledger is still going (another process)."""
+        if self._index.exists():
+            runner = json.loads(self._index.read_text())
+            if runner["pid"] != os.getpid() and process.same(runner["pid"], runner["start_ticks"]):
+                raise TestbedError(
+                    "LEDGER-04",
+                    f"run folder {self.path.parent}",
+                    expected="a run that has ended",
+                    found=f"process {runner['pid']} still runs it",
+                    hint="nothing of it was touched; end that process first",
+                )
+
+    @property
+    def pending(self) -> tuple[Entry, ...]:
+        """What is not undone yet, oldest first."""
+        return tuple(self._pending[number] for number in sorted(self._pending))
+
+    def undo(self, number: int, nodes: Mapping[str, Node] | None = None) -> None:
+        """Undo one act now and note it; raises what the undo raises, and then keeps the entry."""
+        if number in self._pending:
+            with contextlib.ExitStack() as stack:
+                _Undo(nodes or {}, stack).run(self._pending[number])
+            self.done(number)
+
+    def undo_all(self, nodes: Mapping[str, Node] | None = None) -> list[str]:
+        """Undo everything, newest first, past failures; returns one text a failure.
+
+        `nodes` are the open nodes by name. With `None` the agents of namespace nodes are ended first: what
+        was in their namespaces is then gone; the rest is undone from a namespace node of the clean-up's own.
+        """
+        failures = []
+        with contextlib.ExitStack() as stack:
+            undo = _Undo(nodes or {}, stack)
+            if nodes is None:
+                undo.end_agents(self.pending)
+            for entry in reversed(self.pending):
+                try:
+                    undo.run(entry)
+                except (ToolkitError, OSError) as error:
+                    failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {error}")
+                else:
+                    self.done(entry.number)
+        return failures
+
+    def _append(self, line: Mapping[str, JsonValue]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists()
+        with self.path.open("ab") as stream:
+            stream.write(json.dumps(line, sort_keys=True).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        if new:
+            _sync_folder(self.path.parent)
+
+    def _write_index(self) -> None:
+        if not self._indexed:
+            self._index.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self._index.with_suffix(f".{os.getpid()}")
+            temporary.write_text(
+                json.dumps(
+                    {
+                        "ledger": str(self.path),
+                        "pid": os.getpid(),
+                        "start_ticks": process.start_ticks(os.getpid()),
+                    }
+                )
+            )
+            temporary.rename(self._index)
+            self._indexed = True
+            _sync_folder(self._index.parent)
+
+
+class _Undo:
+    """Runs undo functions where they belong, opening a place once when its node is not open."""
+
+    def __init__(self, nodes: Mapping[str, Node], stack: contextlib.ExitStack) -> None:
+        self._nodes = nodes
+        self._stack = stack
+        self._opened: dict[str, Node] = {}
+
+    def end_agents(self, entries: tuple[Entry, ...]) -> None:
+        for entry in entries:
+            if entry.place.get("kind") == "namespace":
+                process.terminate(pid=entry.place["pid"], start_ticks=entry.place["start_ticks"])
+
+    def run(self, entry: Entry) -> None:
+        kind, place = KINDS[entry.kind], entry.place
+        if place["kind"] == "local":
+            resolve(kind.function)(**entry.arguments)
+            return
+        node = self._nodes.get(str(place["name"]))
+        if node is not None and getattr(node, "broken", None) is None:
+            node.call(kind.function, **entry.arguments)
+        elif place["kind"] == "ssh":
+            self._open("ssh " + place["destination"], place).call(kind.function, **entry.arguments)
+        elif not kind.in_node:
+            self._open("namespace", place).call(kind.function, **entry.arguments)
+        elif process.same(place["pid"], place["start_ticks"]):
+            raise DriverError(
+                "LEDGER-03",
+                f"undo of {entry.kind}",
+                expected="an open node",
+                found=f"{place['name']} is not open",
+            )
+
+    def _open(self, key: str, place: Mapping[str, JsonValue]) -> Node:
+        if key not in self._opened:
+            if place["kind"] == "ssh":
+                opened: Node = self._stack.enter_context(SshNode.from_place(place))
+            else:
+                opened = self._stack.enter_context(NamespaceNode("cleanup"))
+            self._opened[key] = opened
+        return self._opened[key]
+
+
+def cleanup(run_dir: str | Path, *, index_dir: Path = INDEX_DIR) -> list[str]:
+    """Undo what a run that ended somehow has left, from its ledger; returns one text a failure.
+
+    Refuses a run that is still going.
+    """
+    path = Path(run_dir) / FILE_NAME
+    if not path.exists():
+        raise TestbedError("LEDGER-01", f"run folder {run_dir}", expected=f"a file {FILE_NAME}", found="none")
+    ledger = Ledger(path, index_dir=index_dir)
+    ledger.require_ended()
+    failures = ledger.undo_all()
+    ledger.done(-1)  # drops it from the index when nothing is pending
+    return failures
+
+
+def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
+    """`cleanup` for every ledger in the index; failures by run folder. A ledger that is gone is dropped."""
+    found: dict[str, list[str]] = {}
+    for index in sorted(index_dir.glob("*.json")):
+        path = Path(json.loads(index.read_text())["ledger"])
+        if path.exists():
+            try:
+                found[str(path.parent)] = cleanup(path.parent, index_dir=index_dir)
+            except TestbedError as error:
+                found[str(path.parent)] = [str(error)]
+        else:
+            index.unlink()
+            found[str(path.parent)] = [
+                f"LEDGER-01  {path} is gone: what that run made cannot be undone from it"
+            ]
+    return found
+
+
+def remove_file(*, path: str) -> bool:
+    """Node function: remove one file; `False` when there was none. Idempotent; never a folder."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _read(path: Path) -> tuple[dict[int, Entry], int]:
+    pending: dict[int, Entry] = {}
+    following = 1
+    for line_number, line in _lines(path):
+        try:
+            document = json.loads(line)
+            if "done" in document:
+                pending.pop(document["done"], None)
+                continue
+            entry = Entry(**document)
+            if entry.kind not in KINDS:
+                raise ValueError(f"unknown kind {entry.kind!r}")
+        except (ValueError, TypeError) as error:
+            raise TestbedError(
+                "LEDGER-01",
+                f"{path} line {line_number}",
+                expected="an entry of this format",
+                found=str(error),
+            ) from error
+        pending[entry.number] = entry
+        following = max(following, entry.number + 1)
+    return pending, following
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    whole, _, torn = data.rpartition(b"\n")
+    if torn:  # the run was killed while writing; its act had not begun, since that waits for fsync
+        with path.open("r+b") as stream:
+            stream.truncate(len(data) - len(torn))
+    yield from enumerate((line for line in whole.split(b"\n") if line), start=1)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

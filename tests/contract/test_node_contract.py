@@ -1,0 +1,282 @@
+"""One suite over every kind of node: what `drivers.api.Node` promises, on real nodes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.api import Node
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.methodology.errors import DriverError, TestbedError
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+
+INTERFACES = "bmwg.drivers.hosting.interfaces:"
+ROUTING = "bmwg.drivers.hosting.routing:"
+SYSCTL = "bmwg.drivers.hosting.sysctl:"
+PROBE = "bmwg.drivers.hosting.probe:"
+
+BRIDGE_TO_TCP = """
+import os, socket, sys, threading
+peer = socket.create_connection(("127.0.0.1", 2222), timeout=5)
+peer.settimeout(None)
+def inward():
+    while data := os.read(0, 65536):
+        peer.sendall(data)
+    peer.shutdown(socket.SHUT_WR)
+threading.Thread(target=inward, daemon=True).start()
+while data := peer.recv(65536):
+    os.write(1, data)
+os._exit(0)
+"""
+
+
+def ssh_keys(folder: Path) -> None:
+    for name in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True, timeout=20
+        )
+    (folder / "authorized").write_text((folder / "user.pub").read_text())
+    (folder / "known").write_text("bmwg-far " + (folder / "host.pub").read_text())
+    (folder / "bridge.py").write_text(BRIDGE_TO_TCP)
+    (folder / "sshd_config").write_text(
+        "\n".join(
+            [
+                "Port 2222",
+                "ListenAddress 127.0.0.1",
+                f"HostKey {folder}/host",
+                f"AuthorizedKeysFile {folder}/authorized",
+                "PidFile none",
+                "UsePAM no",
+                "StrictModes no",
+                "PasswordAuthentication no",
+                "PermitRootLogin prohibit-password",
+                "",
+            ]
+        )
+    )
+
+
+def ssh_options(folder: Path, pid: int) -> dict[str, str]:
+    return {
+        "IdentityFile": f"{folder}/user",
+        "IdentitiesOnly": "yes",
+        "UserKnownHostsFile": f"{folder}/known",
+        "HostKeyAlias": "bmwg-far",
+        "StrictHostKeyChecking": "yes",
+        "ProxyCommand": f"nsenter --net=/proc/{pid}/ns/net {sys.executable} {folder}/bridge.py",
+    }
+
+
+def wrapper(path: Path, line: str) -> str:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
+    """An sshd with keys of its own inside a namespace node; it ends with the test."""
+    if not Path("/usr/sbin/sshd").exists():
+        pytest.skip("needs sshd: apt-get install openssh-server")
+    folder = tmp_path_factory.mktemp("ssh")
+    ssh_keys(folder)
+    with NamespaceNode("far") as host:
+        enter = ["nsenter", f"--target={host.pid}", "--net", "--mount", "--uts"]
+        subprocess.run([*enter, "mkdir", "-p", "/run/sshd"], check=True, timeout=5)
+        daemon = subprocess.Popen(
+            [*enter, "/usr/sbin/sshd", "-D", "-e", "-f", str(folder / "sshd_config")],
+            stderr=(folder / "log").open("w"),
+        )
+        try:
+            end_s = time.monotonic() + 10
+            while "listening" not in (folder / "log").read_text():
+                assert time.monotonic() < end_s, (folder / "log").read_text()
+                assert daemon.poll() is None, (folder / "log").read_text()
+                time.sleep(0.02)
+            yield {"options": ssh_options(folder, host.pid), "host": host, "folder": folder}
+        finally:
+            daemon.terminate()
+            daemon.wait(5)
+
+
+@pytest.fixture(scope="module", params=["namespace", "ssh"])
+def node(request: pytest.FixtureRequest) -> Iterator[Node]:
+    if request.param == "namespace":
+        with NamespaceNode("near") as opened:
+            yield opened
+    else:
+        far = request.getfixturevalue("far")
+        with SshNode("far", "root@bmwg-far", python=sys.executable, options=far["options"]) as opened:
+            yield opened
+
+
+def test_it_is_a_node_that_describes_itself(node: Node) -> None:
+    assert isinstance(node, Node)
+    assert node.describe()["kind"] in ("namespace", "ssh")
+
+
+def test_the_function_runs_on_the_node(node: Node) -> None:
+    here = {item["name"] for item in node.call(INTERFACES + "listing")}
+    assert here == {"lo"}
+    assert node.call(PROBE + "identify")["hostname"] == node.name
+    assert node.call(PROBE + "identify")["pid"] != os.getpid()
+
+
+def test_builtins_cross_unchanged(node: Node) -> None:
+    value = {"text": "ü\n", "list": [1, 2**70, -(2**31), 0.5, None, True], "nested": {"a": {"b": [b"\x00"]}}}
+    assert node.call(PROBE + "echo", value=value) == value
+
+
+def test_sixteen_megabytes_cross(node: Node) -> None:
+    value = "x" * (16 << 20)
+    assert node.call(PROBE + "echo", value=value) == value
+
+
+def test_what_is_no_builtin_is_refused_and_the_node_lives(node: Node) -> None:
+    for value in (object(), -(2**31) - 1):
+        with pytest.raises(DriverError) as refused:
+            node.call(PROBE + "echo", value=value)
+        assert refused.value.error_id == "NODE-05"
+    with pytest.raises(DriverError) as returned:
+        node.call("bmwg.drivers.hosting.cgroups:folders", cgroup="/")
+    assert returned.value.error_id == "NODE-05"
+    assert node.call(PROBE + "echo", value=1) == 1
+
+
+def test_an_error_keeps_class_and_fields(node: Node) -> None:
+    with pytest.raises(TestbedError) as caught:
+        node.call(INTERFACES + "up", interface="l0")
+    assert caught.value.error_id == "LINK-01"
+    assert caught.value.what == "interface l0"
+    assert "lo" in caught.value.found
+
+
+def test_an_unexpected_exception_shows_the_remote_traceback(node: Node) -> None:
+    with pytest.raises(DriverError) as caught:
+        node.call(INTERFACES + "up", interfaces="lo")
+    assert caught.value.error_id == "NODE-04"
+    assert "TypeError" in caught.value.found
+    assert len(caught.value.found.splitlines()) <= 13
+
+
+@pytest.mark.parametrize(
+    "function", ["os:system", "bmwg.drivers.hosting.agent:_run", "bmwg.no:thing", "bmwg.x"]
+)
+def test_only_public_functions_of_the_package_are_callable(node: Node, function: str) -> None:
+    with pytest.raises(DriverError) as caught:
+        node.call(function)
+    assert caught.value.error_id == "NODE-06"
+
+
+def test_output_of_a_function_does_not_disturb_the_channel(node: Node) -> None:
+    assert node.call(PROBE + "chatter") == "done"
+
+
+def test_interfaces_routes_and_settings(node: Node) -> None:
+    node.call(ROUTING + "add_bridge", bridge="br0")
+    try:
+        node.call(INTERFACES + "add_address", interface="br0", address="198.18.0.1/24")
+        node.call(INTERFACES + "add_address", interface="br0", address="2001:2::1/64")
+        node.call(INTERFACES + "set_mtu", interface="br0", mtu_octets=9198)
+        node.call(ROUTING + "set_neighbour", interface="br0", address="198.18.0.2", mac="02:00:00:00:00:02")
+        node.call(ROUTING + "add_route", destination="198.19.0.0/16", via="198.18.0.2")
+        for _ in range(2):
+            node.call(ROUTING + "add_rule", incoming="br0", table=77, priority=77)
+        bridge = next(item for item in node.call(INTERFACES + "listing") if item["name"] == "br0")
+        assert bridge["kind"] == "bridge"
+        assert bridge["mtu_octets"] == 9198
+        assert bridge["addresses"] == ["198.18.0.1/24", "2001:2::1/64"]  # and no link-local one
+        routes = node.call(ROUTING + "routes")
+        assert {"destination": "198.19.0.0/16", "via": "198.18.0.2", "interface": "br0"} in routes
+        for _ in range(2):
+            node.call(ROUTING + "remove_rule", incoming="br0", table=77, priority=77)
+            node.call(ROUTING + "remove_route", destination="198.19.0.0/16")
+            node.call(INTERFACES + "remove_address", interface="br0", address="2001:2::1/64")
+        assert node.call(ROUTING + "routes") == [
+            {"destination": "198.18.0.0/24", "via": "", "interface": "br0"}
+        ]
+        previous = node.call(ROUTING + "set_forwarding", enabled=True)
+        assert node.call(SYSCTL + "read", key="net.ipv4.ip_forward") == "1"
+        node.call(SYSCTL + "write_many", settings=previous)
+        assert node.call(SYSCTL + "read", key="net.ipv4.ip_forward") == previous["net.ipv4.ip_forward"]
+    finally:
+        assert node.call(INTERFACES + "delete", interface="br0") is True
+    assert node.call(INTERFACES + "delete", interface="br0") is False
+
+
+def test_an_unknown_setting_names_the_near_one(node: Node) -> None:
+    with pytest.raises(TestbedError) as caught:
+        node.call(SYSCTL + "write", key="net.ipv4.ip_forwart", value="1")
+    assert caught.value.error_id == "SYSCTL-01"
+    assert "ip_forward" in caught.value.found
+
+
+def test_a_deadline_breaks_the_node_for_good(request: pytest.FixtureRequest, node: Node) -> None:
+    fresh: NamespaceNode | SshNode
+    if isinstance(node, NamespaceNode):
+        fresh = NamespaceNode("late")
+    else:
+        far = request.getfixturevalue("far")
+        fresh = SshNode("late", "root@bmwg-far", python=sys.executable, options=far["options"])
+    with fresh:
+        begun_s = time.monotonic()
+        with pytest.raises(DriverError) as caught:
+            fresh.call(PROBE + "pause", pause_s=60, deadline_s=0.3)
+        assert caught.value.error_id == "NODE-03"
+        assert time.monotonic() - begun_s < 3
+        with pytest.raises(DriverError) as again:
+            fresh.call(PROBE + "echo", value=1)
+        assert "exceeded its deadline of 0.3 s" in again.value.found
+    assert node.call(PROBE + "echo", value=2) == 2
+
+
+def test_a_node_that_dies_during_a_call_is_named() -> None:
+    with NamespaceNode("mortal") as mortal:
+        with pytest.raises(DriverError) as caught:
+            mortal.call(PROBE + "die")
+        assert caught.value.error_id == "NODE-03"
+        assert "mortal" in caught.value.what
+
+
+def test_another_version_is_refused(far: dict[str, object], tmp_path: Path) -> None:
+    package = tmp_path / "bmwg" / "drivers" / "hosting"
+    package.mkdir(parents=True)
+    (tmp_path / "bmwg" / "__init__.py").write_text('__version__ = "0.0.1"\n')
+    (tmp_path / "bmwg" / "drivers" / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "agent.py").write_text("def serve(channel): pass\n")
+    python = wrapper(tmp_path / "python", f'PYTHONPATH="{tmp_path}" exec {sys.executable} "$@"')
+    with (
+        pytest.raises(TestbedError) as caught,
+        SshNode("old", "root@bmwg-far", python=python, options=far["options"]),
+    ):
+        pass
+    assert caught.value.error_id == "NODE-02"
+    assert "0.0.1" in caught.value.found
+
+
+def test_an_absent_package_is_one_error(far: dict[str, object], tmp_path: Path) -> None:
+    python = wrapper(tmp_path / "python", 'exec /usr/bin/python3 -S "$@"')
+    with (
+        pytest.raises(TestbedError) as caught,
+        SshNode("bare", "root@bmwg-far", python=python, options=far["options"]),
+    ):
+        pass
+    assert caught.value.error_id == "NODE-02"
+    assert "bmwg" in caught.value.found
+
+
+def test_a_host_key_that_is_not_known_is_refused(far: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    options = {**far["options"], "UserKnownHostsFile": str(tmp_path / "empty")}  # type: ignore[dict-item]
+    with pytest.raises(TestbedError) as caught, SshNode("far", "root@bmwg-far", options=options):
+        pass
+    assert caught.value.error_id == "NODE-20"

@@ -1,0 +1,174 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers import ledger as ledger_module
+from bmwg.drivers.hosting import process
+from bmwg.drivers.ledger import Ledger, cleanup, cleanup_all
+from bmwg.methodology.errors import TestbedError, ToolkitBug
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    return folder
+
+
+def test_the_undo_is_on_disk_before_the_act(run_dir: Path, index: Path) -> None:
+    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=index)
+    victim = run_dir / "victim"
+    number = ledger.before("file", path=str(victim))
+    line = json.loads((run_dir / "ledger.jsonl").read_text())
+    assert line == {
+        "number": number,
+        "kind": "file",
+        "place": {"kind": "local"},
+        "arguments": {"path": str(victim)},
+    }
+    assert [json.loads(item.read_text())["ledger"] for item in index.iterdir()] == [
+        str(run_dir / "ledger.jsonl")
+    ]
+    victim.touch()
+    assert ledger.undo_all() == []
+    assert not victim.exists()
+    assert ledger.pending == ()
+    assert list(index.iterdir()) == []
+
+
+def test_undo_is_newest_first_and_goes_on_past_failures(
+    run_dir: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    real = ledger_module.remove_file
+
+    def spy(*, path: str) -> bool:
+        order.append(Path(path).name)
+        return real(path=path)
+
+    monkeypatch.setattr(ledger_module, "remove_file", spy)
+    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=index)
+    (run_dir / "b").mkdir()  # a folder is refused by the undo of a file
+    for name in "abc":
+        ledger.before("file", path=str(run_dir / name))
+    failures = ledger.undo_all()
+    assert order == ["c", "b", "a"]
+    assert len(failures) == 1
+    assert str(run_dir / "b") in failures[0]
+    assert [entry.arguments["path"] for entry in ledger.pending] == [str(run_dir / "b")]
+    again = Ledger(run_dir / "ledger.jsonl", index_dir=index)
+    (run_dir / "b").rmdir()
+    assert again.undo_all() == []
+    assert again.before("file", path="x") == 4
+
+
+def test_a_torn_last_line_is_dropped_and_a_broken_one_is_not(run_dir: Path, index: Path) -> None:
+    path = run_dir / "ledger.jsonl"
+    ledger = Ledger(path, index_dir=index)
+    ledger.before("file", path=str(run_dir / "a"))
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"number": 2, "kind": "fi')
+    assert len(Ledger(path, index_dir=index).pending) == 1
+    assert path.read_bytes() == whole
+    path.write_bytes(b'{"number": 1}\n' + whole)
+    with pytest.raises(TestbedError) as caught:
+        Ledger(path, index_dir=index)
+    assert caught.value.error_id == "LEDGER-01"
+    assert "line 1" in caught.value.what
+
+
+def test_an_unknown_kind_is_our_bug(run_dir: Path, index: Path) -> None:
+    with pytest.raises(ToolkitBug) as caught:
+        Ledger(run_dir / "ledger.jsonl", index_dir=index).before("fil", path="x")
+    assert caught.value.error_id == "LEDGER-02"
+    assert "file" in caught.value.found
+
+
+def test_a_pid_that_was_used_again_is_spared() -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        ticks = process.start_ticks(child.pid)
+        assert process.terminate(pid=child.pid, start_ticks=ticks + 1) is False
+        assert child.poll() is None
+        child.terminate()
+
+
+def test_a_process_that_ignores_sigterm_is_killed() -> None:
+    with subprocess.Popen(
+        ["/bin/sh", "-c", "trap '' TERM; echo up; exec sleep 60"], stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        ticks = process.start_ticks(child.pid)
+        assert process.terminate(pid=child.pid, start_ticks=ticks, within_s=0.4) is True
+        assert child.wait(2) == -signal.SIGKILL
+    assert process.terminate(pid=child.pid, start_ticks=ticks) is False
+
+
+def test_the_owner_label_finds_processes_and_spares_others() -> None:
+    label = f"test-{os.getpid()}"
+    with (
+        subprocess.Popen(["sleep", "60"], env={**os.environ, process.OWNER_VARIABLE: label}) as mine,
+        subprocess.Popen(["sleep", "60"], env={**os.environ, process.OWNER_VARIABLE: label + "x"}) as other,
+    ):
+        time.sleep(0.05)
+        assert process.terminate_owned(owner=label) == 1
+        assert mine.wait(2) == -signal.SIGTERM
+        assert other.poll() is None
+        assert process.terminate_owned(owner="") == 0
+        other.terminate()
+
+
+RUNNER = """
+import sys, time
+from pathlib import Path
+from bmwg.drivers.ledger import Ledger
+folder, index = map(Path, sys.argv[1:])
+ledger = Ledger(folder / "ledger.jsonl", index_dir=index)
+ledger.before("file", path=str(folder / "made"))
+(folder / "made").touch()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_killed_run_is_found_by_the_index_and_a_living_one_is_left_alone(
+    run_dir: Path, index: Path
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", RUNNER, str(run_dir), str(index)], stdout=subprocess.PIPE
+    ) as runner:
+        assert runner.stdout is not None
+        assert runner.stdout.readline() == b"ready\n"
+        alive = cleanup_all(index_dir=index)
+        assert "LEDGER-04" in alive[str(run_dir)][0]
+        assert (run_dir / "made").exists()
+        runner.kill()
+        runner.wait(5)
+    assert cleanup_all(index_dir=index) == {str(run_dir): []}
+    assert not (run_dir / "made").exists()
+    assert cleanup_all(index_dir=index) == {}
+    assert cleanup(run_dir, index_dir=index) == []
+
+
+def test_a_folder_without_a_ledger_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TestbedError) as caught:
+        cleanup(tmp_path)
+    assert caught.value.error_id == "LEDGER-01"
+
+
+def test_a_ledger_that_is_gone_is_reported_once(run_dir: Path, index: Path) -> None:
+    Ledger(run_dir / "ledger.jsonl", index_dir=index).before("file", path="x")
+    (run_dir / "ledger.jsonl").unlink()
+    assert "is gone" in cleanup_all(index_dir=index)[str(run_dir)][0]
+    assert cleanup_all(index_dir=index) == {}
