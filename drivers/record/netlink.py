@@ -72,8 +72,14 @@ def _builtins(data: Any) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for key, value in (data or {"attrs": ()})["attrs"]:
         short = key.removeprefix("IFLA_").lower()
-        passing = "timer" in short or "unknown" in short or short.endswith(("_age", "_id", "changed", "_cost", "_port"))
-        if isinstance(value, (int, str, bool)) and (not passing or short in ("vxlan_id", "vxlan_port", "vlan_id")):
+        passing = (
+            "timer" in short
+            or "unknown" in short
+            or short.endswith(("_age", "_id", "changed", "_cost", "_port"))
+        )
+        if isinstance(value, (int, str, bool)) and (
+            not passing or short in ("vxlan_id", "vxlan_port", "vlan_id")
+        ):
             settings[short] = value
     return settings
 
@@ -146,7 +152,9 @@ _DUMPS: dict[str, Callable[[Any], list[dict[str, Any]]]] = {
 
 
 def _ethtool(name: str) -> dict[str, Any]:
-    """Rings, channels, coalescing and offloads of one interface; an entry is a sentence where it cannot be had."""
+    """Rings, channels, coalescing and offloads of one interface; an entry is a sentence where it cannot be
+    had.
+    """
     from pyroute2.ethtool.ioctl import IoctlEthtool
 
     device = IoctlEthtool(name)

@@ -25,7 +25,12 @@ def sample(source: Source | None = None) -> dict[str, JsonValue]:
         "monotonic_ns": time.monotonic_ns(),
         "ticks_per_s": os.sysconf("SC_CLK_TCK"),
     }
-    for name, read in (("ticks", _ticks), ("softnet", _softnet), ("interfaces", _interfaces), ("frequency_khz", _clocks)):
+    for name, read in (
+        ("ticks", _ticks),
+        ("softnet", _softnet),
+        ("interfaces", _interfaces),
+        ("frequency_khz", _clocks),
+    ):
         try:
             answer[name] = read(eye)
         except (OSError, Unread, ValueError, LookupError):
@@ -71,9 +76,10 @@ def _clocks(source: Source) -> dict[str, int]:
 def between(first: dict[str, JsonValue], second: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """What happened from one sample to the next; pure.
 
-    `steal_ns` and `softirq_ns` by CPU, `softnet` counts by CPU, `foreign_frames` by interface (both ways; lo left
-    out), the lowest and highest frequency. A CPU or interface that is in one sample only, or whose counter ran
-    backwards, is left out.
+    `steal_ns` and `softirq_ns` by CPU, `softnet` counts by CPU, `foreign_frames` by interface (both ways;
+    lo left
+    out), the lowest and highest frequency. A CPU or interface that is in one sample only, or whose counter
+    ran backwards, is left out.
     """
     answer: dict[str, Any] = {"duration_ns": second["monotonic_ns"] - first["monotonic_ns"]}
     tick_ns = 1_000_000_000 // int(first["ticks_per_s"])
@@ -98,6 +104,8 @@ def between(first: dict[str, JsonValue], second: dict[str, JsonValue]) -> dict[s
     return answer
 
 
-def _both(first: dict[str, Any], second: dict[str, Any], key: str) -> list[tuple[str, dict[str, int], dict[str, int]]]:
+def _both(
+    first: dict[str, Any], second: dict[str, Any], key: str
+) -> list[tuple[str, dict[str, int], dict[str, int]]]:
     old, new = first.get(key, {}), second.get(key, {})
     return [(name, old[name], new[name]) for name in sorted(old.keys() & new.keys())]

@@ -17,7 +17,9 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One finding. `finding_id` is stable (`DOC-NN`); `mend` is one thing to do, a command where there is one."""
+    """One finding. `finding_id` is stable (`DOC-NN`); `mend` is one thing to do, a command where there is
+    one.
+    """
 
     finding_id: str
     weight: Weight

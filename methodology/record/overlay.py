@@ -17,8 +17,8 @@ _KEYS = ("schema", "declared_by", "facts")
 def read_overlay(text: str, file: str) -> dict[str, Any]:
     """The declared facts of an overlay file by path.
 
-    The file is YAML: `schema: overlay/1.0`, `declared_by: <who>`, `facts: {<path>: <value>}` with paths as `bmwg
-    record` prints them. Every problem is named in one ConfigError REC-05.
+    The file is YAML: `schema: overlay/1.0`, `declared_by: <who>`, `facts: {<path>: <value>}` with paths as
+    `bmwg record` prints them. Every problem is named in one ConfigError REC-05.
     """
     document = parse(text)
     found = [str(problem) for problem in document.problems]
@@ -75,15 +75,17 @@ def apply_overlay(record: Mapping[str, Any], overlay: Mapping[str, Any], file: s
         for step in groups:
             if not isinstance(tree.get(step), dict):
                 raise ConfigError(
-                    "REC-05", f"overlay {file}: facts.{path}: this record has no {step!r}", found=_near(step, tree)
+                    "REC-05",
+                    f"overlay {file}: facts.{path}: this record has no {step!r}",
+                    found=_near(step, tree),
                 )
             tree = tree[step]
         entry = tree.get(name)
         if is_fact(entry) and state(entry) == "value":
             if entry["value"] != value:
                 contradictions.append(
-                    f"{path}: declared {shown(value)}, measured {shown(entry['value'])} ({entry['how']['from']})"
-                )
+                    f"{path}: declared {shown(value)}, measured {shown(entry['value'])}
+                    ({entry['how']['from']})" )
             continue
         how = {"kind": "declared", "from": f"{overlay['declared_by']}, {file}"}
         tree[name] = {"value": value, "how": how, "at": record["taken_at"]}

@@ -1,6 +1,7 @@
 """Replace what a public record would give away by salted commitments that still compare.
 
-A commitment is SHA-256 over salt, kind and text. Equal texts of one kind give equal commitments under one salt, so two
+A commitment is SHA-256 over salt, kind and text. Equal texts of one kind give equal commitments under one
+salt, so two
 records that were redacted with it compare as before. The salt stays with the submitter, who can show later
 what a commitment stands for.
 """
@@ -27,7 +28,10 @@ def commitment(salt: bytes, kind: str, text: str) -> str:
     """What stands in a redacted record instead of `text`."""
     if len(salt) < MIN_SALT_OCTETS:
         raise ConfigError(
-            "REC-07", "redaction: the salt is too short", expected=f"{MIN_SALT_OCTETS} octets", found=str(len(salt))
+            "REC-07",
+            "redaction: the salt is too short",
+            expected=f"{MIN_SALT_OCTETS} octets",
+            found=str(len(salt)),
         )
     digest = hmac.new(salt, f"{kind}\0{text}".encode(), hashlib.sha256).hexdigest()
     return f"redacted-{kind}-{digest[:32]}"
@@ -36,8 +40,8 @@ def commitment(salt: bytes, kind: str, text: str) -> str:
 def redact(record: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
     """A copy in which every fact that the schema marks sensitive holds commitments.
 
-    MAC addresses and the machine's own name are replaced wherever they stand, also in facts that are not marked.
-    ConfigError REC-07 on a short salt or a record that is redacted already.
+    MAC addresses and the machine's own name are replaced wherever they stand, also in facts that are not
+    marked. ConfigError REC-07 on a short salt or a record that is redacted already.
     """
     if "redaction" in record:
         raise ConfigError("REC-07", "redaction: the record is redacted already")

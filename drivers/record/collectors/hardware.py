@@ -52,7 +52,7 @@ def bios(group: Group) -> None:
 
 def _is_guest(group: Group) -> bool:
     flags = re.search(r"^flags\s*:(.*)$", text_or_none(group.source, "/proc/cpuinfo") or "", re.M)
-    return bool(flags) and "hypervisor" in flags[1].split()
+    return flags is not None and "hypervisor" in flags[1].split()
 
 
 def storage(group: Group) -> None:
@@ -90,7 +90,9 @@ def storage(group: Group) -> None:
 
 
 def pci(group: Group) -> None:
-    """Each PCI function: identity, driver, NUMA node, link, and the parameters of its PCI Express capability."""
+    """Each PCI function: identity, driver, NUMA node, link, and the parameters of its PCI Express
+    capability.
+    """
     names = entries(group.source, _PCI)
     if not names:
         group.not_applicable("devices", "no PCI bus is visible here", _PCI)
@@ -121,7 +123,9 @@ def _function(group: Group, path: str) -> None:
     no_link = "the function has no PCI Express link"
     group.file("link_speed", f"{path}/current_link_speed", _link, absent=no_link)
     group.file("link_width", f"{path}/current_link_width", _width, absent=no_link)
-    group.take("express", "file", f"{path}/config", lambda: express(group.source.read_bytes(f"{path}/config")))
+    group.take(
+        "express", "file", f"{path}/config", lambda: express(group.source.read_bytes(f"{path}/config"))
+    )
 
 
 def _link(text: str) -> str:

@@ -1,4 +1,6 @@
-"""The field's folklore as checks: `examine` holds a record and a testbed file against what is known to go wrong."""
+"""The field's folklore as checks: `examine` holds a record and a testbed file against what is known to go
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def shared_core(scene: Scene) -> Iterator[Finding]:
                 finding_id="DOC-02",
                 weight=Weight.DISTORTS,
                 what=f"tester and DUT are on threads of one core: CPUs {_text(core)}",
-                breaks="each takes execution units and first-level cache from the other (RFC 8172 section 3.4)",
+                breaks="each takes execution units and first-level cache from the other (RFC 8172 "
+                "section 3.4)",
                 mend="choose CPUs of different cores, or `echo off > /sys/devices/system/cpu/smt/control`",
             )
 
@@ -51,7 +52,11 @@ def absent_cpu(scene: Scene) -> Iterator[Finding]:
     online = scene.value("cpu/online")
     if scene.testbed is None or not online:
         return
-    named = {"tester.cpus": scene.testbed.tester.cpus, "dut.cpus": scene.testbed.dut.cpus, "pods.cpus": scene.testbed.pods.cpus}
+    named = {
+        "tester.cpus": scene.testbed.tester.cpus,
+        "dut.cpus": scene.testbed.dut.cpus,
+        "pods.cpus": scene.testbed.pods.cpus,
+    }
     for key, cpus in named.items():
         if gone := set(cpus) - set(online):
             yield Finding(
@@ -85,8 +90,10 @@ def turbo(scene: Scene) -> Iterator[Finding]:
             finding_id="DOC-05",
             weight=Weight.NOTE,
             what="turbo is on",
-            breaks="the frequency of a core depends on temperature and on how many others work: results drift",
-            mend="echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 > cpufreq/boost), or keep it and say so",
+            breaks="the frequency of a core depends on temperature and on how many others work: "
+            "results drift",
+            mend="echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 > cpufreq/boost), or "
+            "keep it and say so",
         )
 
 
@@ -109,7 +116,8 @@ def isolation(scene: Scene) -> Iterator[Finding]:
             finding_id="DOC-07",
             weight=Weight.NOTE,
             what="no CPU is isolated",
-            breaks="other processes and kernel threads interrupt tester and DUT: latency has a tail that is not the DUT's",
+            breaks="other processes and kernel threads interrupt tester and DUT: latency has a tail "
+            "that is not the DUT's",
             mend="boot with isolcpus=, nohz_full= and rcu_nocbs= for the CPUs of tester and DUT",
         )
 
@@ -144,13 +152,18 @@ def realtime(scene: Scene) -> Iterator[Finding]:
 def clock(scene: Scene) -> Iterator[Finding]:
     """DOC-10: reading the time costs a system call."""
     source = scene.value("clock/source")
-    if source and scene.value("host/architecture") in ("x86_64", None) and source not in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page"):
+    if (
+        source
+        and scene.value("host/architecture") in ("x86_64", None)
+        and source not in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page")
+    ):
         yield Finding(
             finding_id="DOC-10",
             weight=Weight.DISTORTS,
             what=f"clock source is {source}",
             breaks="each time stamp is slow and coarse: latency carries it",
-            mend="boot with tsc=reliable where the hardware is sound, or find in the kernel log why tsc was given up",
+            mend="boot with tsc=reliable where the hardware is sound, or find in the kernel log why "
+            "tsc was given up",
         )
 
 

@@ -85,7 +85,8 @@ def packet_filter(scene: Scene) -> Iterator[Finding]:
             finding_id="DOC-24",
             weight=Weight.DISTORTS,
             what=f"{', '.join(sorted(on))} is on",
-            breaks="each bridged frame passes the IP packet filter and connection tracking: the bridge looks slow",
+            breaks="each bridged frame passes the IP packet filter and connection tracking: the "
+            "bridge looks slow",
             mend="sysctl net.bridge.bridge-nf-call-iptables=0 net.bridge.bridge-nf-call-ip6tables=0",
         )
 
@@ -99,7 +100,8 @@ def pause(scene: Scene) -> Iterator[Finding]:
                 finding_id="DOC-25",
                 weight=Weight.DISTORTS,
                 what=f"flow control is on at {name}",
-                breaks="an overloaded DUT slows the tester instead of losing frames: throughput looks like loss-free line rate",
+                breaks="an overloaded DUT slows the tester instead of losing frames: throughput looks "
+                "like loss-free line rate",
                 mend=f"ethtool -A {name} autoneg off rx off tx off",
             )
 

@@ -10,6 +10,7 @@ from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.values import text_or_none
 from bmwg.methodology.record.findings import Finding, Weight
 
+_NODES = "/sys/devices/system/node"
 _GRUB = "/etc/default/grub"
 
 
@@ -24,7 +25,8 @@ def hugepages(scene: Scene) -> Iterator[Finding]:
                 weight=Weight.DISTORTS,
                 what=f"{size} hugepages stand on some NUMA nodes, none on {', '.join(empty)}",
                 breaks="DPDK on that node fails to start or uses memory across the interconnect",
-                mend=f"echo <pages> > /sys/devices/system/node/{empty[0]}/hugepages/hugepages-{size.replace('KiB', 'kB')}/nr_hugepages",
+                mend=f"write the number of pages to {_NODES}/{empty[0]}/hugepages/"
+                f"hugepages-{size.replace('KiB', 'kB')}/nr_hugepages",
             )
 
 
@@ -54,8 +56,10 @@ def boot_parameters(scene: Scene) -> Iterator[Finding]:
     for key in ("GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"):
         if match := re.search(rf"^{key}=(.*)$", text, re.M):
             wanted += " ".join(shlex.split(match[1])).split()
-    watched = ("isolcpus", "nohz_full", "rcu_nocbs", "hugepages", "default_hugepagesz", "hugepagesz", "intel_iommu",
-               "amd_iommu", "iommu", "mitigations", "nosmt", "intel_pstate", "processor.max_cstate")  # fmt: skip
+    watched = ("isolcpus", "nohz_full", "rcu_nocbs", "hugepages", "default_hugepagesz", "hugepagesz",
+    "intel_iommu",
+               "amd_iommu", "iommu", "mitigations", "nosmt", "intel_pstate",
+               "processor.max_cstate")  # fmt: skip
     gone = [word for word in wanted if word.partition("=")[0] in watched and word not in running.split()]
     if gone:
         yield Finding(

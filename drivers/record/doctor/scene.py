@@ -30,4 +30,7 @@ class Scene:
         """Each interface of the record with its known facts."""
         for name, node in self.record["fields"].get("nic", {}).items():
             if isinstance(node, Mapping) and not is_fact(node):
-                yield name, {key: fact["value"] for key, fact in node.items() if is_fact(fact) and "value" in fact}
+                yield (
+                    name,
+                    {key: fact["value"] for key, fact in node.items() if is_fact(fact) and "value" in fact},
+                )

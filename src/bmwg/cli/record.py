@@ -1,4 +1,6 @@
-"""`bmwg record`, `bmwg record --diff A B` and `bmwg doctor`: on what a run measures, and what is wrong with it."""
+"""`bmwg record`, `bmwg record --diff A B` and `bmwg doctor`: on what a run measures, and what is wrong with
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,30 @@ from bmwg.schemas.validation import problems
 
 def add_parser(verbs: Any) -> None:
     """Add the verbs to the command."""
-    parser = verbs.add_parser("record", help="take or compare platform configuration records", description=__doc__)
-    parser.add_argument("--diff", nargs=2, type=Path, metavar=("A", "B"), help="print what differs between two records")
-    parser.add_argument("--scope", default="machine", help="machine (default), network, or workload with --pid")
+    parser = verbs.add_parser(
+        "record", help="take or compare platform configuration records", description=__doc__
+    )
+    parser.add_argument(
+        "--diff", nargs=2, type=Path, metavar=("A", "B"), help="print what differs between two records"
+    )
+    parser.add_argument(
+        "--scope", default="machine", help="machine (default), network, or workload with --pid"
+    )
     parser.add_argument("--pid", type=int, help="record this process and its network namespace from outside")
     parser.add_argument("--overlay", type=Path, help="YAML file of facts that a person declares")
     parser.add_argument("--output", type=Path, help="write the record here; an existing file is refused")
     parser.add_argument("--json", action="store_true", help="print the whole record")
-    parser.add_argument("--redact", type=Path, metavar="SALT", help="replace names, serials and addresses by salted hashes; the salt's file is made when it is not there")
+    parser.add_argument(
+        "--redact",
+        type=Path,
+        metavar="SALT",
+        help="replace names, serials and addresses by salted hashes; the salt's file is made when it "
+             "is not there",
+    )
     parser.set_defaults(handler=handle_record)
-    doctor = verbs.add_parser("doctor", help="what is known to distort results, found on this machine", description=__doc__)
+    doctor = verbs.add_parser(
+        "doctor", help="what is known to distort results, found on this machine", description=__doc__
+    )
     doctor.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
     doctor.set_defaults(handler=handle_doctor)
@@ -45,7 +61,9 @@ def handle_record(chosen: argparse.Namespace) -> int:
     if chosen.diff:
         return _compare(*chosen.diff)
     if chosen.output and chosen.output.exists():
-        raise ConfigError("REC-08", f"{chosen.output} exists", expected="a new file", hint="choose another name")
+        raise ConfigError(
+            "REC-08", f"{chosen.output} exists", expected="a new file", hint="choose another name"
+        )
     scope = "workload" if chosen.pid is not None else chosen.scope
     record = collect(scope, pid=chosen.pid)
     if chosen.overlay:
@@ -64,14 +82,18 @@ def handle_record(chosen: argparse.Namespace) -> int:
         print(f"record of scope {record['scope']}, taken in {record['took_ms']} ms")
         if scope == "machine":
             print(_score_text(score))
-        print(f"written to {chosen.output}" if chosen.output else "not written: --output FILE keeps it, --json prints it")
+        print(
+            f"written to {chosen.output}"
+            if chosen.output
+            else "not written: --output FILE keeps it, --json prints it"
+        )
     return 0
 
 
 def _score_text(score: Coverage) -> str:
     lines = [
-        f"configuration rows of RFC 8172, RFC 8204 and draft-ietf-bmwg-containerized-infra: {len(score.rows)}",
-        f"  answered {score.count(Answer.ANSWERED)}, not applicable with a reason "
+        f"configuration rows of RFC 8172, RFC 8204 and draft-ietf-bmwg-containerized-infra:
+        {len(score.rows)}", f"  answered {score.count(Answer.ANSWERED)}, not applicable with a reason "
         f"{score.count(Answer.NOT_APPLICABLE)}, missing {score.count(Answer.MISSING)} "
         f"({score.ratio:.1%} answered or not applicable)",
     ]
@@ -111,7 +133,10 @@ def _compare(first: Path, second: Path) -> int:
     for change in lasting:
         print(change)
     passing = len(changes) - len(lasting)
-    print(f"{len(lasting)} change(s)" + (f", and {passing} in facts that change by themselves" if passing else ""))
+    print(
+        f"{len(lasting)} change(s)"
+        + (f", and {passing} in facts that change by themselves" if passing else "")
+    )
     return 1 if lasting else 0
 
 
