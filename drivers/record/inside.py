@@ -66,8 +66,8 @@ def _enter(pid: int) -> None:
         os.close(descriptor)
     _call("unshare", _CLONE_NEWNS)
     _call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
-    # cgroup limits are read under /sys/fs/cgroup, which a fresh sysfs would hide: move the tree aside and
-    back library = ctypes.CDLL(None, use_errno=True)
+    # cgroup limits are read under /sys/fs/cgroup, which a fresh sysfs would hide: it is bound there again
+    library = ctypes.CDLL(None, use_errno=True)
     held = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC) if os.path.isdir("/sys/fs/cgroup") else -1
     _call("mount", b"sysfs", b"/sys", b"sysfs", 0, None)
     if held >= 0 and os.path.isdir("/sys/fs/cgroup"):
@@ -90,8 +90,9 @@ def main() -> int:
     source = LocalSource(budget_s=budget_s)
     record = assemble(source, "network")
     record["scope"] = "workload"
+    viewer = str(os.getppid())
     record["fields"]["workload"] = gather(
-        source, lambda group: workload.workloads(group, {"process": {"pid": pid}})
+        source, lambda group: workload.workloads(group, {"process": {"pid": pid}}, viewer)
     )
     print(json.dumps(record))
     return 0

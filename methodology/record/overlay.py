@@ -84,8 +84,9 @@ def apply_overlay(record: Mapping[str, Any], overlay: Mapping[str, Any], file: s
         if is_fact(entry) and state(entry) == "value":
             if entry["value"] != value:
                 contradictions.append(
-                    f"{path}: declared {shown(value)}, measured {shown(entry['value'])}
-                    ({entry['how']['from']})" )
+                    f"{path}: declared {shown(value)}, measured {shown(entry['value'])} "
+                    f"({entry['how']['from']})"
+                )
             continue
         how = {"kind": "declared", "from": f"{overlay['declared_by']}, {file}"}
         tree[name] = {"value": value, "how": how, "at": record["taken_at"]}

@@ -60,6 +60,10 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
         "master", lambda: names[link["master"]] if link["master"] else _none("the interface has no master")
     )
     netlink("settings", lambda: link["settings"] or _none(f"kind {kind} has no settings of its own"))
+    netlink(
+        "port_settings",
+        lambda: link.get("port_settings") or _none("the interface is a port of no bridge or bond"),
+    )
     netlink("qdisc", lambda: link["qdisc"] or _none("no queueing discipline"))
     netlink(
         "queues",

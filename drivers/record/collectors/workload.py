@@ -49,7 +49,7 @@ def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None) 
                     field, "the workload has no process on this node", f"the deployer of {name}"
                 )
         else:
-            _measured(one, int(pid))
+            _measured(one, int(pid), viewer)
 
 
 def _tell(group: Group, field: str, facts: Mapping[str, JsonValue], who: str) -> None:
@@ -84,11 +84,11 @@ def tester(group: Group, facts: Mapping[str, JsonValue] | None) -> None:
 
 _MEASURED = (
     "cpuset", "memory_nodes", "cpu_limit", "memory_limit_octets", "hugepage_limits_octets", "os", "kernel",
-    "threads", "scheduling", "storage", "memory_backing", "address_spaces",
+    "threads", "scheduling", "storage", "memory_backing", "shared_namespaces",
 )  # fmt: skip
 
 
-def _measured(group: Group, pid: int) -> None:
+def _measured(group: Group, pid: int, viewer: str) -> None:
     status = f"/proc/{pid}/status"
 
     def listed(key: str) -> Any:
@@ -114,7 +114,7 @@ def _measured(group: Group, pid: int) -> None:
         status,
         lambda text: {"hugepages_kib": int(key_values(text)["HugetlbPages"].split()[0])},
     )
-    group.take("address_spaces", "file", f"/proc/{pid}/ns", lambda: _shared_namespaces(group, pid))
+    group.take("shared_namespaces", "file", f"/proc/{pid}/ns", lambda: _shared_namespaces(group, pid, viewer))
 
 
 def _folders(group: Group, pid: int, controller: str) -> list[str]:
@@ -206,11 +206,8 @@ def _root_mount(group: Group, pid: int) -> dict[str, Any]:
     raise Unread("the workload has no root mount")
 
 
-def _shared_namespaces(group: Group, pid: int) -> list[str]:
-    """Which namespaces it shares with the process that takes this record."""
+def _shared_namespaces(group: Group, pid: int, viewer: str) -> list[str]:
+    """Which namespaces the workload shares with its node."""
     names = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
-    return [
-        name
-        for name in names
-        if group.source.read_link(f"/proc/{pid}/ns/{name}") == group.source.read_link(f"/proc/self/ns/{name}")
-    ]
+    read = group.source.read_link
+    return [name for name in names if read(f"/proc/{pid}/ns/{name}") == read(f"/proc/{viewer}/ns/{name}")]

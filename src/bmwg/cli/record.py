@@ -45,7 +45,7 @@ def add_parser(verbs: Any) -> None:
         type=Path,
         metavar="SALT",
         help="replace names, serials and addresses by salted hashes; the salt's file is made when it "
-             "is not there",
+        "is not there",
     )
     parser.set_defaults(handler=handle_record)
     doctor = verbs.add_parser(
@@ -92,8 +92,9 @@ def handle_record(chosen: argparse.Namespace) -> int:
 
 def _score_text(score: Coverage) -> str:
     lines = [
-        f"configuration rows of RFC 8172, RFC 8204 and draft-ietf-bmwg-containerized-infra:
-        {len(score.rows)}", f"  answered {score.count(Answer.ANSWERED)}, not applicable with a reason "
+        "configuration rows of RFC 8172, RFC 8204 and draft-ietf-bmwg-containerized-infra: "
+        f"{len(score.rows)}",
+        f"  answered {score.count(Answer.ANSWERED)}, not applicable with a reason "
         f"{score.count(Answer.NOT_APPLICABLE)}, missing {score.count(Answer.MISSING)} "
         f"({score.ratio:.1%} answered or not applicable)",
     ]
