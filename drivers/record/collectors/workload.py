@@ -33,9 +33,10 @@ _ROOT = "/sys/fs/cgroup"
 _NO_LIMIT = 1 << 60
 
 
-def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None) -> None:
-    """One group a workload. `told` maps its name to what its deployer knows, `pid` (on this node) among
-    it.
+def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None, viewer: str = "self") -> None:
+    """One group a workload. `told` maps its name to what its deployer knows, `pid` (on this node) among it.
+
+    `viewer` is a process whose namespaces are the node's.
     """
     named = told or {}
     group.take("count", "computed", "workloads named when the record was taken", lambda: len(named))
