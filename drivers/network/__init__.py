@@ -1,0 +1,1 @@
+"""Attachments of workloads to the network: CNI plugins of any vendor, driven by data."""

@@ -1,0 +1,185 @@
+"""A network option of the testbed file, realized by CNI plugins on a pod's node."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bmwg.drivers.api import Attachment, JsonValue, Missing, Node
+from bmwg.drivers.network.conflist import parse
+from bmwg.drivers.network.template import render
+from bmwg.drivers.network.undo import PlacedNode, UndoLog
+from bmwg.drivers.testbed import NetworkSpec
+from bmwg.methodology.errors import ConfigError, TestbedError
+
+UNDO_KIND = "cni"
+PLUGIN_DEADLINE_S = 20.0  # choice: as in cni.py; a call on the node lasts at most two of them a plugin
+_CNI = "bmwg.drivers.network.cni"
+_DATAPATH = "bmwg.drivers.network.datapath"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """An attachment that stands. `host_interface` is its other end on the node, None where there is none.
+
+    `mac` is that of the interface inside the workload; `took_nic` says that it is the node's NIC itself;
+    `evidence` is for the platform record.
+    """
+
+    attachment: Attachment
+    mac: str
+    mtu_octets: int
+    host_interface: str | None
+    took_nic: bool
+    evidence: Mapping[str, JsonValue]
+
+
+class CniNetwork:
+    """One option of `networks:`: probes it, attaches workloads, detaches them. Keeps no state of its own."""
+
+    def __init__(self, spec: NetworkSpec, *, cache_dir: str, undo: UndoLog) -> None:
+        if spec.conflist is None or not spec.plugin_dir:
+            raise ConfigError(
+                "NET-04",
+                f"network option {spec.name} cannot be attached by CNI",
+                expected="the keys conflist and plugin_dir",
+                found=" and ".join(
+                    key
+                    for key, value in (("no conflist", spec.conflist), ("no plugin_dir", spec.plugin_dir))
+                    if not value
+                ),
+            )
+        self.spec = spec
+        self.plugin_dir = spec.plugin_dir
+        self._cache_dir = cache_dir
+        self._undo = undo
+
+    def conflist(self, attachment: Attachment, *, bridge: str) -> dict[str, Any]:
+        """Return the option's configuration list with its variables filled for this attachment.
+
+        An address gets as gateway the next hop of the attachment's routes that lies in its prefix.
+        """
+        variables = {
+            "nic": attachment.uplink,
+            "side": attachment.side,
+            "bridge": bridge,
+            "addresses": [_address(text, attachment.routes) for text in attachment.addresses],
+            "vlan_id": self.spec.vlan_id,
+        }
+        where = f"networks.{self.spec.name}.conflist"
+        rendered: dict[str, Any] = render(self.spec.conflist, variables, where=where)
+        parse(rendered, where=where)
+        return rendered
+
+    def probe(self, node: Node) -> Missing | None:
+        """Try the option on `node` in namespaces of its own; return what is missing there."""
+        scratch = Attachment(
+            network=self.spec.name,
+            interface="net0",
+            side=0,
+            addresses=("198.18.128.2/24", "2001:2:0:8000::2/64"),
+            uplink="nic0",
+            routes=(("198.18.0.0/24", "198.18.128.1"), ("2001:2::/64", "2001:2:0:8000::1")),
+        )
+        found = node.call(
+            "bmwg.drivers.network.probe:probe",
+            plugin_dir=self.plugin_dir,
+            conflist=self.conflist(scratch, bridge="bmwg-probe"),
+            nic="nic0",
+            deadline_s=90.0,
+        )
+        return Missing(**found) if found else None
+
+    def describe(self, node: Node) -> dict[str, JsonValue]:
+        """Return what the option is on `node`: plugin binaries with hash, versions and package."""
+        scratch = Attachment(network=self.spec.name, interface="net0", side=0, addresses=(), uplink="nic0")
+        binaries = parse(self.conflist(scratch, bridge="bmwg")).binaries
+        return {
+            "driver": "cni",
+            "network": self.spec.name,
+            "networking_model": self.spec.model,
+            "uplink": self.spec.uplink,
+            "plugin_dir": self.plugin_dir,
+            "plugins": node.call(
+                "bmwg.drivers.network.plugins:evidence",
+                plugin_dir=self.plugin_dir,
+                binaries=list(binaries),
+                deadline_s=60.0,
+            ),
+        }
+
+    @contextmanager
+    def attach(
+        self, node: PlacedNode, attachment: Attachment, *, pod_id: str, pod_pid: int, bridge: str
+    ) -> Iterator[Attached]:
+        """ADD the attachment to the workload of process `pod_pid` on `node`; DEL it on leaving.
+
+        The DEL stands in the undo log before the ADD runs. Raises what `cni.add` raises, and TestbedError
+        CNI-15 when the DEL fails.
+        """
+        conflist = self.conflist(attachment, bridge=bridge)
+        deadline_s = PLUGIN_DEADLINE_S * 2 * len(conflist["plugins"]) + 10
+        named = {
+            "container_id": pod_id,
+            "interface": attachment.interface,
+            "cache_dir": self._cache_dir,
+        }
+        made = {
+            **named,
+            "plugin_dir": self.plugin_dir,
+            "conflist": conflist,
+            "netns": f"/proc/{pod_pid}/ns/net",
+        }
+        delete = {**made, "network": conflist["name"]}
+        entry = self._undo.before(UNDO_KIND, node.place, **delete)
+        try:
+            added = node.call(f"{_CNI}:add", deadline_s=deadline_s, **made)
+        except TestbedError:
+            self._undo.done(entry)  # a failed ADD has detached what it made
+            raise
+        try:
+            view = node.call(
+                f"{_DATAPATH}:attachment_view", netns=made["netns"], interface=attachment.interface
+            )
+            yield Attached(
+                attachment=attachment,
+                mac=view["inside"]["mac"],
+                mtu_octets=view["inside"]["mtu_octets"],
+                host_interface=view["host_side"]["name"] if view["host_side"] else None,
+                took_nic=attachment.uplink is not None and attachment.uplink not in view["node_interfaces"],
+                evidence={
+                    "network": self.spec.name,
+                    "conflist": conflist,
+                    "cni_version": added["version"],
+                    "result": added["result"],
+                    "executions": added["executions"],
+                    "interface": view["inside"],
+                    "host_side": view["host_side"],
+                },
+            )
+        finally:
+            node.call(f"{_CNI}:detach", deadline_s=deadline_s, **delete)
+            self._undo.done(entry)
+
+    def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
+        """Have every plugin CHECK that the attachment stands; return what was executed, or why not."""
+        checked: dict[str, JsonValue] = node.call(
+            f"{_CNI}:check",
+            container_id=pod_id,
+            network=attached.evidence["conflist"]["name"],
+            interface=attached.attachment.interface,
+            cache_dir=self._cache_dir,
+            deadline_s=PLUGIN_DEADLINE_S * 4,
+        )
+        return checked
+
+
+def _address(text: str, routes: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    subnet = ipaddress.ip_interface(text).network
+    for _, via in routes:
+        if ipaddress.ip_address(via) in subnet:
+            return {"address": text, "gateway": via}
+    return {"address": text}

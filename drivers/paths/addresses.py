@@ -1,0 +1,63 @@
+"""The addresses of the benchmark ranges that paths use; data only.
+
+IPv4 from 198.18.0.0/15 (RFC 2544 appendix C.2.2), IPv6 from 2001:2::/48 (RFC 5180 section 8).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One subnet of both IP versions, with a router end and a far end, in prefix notation."""
+
+    router_ipv4: str
+    far_ipv4: str
+    router_ipv6: str
+    far_ipv6: str
+
+    @property
+    def router(self) -> tuple[str, str]:
+        """Both addresses of the router's end."""
+        return self.router_ipv4, self.router_ipv6
+
+    @property
+    def far(self) -> tuple[str, str]:
+        """Both addresses of the far end."""
+        return self.far_ipv4, self.far_ipv6
+
+    @property
+    def subnets(self) -> tuple[str, str]:
+        """Both prefixes."""
+        return str(ipaddress.ip_interface(self.far_ipv4).network), str(
+            ipaddress.ip_interface(self.far_ipv6).network
+        )
+
+
+def host(address: str) -> str:
+    """Return an address without its prefix length."""
+    return address.partition("/")[0]
+
+
+def _segment(ipv4: str, ipv6: str) -> Segment:
+    return Segment(
+        router_ipv4=f"{ipv4}.1/24",
+        far_ipv4=f"{ipv4}.2/24",
+        router_ipv6=f"{ipv6}::1/64",
+        far_ipv6=f"{ipv6}::2/64",
+    )
+
+
+# Between each tester port (the far end) and the first router.
+OUTER = (_segment("198.18.0", "2001:2:0:0"), _segment("198.19.0", "2001:2:0:1"))
+# Between the node (the router) and a pod's interface (the far end), where the node routes.
+INNER = (_segment("198.18.128", "2001:2:0:8000"), _segment("198.19.128", "2001:2:0:8001"))
+# Between two nodes, under a tunnel.
+UNDERLAY = _segment("198.18.192", "2001:2:0:c000")
+# Of two pods on one L2 segment.
+ENDPOINTS = (
+    ("198.18.0.2/24", "2001:2:0:0::2/64"),
+    ("198.18.0.3/24", "2001:2:0:0::3/64"),
+)

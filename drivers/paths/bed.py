@@ -1,0 +1,196 @@
+"""The testbed while a run has it open: nodes, links, network options and what was found missing.
+
+Ids: PATH-01 the testbed file lacks what a path needs, PATH-02 an option is missing on a node, PATH-03 a frame
+does not fit, PATH-04 a combination that cannot be realized.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmwg.drivers import links
+from bmwg.drivers.api import JsonValue, Missing, TesterPort
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.network.undo import UndoLog
+from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
+from bmwg.methodology.errors import ConfigError
+
+LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
+FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a chain: the tester's port and the NIC of the node that it is cabled to."""
+
+    number: int
+    tester_interface: str
+    tester_mac: str
+    node: str
+    nic: str
+
+
+class Bed:
+    """What paths are deployed on. Made by `open_bed`; every lookup raises ConfigError with what is there."""
+
+    def __init__(self, testbed: Testbed, undo: UndoLog, run_dir: Path) -> None:
+        self.testbed = testbed
+        self.undo = undo
+        self.run_dir = run_dir
+        self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
+        self.links: list[dict[str, JsonValue]] = []
+        self._nodes: dict[str, NamespaceNode] = {}
+        self._missing: dict[tuple[str, str], Missing | None] = {}
+        self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
+        self._deployments = 0
+
+    def open(self, stack: ExitStack) -> None:
+        """Start the nodes and cable them; `stack` ends them."""
+        for name in (TESTER, *(node.name for node in self.testbed.nodes)):
+            if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
+                raise ConfigError(
+                    "PATH-01",
+                    f"node {name} cannot take part in a path yet",
+                    expected="kind: namespace",
+                    found=f"kind: {self.testbed.node(name).kind}",
+                )
+            node = NamespaceNode(name, keep=[self.run_dir])
+            self._nodes[name] = stack.enter_context(node)
+        for link in self.testbed.links:
+            if link.kind == "veth":
+                ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
+                self.links.append(links.connect(*ends, mtu_octets=LINK_MTU_OCTETS))
+
+    def node(self, name: str) -> NamespaceNode:
+        """Return an open node; ConfigError PATH-01 when the testbed has none of that name."""
+        if name not in self._nodes:
+            raise ConfigError(
+                "PATH-01",
+                f"node {name} is not in the testbed file {self.testbed.file}",
+                expected=f"one of {', '.join(self._nodes)}",
+                found=name,
+            )
+        return self._nodes[name]
+
+    @property
+    def tester(self) -> NamespaceNode:
+        """The place of the tester's own ports."""
+        return self.node(TESTER)
+
+    def network(self, name: str) -> CniNetwork:
+        """Return a network option by its key in the testbed file."""
+        spec = self.testbed.network(name)
+        return CniNetwork(spec, cache_dir=str(self.run_dir / "cni"), undo=self.undo)
+
+    def missing(self, network: str, node: str) -> Missing | None:
+        """Return what `node` lacks for a network option; tried once and remembered for the run."""
+        key = (network, node)
+        if key not in self._missing:
+            self._missing[key] = self.network(network).probe(self.node(node))
+        return self._missing[key]
+
+    def described(self, network: str, node: str) -> dict[str, JsonValue]:
+        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run."""
+        key = (network, node)
+        if key not in self._described:
+            self._described[key] = self.network(network).describe(self.node(node))
+        return self._described[key]
+
+    def sides(self) -> tuple[Side, Side]:
+        """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
+        left, right = (self._side(number, port) for number, port in enumerate(self.testbed.tester.ports))
+        if left.node != right.node:
+            raise ConfigError(
+                "PATH-01",
+                "a chain needs both tester ports at one node",
+                expected="links from both tester ports to the same node",
+                found=f"{left.node}/{left.nic} and {right.node}/{right.nic}",
+            )
+        return left, right
+
+    def _side(self, number: int, port: str) -> Side:
+        for link in self.testbed.links:
+            for mine, other in ((link.a, link.b), (link.b, link.a)):
+                if str(mine) == port and mine.node == TESTER:
+                    return Side(
+                        number=number,
+                        tester_interface=mine.interface,
+                        tester_mac=links.mac_of(mine.node, mine.interface),
+                        node=other.node,
+                        nic=other.interface,
+                    )
+        raise ConfigError(
+            "PATH-01",
+            f"tester port {port} is not the tester's end of a link",
+            expected="a link from it to a node",
+            found="none",
+        )
+
+    def underlay(self) -> tuple[Endpoint, Endpoint]:
+        """Return the first link between two nodes (the tester is none); ConfigError PATH-01 without one."""
+        for link in self.testbed.links:
+            if TESTER not in (link.a.node, link.b.node) and link.a.node != link.b.node:
+                return link.a, link.b
+        raise ConfigError(
+            "PATH-01",
+            "paths over two nodes need an underlay",
+            expected="a link between two nodes",
+            found="none",
+            hint="see `links` of testbeds/embedded.yaml",
+        )
+
+    def port(
+        self,
+        *,
+        name: str,
+        netns: str,
+        mac: str,
+        ipv4: str,
+        ipv6: str,
+        gateway_ipv4: str | None = None,
+        gateway_ipv6: str | None = None,
+        peer_mac: str | None = None,
+    ) -> TesterPort:
+        """Return a tester port on an interface of this testbed, of the port kind that the file names."""
+        return TesterPort(
+            name=name,
+            io=self.testbed.tester.io,
+            device=name,
+            netns=netns,
+            mac=mac,
+            ipv4=ipv4,
+            ipv6=ipv6,
+            gateway_ipv4=gateway_ipv4,
+            gateway_ipv6=gateway_ipv6,
+            peer_mac=peer_mac,
+        )
+
+    def dut_cpu(self, number: int) -> int:
+        """Return the CPU of the DUT's device queue of that number, round robin."""
+        return self.testbed.dut.cpus[number % len(self.testbed.dut.cpus)]
+
+    def next_id(self) -> str:
+        """Return an id that no other deployment of any run on this machine has."""
+        self._deployments += 1
+        return f"{self.token}-{self._deployments}"
+
+    def evidence(self) -> Mapping[str, JsonValue]:
+        """Return what was made once for the run: nodes and links."""
+        return {
+            "nodes": {name: dict(node.describe()) for name, node in self._nodes.items()},
+            "links": self.links,
+        }
+
+
+@contextmanager
+def open_bed(testbed: Testbed, ledger: UndoLog, run_dir: Path) -> Iterator[Bed]:
+    """Open the testbed for a run: start its nodes, cable them, and end all on leaving."""
+    bed = Bed(testbed, ledger, run_dir)
+    with ExitStack() as stack:
+        bed.open(stack)
+        yield bed

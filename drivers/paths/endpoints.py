@@ -1,0 +1,156 @@
+"""Two pods whose own interfaces are the tester's ports, on one node or on two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from bmwg.drivers.api import Attachment, JsonValue, TesterPort
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.network.cni_network import Attached, CniNetwork
+from bmwg.drivers.paths import queues, routers, uplinks
+from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.pods import Pod, created_pod
+
+INTERFACE = "net0"
+BRIDGE = "bmwg-br0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One pod with its one attachment, whose addresses the tester speaks for instead of the kernel."""
+
+    number: int
+    pod: Pod
+    attached: Attached
+    check: dict[str, JsonValue]
+    queue: dict[str, JsonValue]
+
+    @property
+    def node(self) -> NamespaceNode:
+        """The pod's node."""
+        return self.pod.node
+
+    def evidence(self) -> dict[str, JsonValue]:
+        """Return what stands in the platform record about this end."""
+        return {
+            "node": self.node.name,
+            "pod": self.pod.describe(),
+            "attachment": dict(self.attached.evidence),
+            "check": self.check,
+            "addresses_spoken_for_by": "the tester",
+        }
+
+    def hops(self) -> list[JsonValue]:
+        """Return the hops from the port outwards."""
+        kind = self.attached.evidence["interface"]["kind"]
+        hops: list[JsonValue] = [
+            {"at": f"{self.pod.pod_id}/{INTERFACE}", "what": f"tester port, {kind} in the pod"}
+        ]
+        if self.attached.host_interface is not None:
+            hops.append(
+                {
+                    "at": f"{self.node.name}/{self.attached.host_interface}",
+                    "what": "host side of the attachment",
+                }
+            )
+        return hops
+
+
+@contextmanager
+def pod_pair(
+    bed: Bed, network: CniNetwork, nodes: tuple[NamespaceNode, NamespaceNode], *, nic: str | None
+) -> Iterator[tuple[Endpoint, Endpoint]]:
+    """Make one pod on each of `nodes` (they may be the same) and attach both to the network option.
+
+    On one L2 segment the pods share a subnet; where the node routes (`uplink: routed`) each has its own.
+    """
+    with ExitStack() as stack:
+        for node in dict.fromkeys(nodes):
+            stack.enter_context(uplinks.cleared(node, network.spec.uplink, nic=nic, bridge=BRIDGE))
+        first, second = (
+            stack.enter_context(_endpoint(bed, network, node, number, nic))
+            for number, node in enumerate(nodes)
+        )
+        for node in dict.fromkeys(nodes):
+            if network.spec.uplink == uplinks.BRIDGE_PORT:
+                stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=BRIDGE))
+        yield first, second
+
+
+@contextmanager
+def _endpoint(
+    bed: Bed, network: CniNetwork, node: NamespaceNode, number: int, nic: str | None
+) -> Iterator[Endpoint]:
+    routed = network.spec.uplink == uplinks.ROUTED
+    addresses = INNER[number].far if routed else ENDPOINTS[number]
+    routes: tuple[tuple[str, str], ...] = ()
+    if routed:
+        routes = tuple(
+            (subnet, host(via))
+            for subnet, via in zip(INNER[1 - number].subnets, INNER[number].router, strict=True)
+        )
+    attachment = Attachment(
+        network=network.spec.name,
+        interface=INTERFACE,
+        side=number,
+        uplink=nic,
+        addresses=addresses,
+        routes=routes,
+    )
+    with (
+        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", forwarding=False) as pod,
+        network.attach(node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=BRIDGE) as attached,
+    ):
+        check = network.check(node, attached, pod_id=pod.pod_id)
+        for address in addresses:
+            pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
+        pod.start()
+        if routed:
+            host_interface = uplinks.host_side(node, attached)
+            node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=host_interface)
+            for arguments in routers.neighbour_arguments(host_interface, INNER[number].far, attached.mac):
+                node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
+        queue: dict[str, JsonValue] = {"at": f"{pod.pod_id}/{INTERFACE}", "device_queue": "inline"}
+        if attached.host_interface is not None:
+            queue = queues.isolate(bed, node, attached.host_interface, number)
+        yield Endpoint(number=number, pod=pod, attached=attached, check=check, queue=queue)
+
+
+def ports(bed: Bed, network: CniNetwork, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
+    """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
+    first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
+    return first, second
+
+
+def _port(bed: Bed, network: CniNetwork, mine: Endpoint, other: Endpoint) -> TesterPort:
+    ipv4, ipv6 = mine.attached.attachment.addresses
+    routed = network.spec.uplink == uplinks.ROUTED
+    inner = INNER[mine.number]
+    return bed.port(
+        name=INTERFACE,
+        netns=mine.pod.netns_path,
+        mac=mine.attached.mac,
+        ipv4=ipv4,
+        ipv6=ipv6,
+        gateway_ipv4=host(inner.router_ipv4) if routed else None,
+        gateway_ipv6=host(inner.router_ipv6) if routed else None,
+        peer_mac=None if routed else other.attached.mac,
+    )
+
+
+def evidence(bed: Bed, network: CniNetwork, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
+    """Return what all paths of this kind have in common for the platform record."""
+    return {
+        "hosting": "pod",
+        "function": {
+            "name": "none",
+            "runs_in": "the pods are endpoints; the tester's ports are their interfaces",
+        },
+        "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
+        "endpoints": [end.evidence() for end in pair],
+        "device_queues": [end.queue for end in pair],
+        "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},
+    }

@@ -1,0 +1,71 @@
+"""Node forwarding: the node's own kernel routes between its two NICs; no pod takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
+from bmwg.drivers.paths import queues, routers
+from bmwg.drivers.paths.addresses import OUTER, host
+from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.methodology.records import Cell
+
+
+class NodePath:
+    """Kernel L3 forwarding on bare metal: the rung between the wire and the pod."""
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: only a frame can be too large here."""
+        return too_large(self._cell)
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Address the NICs, switch forwarding on, give each NIC its queue; undo it on leaving."""
+        refuse(self.probe())
+        sides = self._bed.sides()
+        node = self._bed.node(sides[0].node)
+        with ExitStack() as stack:
+            stack.enter_context(routers.forwarding(node))
+            for side in sides:
+                stack.enter_context(routers.router_addresses(node, side))
+            device_queues = [queues.isolate(self._bed, node, side.nic, side.number) for side in sides]
+            yield Deployment(
+                ports=(routed_port(self._bed, sides[0]), routed_port(self._bed, sides[1])),
+                evidence={
+                    "path": "node",
+                    "hosting": "baremetal",
+                    "function": "kernel-l3",
+                    "hops": [
+                        {"at": f"tester/{sides[0].tester_interface}", "what": "tester port, veth"},
+                        {"at": f"{node.name}/{sides[0].nic}", "what": "veth, kernel routes"},
+                        {"at": f"{node.name}/{sides[1].nic}", "what": "veth"},
+                        {"at": f"tester/{sides[1].tester_interface}", "what": "tester port, veth"},
+                    ],
+                    "forwarding": "the node's kernel, in the threads of the device queues",
+                    "device_queues": device_queues,
+                    "datapath": {node.name: node.call("bmwg.drivers.network.datapath:observe")},
+                },
+            )
+
+
+def routed_port(bed: Bed, side: Side) -> TesterPort:
+    """Return the tester's port of a side whose next hop is the router on the node's side."""
+    segment = OUTER[side.number]
+    return bed.port(
+        name=side.tester_interface,
+        netns=bed.tester.netns_path,
+        mac=side.tester_mac,
+        ipv4=segment.far_ipv4,
+        ipv6=segment.far_ipv6,
+        gateway_ipv4=host(segment.router_ipv4),
+        gateway_ipv6=host(segment.router_ipv6),
+    )
+
+
+_: type[PathDriver] = NodePath

@@ -1,0 +1,59 @@
+"""P2P: two pods on one node, attached to the same network option; nothing leaves the node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.methodology.records import Cell
+
+
+class PodToPodPath:
+    """The plugin's own switching or routing between two pods of a node."""
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+        self._network = bed.network(cell.network)
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: the frame's room, the network option on the node."""
+        return too_large(self._cell) or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Make both pods and their attachments; remove them on leaving."""
+        refuse(self.probe())
+        bed, network = self._bed, self._network
+        side = bed.sides()[0]
+        node = bed.node(side.node)
+        uplink = network.spec.uplink
+        with ExitStack() as stack:
+            if uplink == uplinks.ROUTED:
+                stack.enter_context(routers.forwarding(node))
+            nic = side.nic if uplink == uplinks.MASTER else None
+            pair = stack.enter_context(endpoints.pod_pair(bed, network, (node, node), nic=nic))
+            between = {
+                uplinks.ROUTED: "the node's kernel routes",
+                uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
+            }.get(uplink, "the plugin's own switching")
+            yield Deployment(
+                ports=endpoints.ports(bed, network, pair),
+                evidence={
+                    "path": "p2p",
+                    **endpoints.evidence(bed, network, pair),
+                    "hops": [
+                        *pair[0].hops(),
+                        {"at": node.name, "what": between},
+                        *reversed(pair[1].hops()),
+                    ],
+                    "forwarding": "the node's kernel, in the threads of the device queues if any",
+                },
+            )
+
+
+_: type[PathDriver] = PodToPodPath

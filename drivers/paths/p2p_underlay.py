@@ -1,0 +1,73 @@
+"""P2P over two nodes: each pod on its node's CNI bridge, the bridges joined by a plain L2 underlay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.methodology.records import Cell
+
+
+def option_missing(cell: Cell, bed: Bed) -> Missing | None:
+    """Return why a network option cannot carry a path over two nodes, or None."""
+    uplink = bed.network(cell.network).spec.uplink
+    if uplink != uplinks.BRIDGE_PORT:
+        return Missing(
+            what=f"network {cell.network} over two nodes",
+            reason=f"its uplink is {uplink}; nodes are joined by a bridge with the underlay as port",
+            mend="a network option with `uplink: bridge_port`",
+        )
+    for end in bed.underlay():
+        missing = bed.missing(cell.network, end.node)
+        if missing is not None:
+            return missing
+    return None
+
+
+class UnderlayPath:
+    """Two nodes, the underlay NIC of each a port of its CNI bridge."""
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+        self._network = bed.network(cell.network)
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: the frame's room, a bridging option on both nodes."""
+        return too_large(self._cell) or option_missing(self._cell, self._bed)
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Make both pods, make the underlay NICs bridge ports; undo it on leaving."""
+        refuse(self.probe())
+        bed, network = self._bed, self._network
+        under = bed.underlay()
+        nodes = (bed.node(under[0].node), bed.node(under[1].node))
+        with ExitStack() as stack:
+            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None))
+            for node, end in zip(nodes, under, strict=True):
+                ports = (end.interface,)
+                stack.enter_context(uplinks.bridged(node, interfaces=ports, bridge=endpoints.BRIDGE))
+            yield Deployment(
+                ports=endpoints.ports(bed, network, pair),
+                evidence={
+                    "path": "p2p-underlay",
+                    **endpoints.evidence(bed, network, pair),
+                    "hops": [
+                        *pair[0].hops(),
+                        {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}"},
+                        {"at": str(under[0]), "what": "underlay NIC, bridge port"},
+                        {"at": str(under[1]), "what": "underlay NIC, bridge port"},
+                        {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}"},
+                        *reversed(pair[1].hops()),
+                    ],
+                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
+                },
+            )
+
+
+_: type[PathDriver] = UnderlayPath

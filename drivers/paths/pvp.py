@@ -1,0 +1,241 @@
+"""PVP: tester port, node NIC, pod, node NIC, tester port; the pod forwards between two CNI attachments."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
+from bmwg.drivers.network.cni_network import Attached
+from bmwg.drivers.paths import queues, routers, testpmd, uplinks
+from bmwg.drivers.paths.addresses import INNER, OUTER, host
+from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.paths.pods import Pod, created_pod
+from bmwg.methodology.records import Cell
+
+_ROUTING = "bmwg.drivers.hosting.routing"
+_BUNDLES = "/run/bmwg-pods"
+_COMMAND_MOUNT = "/run/bmwg-command"
+
+
+class PvpPath:
+    """A chain through one pod. The function is the pod's own kernel at L3, or testpmd in the pod at L2."""
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+        self._network = bed.network(cell.network)
+        self._uplink = self._network.spec.uplink
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: the frame's room, the network option on the node, testpmd."""
+        missing = too_large(self._cell)
+        if missing is None:
+            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+        if missing is None and self._cell.function == "testpmd" and not Path(testpmd.BINARY).exists():
+            missing = Missing(what="testpmd", reason=f"no file {testpmd.BINARY}", mend=testpmd.MEND)
+        return missing
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Make the pod and its attachments, join the NICs, start the function; undo it all on leaving."""
+        refuse(self.probe())
+        bed = self._bed
+        sides = bed.sides()
+        node = bed.node(sides[0].node)
+        with ExitStack() as stack:
+            if self._uplink == uplinks.ROUTED:
+                stack.enter_context(routers.forwarding(node))
+                for side in sides:
+                    stack.enter_context(routers.router_addresses(node, side))
+            pod = stack.enter_context(self._pod(node.name))
+            attached, checks = [], []
+            for side in sides:
+                attached.append(stack.enter_context(self._attached(pod, side)))
+                # before anything else joins: a bridge changes its MAC with its ports
+                checks.append(self._network.check(node, attached[-1], pod_id=pod.pod_id))
+            for side, interface in zip(sides, attached, strict=True):
+                stack.enter_context(self._joined(pod, side, interface))
+            self._furnish(pod, sides, attached)
+            pod.start()
+            function = self._function(pod)
+            device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
+            yield Deployment(
+                ports=(self._port(sides[0], attached[0]), self._port(sides[1], attached[1])),
+                evidence={
+                    "path": "pvp",
+                    "hosting": "pod",
+                    "function": function,
+                    "network": bed.described(self._cell.network, node.name),
+                    "attachments": [dict(item.evidence) for item in attached],
+                    "checks": checks,
+                    "pod": pod.describe(),
+                    "hops": self._hops(sides, attached),
+                    "forwarding": self._place(),
+                    "device_queues": device_queues,
+                    "datapath": {
+                        node.name: node.call("bmwg.drivers.network.datapath:observe"),
+                        "pod": node.call("bmwg.drivers.network.datapath:observe", netns=pod.netns_path),
+                    },
+                },
+            )
+
+    @contextmanager
+    def _pod(self, node_name: str) -> Iterator[Pod]:
+        bed = self._bed
+        node = bed.node(node_name)
+        name = f"bmwg-{bed.next_id()}"
+        if self._cell.function != "testpmd":
+            with created_pod(bed, node, name=name, forwarding=True) as pod:
+                yield pod
+            return
+        # the command line needs the neighbours' MACs, which exist only after ADD: a file hands it over
+        folder = self._command_folder(name)
+        folder.mkdir(parents=True)
+        try:
+            with created_pod(
+                bed,
+                node,
+                name=name,
+                forwarding=False,
+                arguments=("/bin/sh", f"{_COMMAND_MOUNT}/{testpmd.COMMAND_FILE}"),
+                binds=((str(folder), _COMMAND_MOUNT, False),),
+            ) as pod:
+                yield pod
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _command_folder(self, pod_id: str) -> Path:
+        return self._bed.run_dir / "commands" / pod_id
+
+    @contextmanager
+    def _attached(self, pod: Pod, side: Side) -> Iterator[Attached]:
+        bridge = f"bmwg-br{side.number}"
+        nic = side.nic
+        attachment = Attachment(
+            network=self._cell.network,
+            interface=f"net{side.number}",
+            side=side.number,
+            uplink=nic,
+            addresses=OUTER[side.number].router,
+        )
+        if self._uplink == uplinks.ROUTED:
+            inner = INNER[side.number]
+            attachment = Attachment(
+                network=self._cell.network,
+                interface=f"net{side.number}",
+                side=side.number,
+                uplink=nic,
+                addresses=inner.far,
+                routes=tuple(
+                    (subnet, host(via))
+                    for subnet, via in zip(OUTER[side.number].subnets, inner.router, strict=True)
+                ),
+            )
+        with (
+            uplinks.cleared(pod.node, self._uplink, nic=nic, bridge=bridge),
+            self._network.attach(
+                pod.node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=bridge
+            ) as attached,
+        ):
+            yield attached
+
+    @contextmanager
+    def _joined(self, pod: Pod, side: Side, attached: Attached) -> Iterator[None]:
+        if self._uplink == uplinks.BRIDGE_PORT:
+            with uplinks.bridged(pod.node, interfaces=(side.nic,), bridge=f"bmwg-br{side.number}"):
+                yield
+        elif self._uplink == uplinks.ROUTED:
+            host_interface = uplinks.host_side(pod.node, attached)
+            for arguments in routers.neighbour_arguments(
+                host_interface, INNER[side.number].far, attached.mac
+            ):
+                pod.node.call(f"{_ROUTING}:set_neighbour", **arguments)
+            with routers.steered_to_pod(pod.node, side, host_interface):
+                yield
+        else:
+            yield
+
+    def _furnish(self, pod: Pod, sides: tuple[Side, Side], attached: list[Attached]) -> None:
+        """Give the pod its routes and fixed neighbours, or testpmd its command line."""
+        if self._cell.function == "testpmd":
+            macs = [self._neighbour_mac(side, item) for side, item in zip(sides, attached, strict=True)]
+            line = testpmd.arguments(
+                interfaces=("net0", "net1"),
+                neighbours=(macs[0], macs[1]),
+                cpu=self._bed.testbed.pods.cpus[0],
+            )
+            testpmd.write_command(self._command_folder(pod.pod_id), line)
+            return
+        for side, item in zip(sides, attached, strict=True):
+            interface = item.attachment.interface
+            pod.inside(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+            for destination, via in item.attachment.routes:
+                pod.inside(f"{_ROUTING}:add_route", destination=destination, via=via, interface=interface)
+            routed = self._uplink == uplinks.ROUTED
+            neighbours = INNER[side.number].router if routed else OUTER[side.number].far
+            mac = self._neighbour_mac(side, item)
+            for arguments in routers.neighbour_arguments(interface, neighbours, mac):
+                pod.inside(f"{_ROUTING}:set_neighbour", **arguments)
+
+    def _neighbour_mac(self, side: Side, attached: Attached) -> str:
+        """Return the MAC that frames leaving the pod by this side go to."""
+        if self._uplink == uplinks.ROUTED:
+            host_mac = attached.evidence["host_side"]["mac"]
+            return str(host_mac)
+        return side.tester_mac
+
+    def _function(self, pod: Pod) -> dict[str, JsonValue]:
+        if self._cell.function != "testpmd":
+            return {"name": "kernel-l3", "runs_in": "the pod's network namespace, by the node's kernel"}
+        said = pod.node.call(
+            "bmwg.drivers.paths.testpmd:wait_ready", log=f"{_BUNDLES}/{pod.pod_id}/log", deadline_s=40.0
+        )
+        return {"name": "testpmd", "forward_mode": "mac", "port_kind": "net_af_packet", "said": said}
+
+    def _queue(self, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:
+        """Isolate the veth end that faces the tester, wherever the plugins have put it."""
+        if self._uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
+            return queues.isolate(self._bed, pod, attached.attachment.interface, side.number)
+        return queues.isolate(self._bed, pod.node, side.nic, side.number)
+
+    def _port(self, side: Side, attached: Attached) -> TesterPort:
+        port = routed_port(self._bed, side)
+        if self._cell.function == "testpmd" and self._uplink != uplinks.ROUTED:
+            return self._bed.port(
+                name=port.name,
+                netns=str(port.netns),
+                mac=side.tester_mac,
+                ipv4=OUTER[side.number].far_ipv4,
+                ipv6=OUTER[side.number].far_ipv6,
+                peer_mac=attached.mac,  # testpmd answers no ARP
+            )
+        return port
+
+    def _hops(self, sides: tuple[Side, Side], attached: list[Attached]) -> list[JsonValue]:
+        hops: list[JsonValue] = []
+        for side, item in zip(sides, attached, strict=True):
+            part: list[JsonValue] = [
+                {"at": f"tester/{side.tester_interface}", "what": "tester port, veth"},
+                {"at": f"{side.node}/{side.nic}", "what": f"veth, uplink {self._uplink}"},
+            ]
+            if item.host_interface is not None:
+                part.append(
+                    {"at": f"{side.node}/{item.host_interface}", "what": "host side of the attachment"}
+                )
+            kind = item.evidence["interface"]["kind"]
+            part.append({"at": f"pod/{item.attachment.interface}", "what": f"{kind}, {self._cell.function}"})
+            hops.extend(part if side.number == 0 else reversed(part))
+        return hops
+
+    def _place(self) -> str:
+        if self._cell.function == "testpmd":
+            return "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
+        return "the kernel in the pod's network namespace, run by the threads of the device queues"
+
+
+_: type[PathDriver] = PvpPath

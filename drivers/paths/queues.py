@@ -1,0 +1,25 @@
+"""Device queues of the DUT's tester-facing interfaces, and where frames are forwarded because of them."""
+
+from __future__ import annotations
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.pods import Pod
+
+_ISOLATE = "bmwg.drivers.hosting.device_queue:isolate"
+
+
+def isolate(bed: Bed, place: NamespaceNode | Pod, interface: str, number: int) -> dict[str, JsonValue]:
+    """Give the interface a queue and a kernel thread on the DUT's CPU, if the testbed file asks for it.
+
+    Call it after the interface's last `up`. Returns evidence, also when the testbed asks for none.
+    """
+    where = place.pod_id if isinstance(place, Pod) else place.name
+    if bed.testbed.dut.device_queue != "threaded":
+        return {"at": f"{where}/{interface}", "device_queue": "inline", "forwarding": "in the sender's call"}
+    arguments: dict[str, JsonValue] = {"interface": interface, "cpu": bed.dut_cpu(number)}
+    made = (
+        place.inside(_ISOLATE, **arguments) if isinstance(place, Pod) else place.call(_ISOLATE, **arguments)
+    )
+    return {"at": f"{where}/{interface}", **made}

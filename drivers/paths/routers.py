@@ -1,0 +1,78 @@
+"""Makes a node or a pod the router between two interfaces, and undoes it; both IP versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths.addresses import INNER, OUTER, host
+from bmwg.drivers.paths.bed import Side
+
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_ROUTING = "bmwg.drivers.hosting.routing"
+FIRST_TABLE = 100  # choice: policy routing tables 100 and 101
+RULE_PRIORITY = 100  # choice: before the main table
+
+
+def neighbour_arguments(interface: str, addresses: tuple[str, str], mac: str) -> list[dict[str, JsonValue]]:
+    """Return fixed neighbour entries, so that the kernel never asks and needs no link-local address."""
+    return [{"interface": interface, "address": host(address), "mac": mac} for address in addresses]
+
+
+@contextmanager
+def forwarding(node: NamespaceNode) -> Iterator[None]:
+    """Switch the node's IPv4 and IPv6 forwarding on; restore the former settings on leaving."""
+    before = node.call(f"{_ROUTING}:set_forwarding", enabled=True)
+    try:
+        yield
+    finally:
+        node.call("bmwg.drivers.hosting.sysctl:write_many", settings=before)
+
+
+@contextmanager
+def router_addresses(node: NamespaceNode, side: Side) -> Iterator[None]:
+    """Give the node's NIC the router's addresses of its side, with the tester as a fixed neighbour."""
+    segment = OUTER[side.number]
+    try:
+        for address in segment.router:
+            node.call(f"{_INTERFACES}:add_address", interface=side.nic, address=address)
+        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=side.nic)
+        for arguments in neighbour_arguments(side.nic, segment.far, side.tester_mac):
+            node.call(f"{_ROUTING}:set_neighbour", **arguments)
+        yield
+    finally:
+        for address in segment.router:
+            node.call(f"{_INTERFACES}:remove_address", interface=side.nic, address=address)
+
+
+@contextmanager
+def steered_to_pod(node: NamespaceNode, side: Side, host_interface: str) -> Iterator[None]:
+    """Send what enters by the side's NIC to the pod behind `host_interface`, whatever the main table says."""
+    table = FIRST_TABLE + side.number
+    far_side = OUTER[1 - side.number]
+    inner = INNER[side.number]
+    rule: dict[str, JsonValue] = {
+        "incoming": side.nic,
+        "table": table,
+        "priority": RULE_PRIORITY + side.number,
+    }
+    try:
+        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=host_interface)
+        for destination, via in zip(far_side.subnets, inner.far, strict=True):
+            node.call(
+                f"{_ROUTING}:add_route",
+                destination=destination,
+                via=host(via),
+                interface=host_interface,
+                table=table,
+                on_link=True,
+            )
+        for ipv6 in (False, True):
+            node.call(f"{_ROUTING}:add_rule", ipv6=ipv6, **rule)
+        yield
+    finally:
+        for ipv6 in (False, True):
+            node.call(f"{_ROUTING}:remove_rule", ipv6=ipv6, **rule)
+        # the routes of that table go with the interface that they leave by

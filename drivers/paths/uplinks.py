@@ -1,0 +1,67 @@
+"""How a node's NIC joins the plugin's host side, for each `uplink` that a network option may name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.network.cni_network import Attached
+from bmwg.methodology.errors import TestbedError
+
+BRIDGE_PORT, ROUTED, MASTER, NONE = "bridge_port", "routed", "master", "none"
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_ROUTING = "bmwg.drivers.hosting.routing"
+
+
+@contextmanager
+def cleared(node: NamespaceNode, uplink: str, *, nic: str | None, bridge: str) -> Iterator[None]:
+    """Enter before ADD: on leaving, after DEL, bring the node back to what it was before.
+
+    Plugins leave their bridge, and one that took the NIC gives it back down.
+    """
+    try:
+        yield
+    finally:
+        if uplink == BRIDGE_PORT:
+            node.call(f"{_INTERFACES}:delete", interface=bridge)
+        elif uplink == MASTER and nic is not None:
+            node.call("bmwg.drivers.links:raise_end", interface=nic)
+
+
+@contextmanager
+def bridged(node: NamespaceNode, *, interfaces: tuple[str, ...], bridge: str) -> Iterator[None]:
+    """Enter after ADD: make the interfaces ports of the plugin's bridge, silence it; release them on leaving.
+
+    Raises TestbedError PATH-05 when the plugins have made no bridge of that name.
+    """
+    try:
+        node.call(f"{_ROUTING}:quiet_bridge", bridge=bridge)
+    except TestbedError as error:
+        raise TestbedError(
+            "PATH-05",
+            f"node {node.name}: the plugins made no bridge {bridge}",
+            expected="a bridge of that name after ADD, as `uplink: bridge_port` says",
+            found=error.found or error.what,
+            hint="use ${bridge} in the configuration list, or another uplink",
+        ) from error
+    try:
+        for interface in interfaces:
+            node.call(f"{_ROUTING}:set_controller", interface=interface, controller=bridge)
+        yield
+    finally:
+        for interface in interfaces:
+            node.call(f"{_ROUTING}:set_controller", interface=interface, controller="")
+
+
+def host_side(node: NamespaceNode, attached: Attached) -> str:
+    """Return the attachment's end on the node; TestbedError PATH-05 when the plugins have made none."""
+    if attached.host_interface is None:
+        raise TestbedError(
+            "PATH-05",
+            f"node {node.name}: the plugins left no end of {attached.attachment.interface} on the node",
+            expected="a veth pair, as `uplink: routed` says",
+            found=f"an interface of kind {attached.evidence['interface']['kind']}",
+            hint="use another uplink for this network option",
+        )
+    return attached.host_interface

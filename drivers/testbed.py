@@ -1,0 +1,392 @@
+"""Reads a testbed file into frozen records; everything wrong with it is one ConfigError, nothing is started.
+
+The records say what the user wrote, checked; whether the machine has it is another question (probes, doctor).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.schemas.document import Document, parse
+from bmwg.schemas.validation import Problem, near_name, problems
+
+_T = TypeVar("_T")
+SCHEMA = "testbed"
+MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
+TESTER = "tester"  # the node name under which links name the tester's own ports
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_IN_NAMESPACE = {"af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
+
+
+class NodeKind(StrEnum):
+    """What a node is. QEMU is reserved: the file may not name it yet."""
+
+    NAMESPACE = "namespace"
+    SSH = "ssh"
+    QEMU = "qemu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSpec:
+    """A place where code runs. `ssh` is `user@host[:port]`, only with kind ssh."""
+
+    name: str
+    kind: NodeKind
+    ssh: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Endpoint:
+    """One end of a link: an interface on a node (the node `tester` is the tester's own place)."""
+
+    node: str
+    interface: str
+
+    def __str__(self) -> str:
+        return f"{self.node}/{self.interface}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSpec:
+    """Two interfaces that are joined: `veth` (the run makes the pair) or `cable` (it is there)."""
+
+    a: Endpoint
+    b: Endpoint
+    kind: str = "veth"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TesterSpec:
+    """The traffic driver by entry-point name, its two ports as written, port kind and CPU numbers."""
+
+    driver: str
+    ports: tuple[str, str]
+    io: str
+    cpus: tuple[int, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DutSpec:
+    """Where forwarding runs. `device_queue`: `threaded` (own queue and kernel thread) or `inline`."""
+
+    cpus: tuple[int, ...]
+    device_queue: str = "threaded"
+    shares_tester_cpus: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSpec:
+    """One network option. `conflist` is a CNI configuration list with our template variables unrendered."""
+
+    name: str
+    driver: str
+    plugin_dir: str | None = None
+    uplink: str = "none"
+    model: str | None = None
+    vlan_id: int | None = None
+    conflist: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSpec:
+    """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts."""
+
+    cpus: tuple[int, ...]
+    memory_octets: int
+    hugepages_2mi: int = 0
+    hugepages_1gi: int = 0
+
+    @property
+    def cpuset(self) -> str:
+        """The CPU numbers as a cgroup's cpuset takes them."""
+        return ",".join(map(str, self.cpus))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testbed:
+    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from."""
+
+    __test__ = False  # not a pytest class
+
+    file: str
+    name: str
+    nodes: tuple[NodeSpec, ...]
+    links: tuple[LinkSpec, ...]
+    tester: TesterSpec
+    dut: DutSpec
+    networks: tuple[NetworkSpec, ...]
+    pods: PodSpec
+    lab_ports: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def node(self, name: str) -> NodeSpec:
+        """Return the node of that name; ConfigError CFG-05 with a near name otherwise."""
+        return _named(name, {node.name: node for node in self.nodes}, "node", self.file)
+
+    def network(self, name: str) -> NetworkSpec:
+        """Return the network option of that name; ConfigError CFG-05 with a near name otherwise."""
+        return _named(name, {network.name: network for network in self.networks}, "network", self.file)
+
+
+def load_testbed(path: Path | str | None = None) -> Testbed:
+    """Read and check a testbed file; without a path the embedded testbed.
+
+    Raises ConfigError: CFG-01 the file cannot be read, CFG-02 it is no strict YAML, CFG-03 it is against the
+    schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02).
+    """
+    file = Path(path) if path is not None else embedded_file()
+    document = parse(_text(file))
+    if document.problems:
+        raise _refusal("CFG-02", file, document, list(document.problems))
+    found = problems(document.data, SCHEMA)
+    if found:
+        raise _refusal("CFG-03", file, document, found)
+    testbed = _build(document.data, str(file))
+    contradictions = list(_contradictions(testbed))
+    if contradictions:
+        raise _refusal("CFG-04", file, document, contradictions)
+    return testbed
+
+
+def embedded_file() -> Path:
+    """Return the embedded testbed's file: beside the sources, or within the installed package."""
+    here = Path(__file__).resolve()
+    candidates = [here.parents[1] / "testbeds" / "embedded.yaml", here.parent / "embedded.yaml"]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise ConfigError(
+        "CFG-01",
+        "the embedded testbed's file is not there",
+        expected=" or ".join(map(str, candidates)),
+        found="neither",
+        hint="install the toolkit again, or name a testbed file in BMWG_TESTBED",
+    )
+
+
+def cpu_list(text: str) -> tuple[int, ...]:
+    """Read `2-3,6` into (2, 3, 6). Raises ValueError on a range that runs backwards."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        if high < low:
+            raise ValueError(f"the range {part} runs backwards")
+        numbers.update(range(low, high + 1))
+    return tuple(sorted(numbers))
+
+
+def _text(file: Path) -> str:
+    try:
+        if not file.is_file():
+            found = "a folder" if file.is_dir() else "no such file" if not file.exists() else "no plain file"
+            near = near_name(file.name, _siblings(file))
+            raise ConfigError(
+                "CFG-01",
+                f"testbed file {file} cannot be read",
+                expected="a readable YAML file",
+                found=found,
+                hint=f"did you mean {file.with_name(near)}?" if near else "check the path in BMWG_TESTBED",
+            )
+        with file.open("rb") as stream:
+            content = stream.read(MAX_FILE_OCTETS + 1)
+        if len(content) > MAX_FILE_OCTETS:
+            raise ConfigError(
+                "CFG-01",
+                f"testbed file {file} cannot be read",
+                expected=f"at most {MAX_FILE_OCTETS} octets",
+                found="more",
+            )
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            "CFG-01",
+            f"testbed file {file} cannot be read",
+            expected="UTF-8 text",
+            found=f"octet 0x{content[error.start]:02x} at position {error.start}",
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            "CFG-01",
+            f"testbed file {file} cannot be read",
+            expected="a readable YAML file",
+            found=error.strerror or str(error),
+        ) from error
+
+
+def _siblings(file: Path) -> list[str]:
+    try:
+        return [entry.name for entry in file.parent.iterdir()]
+    except OSError:
+        return []
+
+
+def _refusal(error_id: str, file: Path, document: Document, found: list[Problem]) -> ConfigError:
+    lines = [f"{file}:{document.line(problem.location)}: {problem}" for problem in found]
+    what = f"testbed file {file}: {len(found)} problem{'s' if len(found) > 1 else ''}, nothing was started"
+    return ConfigError(error_id, "\n          ".join([what, *lines]))
+
+
+def _named(name: str, table: dict[str, _T], kind: str, file: str) -> _T:
+    if name in table:
+        return table[name]
+    near = near_name(name, table)
+    raise ConfigError(
+        "CFG-05",
+        f"{kind} {name!r} is not in the testbed file {file}",
+        expected=f"one of {', '.join(table) or 'none (there are none)'}",
+        found=name,
+        hint=f"did you mean {near!r}?" if near else "",
+    )
+
+
+def _endpoint(text: str) -> Endpoint:
+    node, _, interface = text.partition("/")
+    return Endpoint(node=node, interface=interface)
+
+
+def _octets(text: str) -> int:
+    return int(text[:-3]) * _UNITS[text[-3:]]
+
+
+def _build(data: dict[str, Any], file: str) -> Testbed:
+    tester, dut, pods = data["tester"], data["dut"], data["pods"]
+    try:
+        pod_cpus = cpu_list(pods["cpus"])
+    except ValueError:
+        pod_cpus = ()  # reported as a contradiction
+    return Testbed(
+        file=file,
+        name=data["name"],
+        nodes=tuple(
+            NodeSpec(name=name, kind=NodeKind(node["kind"]), ssh=node.get("ssh"))
+            for name, node in data["nodes"].items()
+        ),
+        links=tuple(
+            LinkSpec(a=_endpoint(link["a"]), b=_endpoint(link["b"]), kind=link.get("kind", "veth"))
+            for link in data["links"]
+        ),
+        tester=TesterSpec(
+            driver=tester["driver"],
+            ports=(tester["ports"][0], tester["ports"][1]),
+            io=tester["io"],
+            cpus=tuple(map(int, tester["cpus"])),
+            options=tester.get("options", {}),
+        ),
+        dut=DutSpec(
+            cpus=tuple(map(int, dut["cpus"])),
+            device_queue=dut.get("device_queue", "threaded"),
+            shares_tester_cpus=dut.get("shares_tester_cpus", False),
+        ),
+        networks=tuple(
+            NetworkSpec(
+                name=name,
+                driver=network["driver"],
+                plugin_dir=network.get("plugin_dir"),
+                uplink=network.get("uplink", "none"),
+                model=network.get("model"),
+                vlan_id=int(network["vlan_id"]) if "vlan_id" in network else None,
+                conflist=network.get("conflist"),
+                options=network.get("options", {}),
+            )
+            for name, network in data["networks"].items()
+        ),
+        pods=PodSpec(
+            cpus=pod_cpus,
+            memory_octets=_octets(pods["memory"]),
+            hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
+            hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
+        ),
+        lab_ports=tuple(data.get("lab_ports", ())),
+        data=data,
+    )
+
+
+def _contradictions(testbed: Testbed) -> Iterator[Problem]:
+    yield from _node_problems(testbed)
+    yield from _link_problems(testbed)
+    yield from _port_problems(testbed)
+    yield from _cpu_problems(testbed)
+
+
+def _node_problems(testbed: Testbed) -> Iterator[Problem]:
+    for node in testbed.nodes:
+        if node.name == TESTER:
+            yield Problem(
+                location=("nodes", TESTER),
+                expected="another name: `tester` stands for the tester's own ports in links",
+                found=repr(TESTER),
+            )
+        if node.kind is NodeKind.QEMU:
+            yield Problem(
+                location=("nodes", node.name, "kind"),
+                expected="namespace or ssh (qemu is reserved for a later version)",
+                found="qemu",
+            )
+        if node.ssh is not None and node.kind is not NodeKind.SSH:
+            yield Problem(
+                location=("nodes", node.name, "ssh"), expected="only with kind: ssh", found=node.kind
+            )
+
+
+def _link_problems(testbed: Testbed) -> Iterator[Problem]:
+    known = [TESTER, *(node.name for node in testbed.nodes)]
+    used: dict[Endpoint, str] = {}
+    for index, link in enumerate(testbed.links):
+        for end, endpoint in (("a", link.a), ("b", link.b)):
+            location = ("links", index, end)
+            if endpoint.node not in known:
+                yield Problem(
+                    location=location,
+                    expected=f"a node of this file ({', '.join(known)})",
+                    found=f"the unknown node {endpoint.node!r}",
+                    near=near_name(endpoint.node, known),
+                )
+            if endpoint in used:
+                yield Problem(
+                    location=location,
+                    expected="an interface that no other link has",
+                    found=f"{endpoint}, already {used[endpoint]}",
+                )
+            used.setdefault(endpoint, f"links[{index}].{end}")
+
+
+def _port_problems(testbed: Testbed) -> Iterator[Problem]:
+    ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
+    mine = [end for end in ends if end.startswith(f"{TESTER}/")]
+    for index, port in enumerate(testbed.tester.ports):
+        if port in mine or port in testbed.lab_ports or testbed.tester.io not in _IN_NAMESPACE | {"pci"}:
+            continue
+        yield Problem(
+            location=("tester", "ports", index),
+            expected=f"the tester's end of a link ({', '.join(mine) or 'there is none'}) or a lab port"
+            f" ({', '.join(testbed.lab_ports) or 'none declared'})",
+            found=repr(port),
+            near=near_name(port, [*mine, *testbed.lab_ports]),
+        )
+
+
+def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:
+    try:
+        cpu_list(testbed.data["pods"]["cpus"])
+    except ValueError as error:
+        yield Problem(location=("pods", "cpus"), expected="CPU ranges from low to high", found=str(error))
+    local = any(node.kind is not NodeKind.SSH for node in testbed.nodes)
+    if not local or testbed.dut.shares_tester_cpus:
+        return  # another machine's CPUs, or sharing declared
+    for location, cpus in ((("dut", "cpus"), testbed.dut.cpus), (("pods", "cpus"), testbed.pods.cpus)):
+        shared = sorted(set(testbed.tester.cpus) & set(cpus))
+        if shared:
+            yield Problem(
+                location=location,
+                expected="no CPU of tester.cpus (RFC8172-3.4-02); on a machine with one CPU declare"
+                " dut.shares_tester_cpus: true",
+                found=f"the tester's CPU {', '.join(map(str, shared))}",
+            )

@@ -1,0 +1,229 @@
+"""The testbed file: the embedded one loads; each bad one is one ConfigError that lists every problem."""
+
+import copy
+import dataclasses
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed
+from bmwg.methodology.errors import ConfigError
+from bmwg.schemas import load
+from bmwg.schemas.document import parse
+from bmwg.schemas.validation import problems
+
+BAD = sorted((Path(__file__).parents[1] / "data" / "bad" / "testbed").glob("*.yaml"))
+
+
+def changed(tmp_path, change):
+    data = yaml.safe_load(embedded_file().read_text())
+    change(data)
+    file = tmp_path / "lab.yaml"
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
+    return file
+
+
+def refusal(file):
+    with pytest.raises(ConfigError) as caught:
+        load_testbed(file)
+    return caught.value
+
+
+def test_the_embedded_file_loads_as_written():
+    testbed = load_testbed()
+    assert [node.kind for node in testbed.nodes] == [NodeKind.NAMESPACE, NodeKind.NAMESPACE]
+    assert testbed.tester.ports == ("tester/p0", "tester/p1")
+    assert testbed.pods.memory_octets == 256 * 2**20
+    assert testbed.pods.cpus == (1,)
+    assert testbed.network("vlan").vlan_id == 100
+    assert testbed.network("bridge").conflist["plugins"][0]["type"] == "bridge"
+    assert testbed.node("dut2").name == "dut2"
+    assert testbed.dut.device_queue == "threaded"
+
+
+def test_records_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        load_testbed().name = "other"
+
+
+@pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)
+def test_each_bad_file_is_refused_as_its_first_lines_say(file):
+    expected = [line[2:] for line in file.read_text().splitlines() if line.startswith("#!")]
+    assert len(expected) >= 2, "a bad file states an error id and at least one fragment"
+    error = refusal(file)
+    assert error.error_id == expected[0].strip()
+    for fragment in expected[1:]:
+        assert fragment.strip() in str(error)
+    assert str(file) in str(error)
+
+
+def test_all_problems_come_at_once(tmp_path):
+    def change(data):
+        data["tester"]["cpu"] = data["tester"].pop("cpus")
+        data["pods"]["memory"] = 256
+        data["networks"]["vlan"]["vlan_id"] = 5000
+
+    text = str(refusal(changed(tmp_path, change)))
+    assert "tester.cpu: " in text
+    assert "did you mean 'cpus'" in text
+    assert "pods.memory: expected text: a size with its unit, such as 256MiB, found the number 256" in text
+    assert "networks.vlan.vlan_id: expected 1..4094, found the number 5000" in text
+
+
+def test_the_line_stands_beside_the_path(tmp_path):
+    file = tmp_path / "t.yaml"
+    file.write_text(embedded_file().read_text().replace("io: af_xdp", "io: af_xpd"))
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "af_xpd" in text)
+    error = refusal(file)
+    assert f"{file}:{line}: tester.io" in str(error)
+    assert "did you mean 'af_xdp'" in str(error)
+
+
+def test_a_missing_file_names_the_one_beside_it(tmp_path):
+    (tmp_path / "lab.yaml").write_text("x")
+    error = refusal(tmp_path / "lab.yml")
+    assert error.error_id == "CFG-01"
+    assert "lab.yaml" in error.hint
+
+
+def test_a_folder_a_device_and_binary_are_refused(tmp_path):
+    assert refusal(tmp_path).found == "a folder"
+    assert refusal("/dev/zero").found == "no plain file"
+    binary = tmp_path / "b.yaml"
+    binary.write_bytes(b"name: \xff\xfe")
+    assert refusal(binary).error_id == "CFG-01"
+    huge = tmp_path / "h.yaml"
+    huge.write_bytes(b"#" * (2 << 20))
+    assert refusal(huge).found == "more"
+
+
+def test_aliases_that_unfold_without_end_are_refused_quickly(tmp_path):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    file = tmp_path / "laughs.yaml"
+    file.write_text("\n".join(lines))
+    assert refusal(file).error_id == "CFG-02"
+    file.write_text("a: &a [*a]\n")
+    assert refusal(file).error_id == "CFG-02"
+
+
+def test_deep_nesting_is_a_problem_not_a_crash():
+    assert parse("[" * 5000).problems
+    assert parse("[" * 300 + "]" * 300).problems
+
+
+def test_cpu_overlap_needs_a_declaration(tmp_path):
+    error = refusal(changed(tmp_path, lambda data: data["dut"].update(cpus=[0])))
+    assert error.error_id == "CFG-04"
+    assert "RFC8172-3.4-02" in str(error)
+
+    def declared(data):
+        data["dut"].update(cpus=[0], shares_tester_cpus=True)
+        data["pods"]["cpus"] = "0"
+
+    assert load_testbed(changed(tmp_path, declared)).dut.shares_tester_cpus
+
+
+def test_another_machines_cpus_are_its_own(tmp_path):
+    def change(data):
+        data["nodes"] = {name: {"kind": "ssh", "ssh": f"bench@{name}:22"} for name in ("dut1", "dut2")}
+        data["dut"]["cpus"] = [0]
+
+    assert load_testbed(changed(tmp_path, change)).node("dut1").ssh == "bench@dut1:22"
+
+
+def test_cpu_lists():
+    assert cpu_list("2-3,6,2") == (2, 3, 6)
+    with pytest.raises(ValueError, match="backwards"):
+        cpu_list("3-2")
+
+
+def test_unknown_names_get_a_near_one():
+    with pytest.raises(ConfigError) as caught:
+        load_testbed().network("brigde")
+    assert caught.value.error_id == "CFG-05"
+    assert "bridge" in caught.value.hint
+
+
+def test_any_vendors_conflist_passes_untouched(tmp_path):
+    def change(data):
+        data["networks"]["vendor"] = {
+            "driver": "cni",
+            "plugin_dir": "/opt/vendor/bin",
+            "uplink": "none",
+            "model": "kernel",
+            "conflist": {
+                "cniVersion": "1.1.0",
+                "name": "v",
+                "plugins": [{"type": "v-net", "deep": {"a": [1]}}],
+            },
+        }
+
+    network = load_testbed(changed(tmp_path, change)).network("vendor")
+    assert network.conflist["plugins"][0]["deep"] == {"a": [1]}
+
+
+def test_an_unknown_schema_is_named():
+    with pytest.raises(LookupError, match="testbed"):
+        load("testbde")
+    with pytest.raises(LookupError):
+        load("../drivers/x")
+
+
+def test_problems_of_other_shapes():
+    assert problems([], "testbed")[0].path == "(document)"
+    assert problems(None, "testbed")[0].expected == "a mapping"
+    assert parse(textwrap.dedent("a: .inf")).problems[0].expected == "a finite number"
+    assert parse("d: 2026-01-02").data == {"d": "2026-01-02"}
+
+
+def test_the_packaged_copy_is_the_same_file():
+    packaged = Path(__file__).parents[2] / "drivers" / "embedded.yaml"
+    assert packaged.read_bytes() == embedded_file().read_bytes()
+
+
+def attempt(file):
+    try:
+        load_testbed(file)
+    except ConfigError as error:
+        return error
+    return None
+
+
+def places(value, way=()):
+    yield way
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, inner in entries:
+        yield from places(inner, (*way, key))
+
+
+WEIRD = [None, True, -1, 10**30, 1.5, "", "a/b", "tester/p0", "\u0000", [], {"": 1}]
+
+
+def test_any_value_at_any_place_is_accepted_or_refused_by_name(tmp_path):
+    """No mutation of the file ends in anything but a Testbed or a ConfigError that names the place."""
+    original = yaml.safe_load(embedded_file().read_text())
+    file = tmp_path / "m.yaml"
+    refusals = []
+    for way in [way for way in places(original) if way and "conflist" not in way[:-1]]:
+        for weird in WEIRD:
+            data = copy.deepcopy(original)
+            inner = data
+            for key in way[:-1]:
+                inner = inner[key]
+            inner[way[-1]] = weird
+            file.write_text(json.dumps(data))
+            error = attempt(file)
+            if error is not None:
+                refusals.append((way, error))
+    assert len(refusals) > 500
+    assert {error.error_id for _, error in refusals} == {"CFG-03", "CFG-04"}
+    unnamed = [(way, error) for way, error in refusals if f": {way[0]}" not in str(error)]
+    # without links the tester's ports are what is wrong
+    assert {way[0] for way, _ in unnamed} <= {"links"}
+    assert all("tester.ports" in str(error) for _, error in unnamed)
