@@ -33,8 +33,11 @@ class TesterPort:
     initial one, which only a declared lab port may use. `ipv4` and `ipv6` are the port's own addresses, in
     prefix notation, for which it answers ARP and ND. `gateway_ipv4` and `gateway_ipv6` are the next hops
     whose MAC it resolves; `peer_mac` fixes the destination MAC instead (no resolution). `host_ipv4` and
-    `host_ipv6` are the first addresses that frames *towards this port* carry as destination.
+    `host_ipv6` are the first addresses that frames *towards this port* carry as destination. `vlan_id` tags
+    the ARP and ND questions by which the next hops are resolved.
     """
+
+    __test__ = False  # not a pytest class
 
     name: str
     io: str
@@ -46,6 +49,7 @@ class TesterPort:
     gateway_ipv4: str | None = None
     gateway_ipv6: str | None = None
     peer_mac: str | None = None
+    vlan_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""What the documents say, as code and data. Pure: no clock, no file, no socket."""

@@ -95,8 +95,8 @@ class LatencyHistogram:
     """Latency of every received test frame, log-linear buckets (HDR).
 
     A bucket is `(lowest_ns, highest_ns, frames)`; buckets ascend, do not overlap and are never empty.
-    `sum_ns` is exact, so the mean is. Latency is time stamp at receive minus time stamp at send in the tester's
-    software (no clause: RFC 2544 26.2 has a metric of its own).
+    `sum_ns` is exact, so the mean is. Latency is time stamp at receive minus time stamp at send in the
+    tester's software (no clause: RFC 2544 26.2 has a metric of its own).
     """
 
     buckets: tuple[tuple[int, int, int], ...] = ()

@@ -1,0 +1,1 @@
+"""Keywords: wire drivers into methodology, a few lines each; the suites import nothing else."""

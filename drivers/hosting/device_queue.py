@@ -2,7 +2,8 @@
 
 Without it the receiver's work runs inside the sender's send call, so a slow DUT makes the tester slow instead
 of losing frames. With GRO on, the veth end gets NAPI, that is a queue of 256 frames; with threaded NAPI a
-kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end.
+kernel thread serves it, and that thread is pinned. What does not fit is `tx_dropped` of the far end,
+which must have its TSO off (`prepare_sender`), else its frames go past the queue.
 The thread stands outside every cgroup of a pod. All of it is lost when the interface goes down.
 Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 lost since.
 """
@@ -22,19 +23,28 @@ from bmwg.methodology.errors import TestbedError
 
 THREAD_DEADLINE_S = 2.0  # choice: the kernel starts the thread within the same system call
 VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
+_UNSEEN = "kernel threads are outside this PID namespace: the thread exists and is not pinned"
 _GRO = "rx-gro"
+_TSO = (
+    "tx-tcp-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp6-segmentation",
+)
 
 
 def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     """Node function: queue and pinned thread for `interface`; returns evidence for the platform record.
 
-    Apply it after the interface's last `up`. Applying it again is harmless.
+    Apply it after the interface's last `up`. Applying it again is harmless. In a container with a PID
+    namespace of its own the thread is there but cannot be pinned: `threads` is then empty, `cpu` is `None`.
     """
-    if cpu not in os.sched_getaffinity(0):
+    online = _online_cpus()
+    if cpu not in online:
         raise TestbedError(
             "QUEUE-01",
             f"device queue of {interface} on CPU {cpu}",
-            expected=f"one of the CPUs {sorted(os.sched_getaffinity(0))}",
+            expected=f"a CPU that is online: {', '.join(map(str, online))}",
             found=f"CPU {cpu}",
         )
     threaded = Path(f"/sys/class/net/{interface}/threaded")
@@ -48,7 +58,7 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
             found="none",
             hint="Linux 5.12 or newer is needed; or set dut.device_queue: inline in the testbed file",
         )
-    offload_changed = _set_gro(interface, True)
+    offload_changed = _set_features(interface, (_GRO,), True)
     before = _kernel_threads(interface)
     try:
         if threaded.read_text().strip() != "1":
@@ -64,7 +74,8 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
         "interface": interface,
         "device_queue": "threaded",
         "queue_frames": VETH_QUEUE_FRAMES,
-        "cpu": cpu,
+        "cpu": cpu if threads else None,
+        "cpu_reason": "" if threads else _UNSEEN,
         "offload_changed": offload_changed,
         "threads": [_describe(pid) for pid in threads],
         "forwarding": forwarding_place(threads),
@@ -76,12 +87,13 @@ def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonVa
     now = Path(f"/sys/class/net/{interface}/threaded").read_text().strip()
     lost = [pid for pid in threads if not _is_queue_thread(pid, interface)]
     strayed = [pid for pid in threads if pid not in lost and os.sched_getaffinity(pid) != {cpu}]
-    if now != "1" or lost or strayed:
+    up = int(Path(f"/sys/class/net/{interface}/flags").read_text(), 16) & 1
+    if now != "1" or not up or lost or strayed:
         raise TestbedError(
             "QUEUE-03",
             f"device queue of {interface}",
             expected=f"threaded 1, threads {threads} on CPU {cpu}",
-            found=f"threaded {now}, gone {lost}, on other CPUs {strayed}",
+            found=f"interface {'up' if up else 'down'}, threaded {now}, gone {lost}, on other CPUs {strayed}",
             hint="the interface went down and up since; apply isolate again",
         )
     return {"interface": interface, "threads": [_describe(pid) for pid in threads]}
@@ -96,23 +108,41 @@ def forwarding_place(threads: list[int]) -> dict[str, JsonValue]:
     }
 
 
-def _set_gro(interface: str, wanted: bool) -> dict[str, dict[str, bool]]:
+def prepare_sender(*, interface: str) -> dict[str, JsonValue]:
+    """Node function for the *far* end, whose frames shall go through the queue: TCP segmentation offload off.
+
+    A veth end that offers TSO hands its frames past the peer's NAPI, straight into the peer's stack.
+    """
+    with rtnetlink(f"offloads of {interface}") as kernel:
+        index(kernel, interface)
+    return {"interface": interface, "offload_changed": _set_features(interface, _TSO, False)}
+
+
+def _set_features(interface: str, names: tuple[str, ...], wanted: bool) -> dict[str, dict[str, bool]]:
     with Ethtool() as tool:
         features = tool.get_features(interface)
-        gro = features.features[_GRO]
-        before = bool(gro.enable)
-        if before != wanted:
-            gro.enable = wanted
+        before = {name: bool(features.features[name].enable) for name in names}
+        if set(before.values()) != {wanted}:
+            for name in names:
+                features.features[name].enable = wanted
             tool.set_features(interface, features)
-            if bool(tool.get_features(interface).features[_GRO].enable) != wanted:
-                raise TestbedError(
-                    "QUEUE-01", f"{_GRO} of {interface}", expected=str(wanted), found=str(before)
-                )
-    return {_GRO: {"before": before, "now": wanted}}
+            features = tool.get_features(interface)
+        now = {name: bool(features.features[name].enable) for name in names}
+    refused = [name for name in names if now[name] != wanted]
+    if refused:
+        raise TestbedError(
+            "QUEUE-01",
+            f"offload {', '.join(refused)} of {interface}",
+            expected=str(wanted),
+            found=str(not wanted),
+        )
+    return {name: {"before": before[name], "now": now[name]} for name in names}
 
 
 def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
     """Find the threads: by the kernel's own list where it has one, else those that are new by name."""
+    if not _sees_kernel_threads():
+        return []
     end_s = time.monotonic() + THREAD_DEADLINE_S
     found: list[int] = []
     listed: list[int] | None = None
@@ -133,13 +163,26 @@ def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
         f"kernel thread of the device queue of {interface}",
         expected=f"a thread napi/{interface}-* that this process can see",
         found=f"{found or 'none'}",
-        hint="inside a container this needs the host's PID namespace; or set dut.device_queue: inline",
+        hint="inside a container share the host's PID namespace; or set dut.device_queue: inline",
     )
 
 
 def _kernel_threads(interface: str) -> set[int]:
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return {pid for pid in pids if _is_queue_thread(pid, interface)}
+
+
+def _sees_kernel_threads() -> bool:
+    try:
+        return Path("/proc/2/comm").read_text().strip() == "kthreadd"
+    except OSError:
+        return False
+
+
+def _online_cpus() -> list[int]:
+    text = Path("/sys/devices/system/cpu/online").read_text().strip()
+    pairs = [part.partition("-") for part in text.split(",")]
+    return [cpu for low, _, high in pairs for cpu in range(int(low), int(high or low) + 1)]
 
 
 def _is_queue_thread(pid: int, interface: str) -> bool:

@@ -1,0 +1,1 @@
+"""Traffic generators behind the TrafficDriver protocol."""

@@ -1,0 +1,1 @@
+"""The embedded tester: a C program on DPDK and the Python that builds, starts and commands it."""

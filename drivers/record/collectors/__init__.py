@@ -1,0 +1,1 @@
+"""One module a subject; each collector fills a group from a source and cannot break its neighbours."""

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "account.h"
+#include "neighbour.h"
+
+static inline uint64_t *window_word(struct stream *s, uint64_t sequence)
+{
+	return &s->window[(sequence % WINDOW_FRAMES) / 64u];
+}
+
+/* The window moves up to hold `sequence`: bits of numbers not seen yet are cleared. */
+static void window_advance(struct stream *s, uint64_t sequence)
+{
+	uint64_t from = s->highest;
+
+	if (sequence - from >= WINDOW_FRAMES) {
+		memset(s->window, 0, WINDOW_FRAMES / 8u);
+	} else {
+		for (uint64_t n = from; n <= sequence;) {
+			if (n % 64u == 0) {
+				*window_word(s, n) = 0;
+				n += 64u;
+			} else {
+				n = (n | 63u) + 1u;
+			}
+		}
+	}
+	s->highest = sequence + 1u;
+}
+
+static void account_sequence(struct trial *t, struct stream *s, uint64_t sequence, uint32_t stamp_delta)
+{
+	uint64_t bit = 1ull << (sequence % 64u);
+	uint64_t *word;
+
+	if (sequence >= s->highest) {
+		window_advance(s, sequence);
+		word = window_word(s, sequence);
+	} else {
+		if (s->highest - sequence > WINDOW_FRAMES - 64u) {
+			s->beyond_window++;
+			return;
+		}
+		word = window_word(s, sequence);
+		if (*word & bit) {
+			s->duplicate++;
+			return;
+		}
+		s->reordered++; /* rfc4737-3.3: below the next expected number */
+	}
+	*word |= bit;
+	s->received++;
+	histogram_add(&s->latency, (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5));
+}
+
+/* Length and fill as sent; headers are the DUT's to change (MAC, TTL), so they are not compared. */
+static bool intact(const struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset)
+{
+	const struct frame_template *template = &s->template;
+	uint32_t fill = offset + sizeof(struct signature);
+
+	return length == template->length && offset == template->signature_offset &&
+	       memcmp(frame + fill, template->octets + fill, length - fill) == 0;
+}
+
+void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uint32_t length, uint32_t stamp)
+{
+	struct stream *s = NULL;
+	const struct signature *signature;
+	bool tagged;
+	int offset;
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (t->streams[i].active && t->streams[i].rx == &ports[port])
+			s = &t->streams[i];
+	offset = frame_signature_offset(frame, length, &tagged);
+	if (offset < 0) {
+		if (neighbour_input(&ports[port], frame, length))
+			return;
+		if (s)
+			s->foreign++;
+		else
+			t->unassigned[port]++;
+		return;
+	}
+	if (!s) {
+		t->unassigned[port]++;
+		return;
+	}
+	signature = (const struct signature *)(frame + offset);
+	if (!signature_valid(signature)) {
+		s->corrupt++;
+		return;
+	}
+	if (signature->trial_stream >> 1 != t->number) {
+		s->stale++;
+		return;
+	}
+	uint64_t sequence = (uint64_t)signature->sequence_high << 32 | signature->sequence_low;
+
+	if ((signature->trial_stream & 1u) != s->index) {
+		t->unassigned[port]++;
+		return;
+	}
+	if (sequence >= s->sent || !intact(s, frame, length, (uint32_t)offset)) {
+		s->corrupt++;
+		return;
+	}
+	account_sequence(t, s, sequence, stamp - signature->stamp);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bmwg-tester FD PARENT WATCH_CPUS [EAL arguments]: the embedded tester. FD is its end of the control channel, PARENT the
+ * process that it dies with, WATCH_CPUS a JSON array. One lcore serves both ports.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "answer.h"
+#include "clock.h"
+#include "control.h"
+#include "watchdog.h"
+
+/*
+ * Be preferred to whatever else runs on our CPU. Where the kernel groups tasks by session (autogroup), niceness counts
+ * within a group only, so the group gets it as well; a session of our own keeps the parent's out of it.
+ */
+static void take_precedence(void)
+{
+	FILE *group;
+
+	setsid();
+	setpriority(PRIO_PROCESS, 0, -20);
+	group = fopen("/proc/self/autogroup", "we");
+	if (group) {
+		fputs("-20", group);
+		fclose(group);
+	}
+}
+
+static int refuse(int fd, const char *what, const char *why)
+{
+	struct failure f;
+
+	failure_set(&f, "start", "%s: %s", what, why);
+	fprintf(stderr, "bmwg-tester: %s\n", f.text);
+	answer(fd, 0, NULL, &f);
+	return 3;
+}
+
+int main(int argc, char **argv)
+{
+	struct failure f;
+	json_t *cpus;
+	int fd, status;
+
+	if (argc < 4) {
+		fprintf(stderr, "usage: bmwg-tester FD PARENT WATCH_CPUS [EAL arguments]\n");
+		return 2;
+	}
+	fd = atoi(argv[1]);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != atoi(argv[2]))
+		return 0; /* the parent died before we could ask to be told */
+	take_precedence();
+	cpus = json_loads(argv[3], 0, NULL);
+	argv[3] = argv[0];
+	if (rte_eal_init(argc - 3, argv + 3) < 0)
+		return refuse(fd, "DPDK's environment", rte_strerror(rte_errno));
+	if (ports_start(&f))
+		return refuse(fd, f.code, f.text);
+	if (!json_is_array(cpus) || watchdogs_start(cpus))
+		return refuse(fd, "watchdogs", "cannot be started");
+	json_decref(cpus);
+	clock_start();
+	status = control_serve(fd);
+	rte_eal_cleanup();
+	return status;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "ports.h"
+
+struct port ports[PORTS] = {{.netns = -1}, {.netns = -1}};
+static int home_netns = -1;
+
+int failure_set(struct failure *f, const char *code, const char *format, ...)
+{
+	va_list arguments;
+
+	f->code = code;
+	va_start(arguments, format);
+	vsnprintf(f->text, sizeof(f->text), format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+int ports_start(struct failure *f)
+{
+	home_netns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	ports_detach();
+	return home_netns < 0 ? failure_set(f, "namespace", "own network namespace: %s", strerror(errno)) : 0;
+}
+
+static int netns_enter(const struct port *p)
+{
+	return p->netns < 0 ? 0 : setns(p->netns, CLONE_NEWNET);
+}
+
+static void netns_leave(const struct port *p)
+{
+	if (p->netns >= 0 && setns(home_netns, CLONE_NEWNET))
+		rte_exit(70, "cannot return to the own network namespace: %s\n", strerror(errno));
+}
+
+/*
+ * Segmentation offload off at the sender's end of a veth pair: with it on, the peer's device queue (NAPI) is
+ * bypassed and the DUT runs inside our send call. Returns the value before, -1 if the device has no such switch.
+ */
+static int segmentation_set(const char *interface, int value)
+{
+	struct ethtool_value command = {.cmd = ETHTOOL_GTSO};
+	struct ifreq request;
+	int before = -1;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	memset(&request, 0, sizeof(request));
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	request.ifr_data = (char *)&command;
+	if (!ioctl(fd, SIOCETHTOOL, &request)) {
+		before = (int)command.data;
+		command.cmd = ETHTOOL_STSO;
+		command.data = (uint32_t)value;
+		if (ioctl(fd, SIOCETHTOOL, &request))
+			before = -1;
+	}
+	close(fd);
+	return before;
+}
+
+static int parse_gateway(struct neighbour *n, int family, const json_t *text, struct failure *f)
+{
+	memset(n, 0, sizeof(*n));
+	if (!json_is_string(text))
+		return 0;
+	n->wanted = true;
+	if (inet_pton(family, json_string_value(text), n->address) != 1)
+		return failure_set(f, "address", "gateway '%s' is no address", json_string_value(text));
+	return 0;
+}
+
+static int parse_own(bool *has, uint8_t *octets, int family, const json_t *text, struct failure *f)
+{
+	*has = json_is_string(text);
+	if (*has && inet_pton(family, json_string_value(text), octets) != 1)
+		return failure_set(f, "address", "'%s' is no address", json_string_value(text));
+	return 0;
+}
+
+static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, uint32_t descriptors,
+		     struct failure *f)
+{
+	struct rte_eth_conf conf;
+	struct rte_eth_dev_info info;
+	char pool_name[RTE_MEMPOOL_NAMESIZE];
+	uint16_t rx = (uint16_t)descriptors, tx = (uint16_t)descriptors;
+	uint32_t room;
+
+	if (rte_eth_dev_info_get(p->id, &info))
+		return failure_set(f, "device", "%s: the device does not describe itself", p->name);
+	if (p->mtu > info.max_mtu)
+		p->mtu = info.max_mtu;
+	room = RTE_PKTMBUF_HEADROOM + p->mtu + RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN;
+	room = RTE_MAX(room, RTE_MAX(least_room + RTE_PKTMBUF_HEADROOM, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE));
+	snprintf(pool_name, sizeof(pool_name), "pool%u", p->id);
+	p->pool = rte_pktmbuf_pool_create(pool_name, pool_frames, 256, 0, (uint16_t)room, SOCKET_ID_ANY);
+	if (!p->pool)
+		return failure_set(f, "memory", "%s: %u buffers of %u octets: %s", p->name, pool_frames, room,
+				   rte_strerror(rte_errno));
+	memset(&conf, 0, sizeof(conf));
+	if (rte_eth_dev_configure(p->id, 1, 1, &conf) ||
+	    rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx) ||
+	    rte_eth_rx_queue_setup(p->id, 0, rx, SOCKET_ID_ANY, NULL, p->pool) ||
+	    rte_eth_tx_queue_setup(p->id, 0, tx, SOCKET_ID_ANY, NULL) || rte_eth_dev_start(p->id))
+		return failure_set(f, "device", "%s: the device cannot be set up (the tester's log says more)",
+				   p->name);
+	rte_eth_promiscuous_enable(p->id);
+	return rte_eth_macaddr_get(p->id, &p->mac) ? failure_set(f, "device", "%s: no MAC address", p->name) : 0;
+}
+
+static int plug(struct port *p, const json_t *spec, struct failure *f)
+{
+	const char *devargs;
+	json_int_t room, pool_frames, descriptors;
+	int result;
+
+	if (json_unpack((json_t *)spec, "{s:s,s:I,s:I,s:I}", "devargs", &devargs, "room", &room, "pool_frames",
+			&pool_frames, "descriptors", &descriptors))
+		return failure_set(f, "protocol", "port: devargs, room, pool_frames and descriptors are needed");
+	if (netns_enter(p))
+		return failure_set(f, "namespace", "%s: %s", p->name, strerror(errno));
+	snprintf(p->device, sizeof(p->device), "%.*s", (int)strcspn(devargs, ","), devargs);
+	result = rte_dev_probe(devargs);
+	p->plugged = result == 0;
+	if (result || rte_eth_dev_get_port_by_name(p->device, &p->id)) {
+		result = failure_set(f, "device", "%s: no DPDK device from '%s'", p->name, devargs);
+	} else {
+		p->attached = true;
+		result = configure(p, (uint32_t)room, (uint32_t)pool_frames, (uint32_t)descriptors, f);
+	}
+	netns_leave(p);
+	return result;
+}
+
+/* What a description says, before any device is touched. */
+static int prepare(struct port *p, const json_t *spec, struct failure *f)
+{
+	const char *name;
+	json_int_t mtu, vlan;
+	const json_t *netns = json_object_get(spec, "netns");
+	const json_t *peer = json_object_get(spec, "peer_mac");
+	const json_t *interface = json_object_get(spec, "interface");
+
+	if (json_unpack((json_t *)spec, "{s:s,s:I,s:I}", "name", &name, "mtu", &mtu, "vlan", &vlan))
+		return failure_set(f, "protocol", "port: name, mtu and vlan are needed");
+	p->vlan = (uint16_t)vlan;
+	p->mtu = (uint16_t)mtu;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	if (json_is_string(interface))
+		snprintf(p->interface, sizeof(p->interface), "%s", json_string_value(interface));
+	if (parse_own(&p->has_ipv4, p->ipv4, AF_INET, json_object_get(spec, "ipv4"), f) ||
+	    parse_own(&p->has_ipv6, p->ipv6, AF_INET6, json_object_get(spec, "ipv6"), f) ||
+	    parse_gateway(&p->gateway_ipv4, AF_INET, json_object_get(spec, "gateway_ipv4"), f) ||
+	    parse_gateway(&p->gateway_ipv6, AF_INET6, json_object_get(spec, "gateway_ipv6"), f))
+		return -1;
+	p->has_peer_mac = json_is_string(peer);
+	if (p->has_peer_mac && rte_ether_unformat_addr(json_string_value(peer), &p->peer_mac))
+		return failure_set(f, "address", "'%s' is no MAC address", json_string_value(peer));
+	if (json_is_string(netns)) {
+		p->netns = open(json_string_value(netns), O_RDONLY | O_CLOEXEC);
+		if (p->netns < 0)
+			return failure_set(f, "namespace", "%s: network namespace %s: %s", p->name,
+					   json_string_value(netns), strerror(errno));
+	}
+	if (p->interface[0] && !netns_enter(p)) {
+		p->segmentation_before = segmentation_set(p->interface, 0);
+		netns_leave(p);
+	}
+	return 0;
+}
+
+int ports_attach(const json_t *specs, struct failure *f)
+{
+	int result = 0;
+
+	ports_detach();
+	for (unsigned int i = 0; i < PORTS && !result; i++)
+		result = prepare(&ports[i], json_array_get(specs, i), f);
+	for (unsigned int i = 0; i < PORTS && !result; i++)
+		result = plug(&ports[i], json_array_get(specs, i), f);
+	if (result)
+		ports_detach();
+	return result;
+}
+
+static void unplug(struct port *p)
+{
+	if (!p->plugged || netns_enter(p))
+		return;
+	if (p->attached) {
+		rte_eth_dev_stop(p->id);
+		rte_eth_dev_close(p->id);
+	}
+	rte_eal_hotplug_remove(strchr(p->device, ':') ? "pci" : "vdev", p->device);
+	netns_leave(p);
+}
+
+void ports_detach(void)
+{
+	for (unsigned int i = 0; i < PORTS; i++) {
+		unplug(&ports[i]);
+		rte_mempool_free(ports[i].pool);
+	}
+	for (unsigned int i = 0; i < PORTS; i++) {
+		struct port *p = &ports[i];
+
+		if (p->segmentation_before > 0 && !netns_enter(p)) {
+			segmentation_set(p->interface, p->segmentation_before);
+			netns_leave(p);
+		}
+		if (p->netns >= 0)
+			close(p->netns);
+		memset(p, 0, sizeof(*p));
+		p->netns = -1;
+		p->segmentation_before = -1;
+	}
+}
+
+json_t *port_counters(const struct port *p)
+{
+	json_t *out = NULL;
+	char line[512];
+	FILE *file;
+
+	if (!p->interface[0] || netns_enter(p))
+		return json_null();
+	file = fopen("/proc/thread-self/net/dev", "re");
+	netns_leave(p);
+	while (file && fgets(line, sizeof(line), file)) {
+		long long n[16];
+		char *colon = strchr(line, ':');
+		char *start = line + strspn(line, " ");
+
+		if (!colon || (size_t)(colon - start) != strlen(p->interface) ||
+		    memcmp(start, p->interface, (size_t)(colon - start)) != 0)
+			continue;
+		if (sscanf(colon + 1, "%lld %lld %lld %lld %lld %lld %lld %lld %lld %lld %lld %lld", &n[0], &n[1],
+			   &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11]) == 12)
+			out = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "rx_packets", n[1], "rx_errors", n[2],
+					"rx_dropped", n[3], "tx_packets", n[9], "tx_errors", n[10],
+					"tx_dropped", n[11]);
+	}
+	if (file)
+		fclose(file);
+	return out ? out : json_null();
+}
+
+bool port_send(struct port *p, const void *octets, uint16_t length)
+{
+	struct rte_mbuf *frame = rte_pktmbuf_alloc(p->pool);
+	char *data;
+
+	if (!frame)
+		return false;
+	data = rte_pktmbuf_append(frame, length);
+	if (data) {
+		memcpy(data, octets, length);
+		for (int attempt = 0; attempt < 100; attempt++)
+			if (rte_eth_tx_burst(p->id, 0, &frame, 1) == 1)
+				return true;
+	}
+	rte_pktmbuf_free(frame);
+	return false;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports: any DPDK device, plugged in and out at run time, each in a network namespace of its own if need be. */
+#ifndef BMWG_PORTS_H
+#define BMWG_PORTS_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#define PORTS 2u
+#define BURST_LIMIT 64u
+
+struct neighbour {
+	bool wanted;
+	bool known;
+	uint8_t address[16];
+	struct rte_ether_addr mac;
+};
+
+struct port {
+	bool plugged;	/* the bus has the device */
+	bool attached;	/* and it is an Ethernet port, `id` */
+	char name[64];
+	char device[128]; /* the name that the bus knows it by */
+	char interface[IFNAMSIZ]; /* empty: no netdev behind it */
+	int netns;	  /* -1: stay in ours */
+	uint16_t id;
+	uint16_t vlan;	  /* tag of ARP and ND that we originate; 0: none */
+	uint16_t mtu;	  /* largest that interface and device carry */
+	struct rte_mempool *pool;
+	struct rte_ether_addr mac;
+	bool has_ipv4, has_ipv6;
+	uint8_t ipv4[4], ipv6[16];
+	struct neighbour gateway_ipv4, gateway_ipv6;
+	bool has_peer_mac;
+	struct rte_ether_addr peer_mac;
+	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
+	uint64_t control_frames;
+};
+
+struct failure {
+	const char *code;
+	char text[256];
+};
+
+extern struct port ports[PORTS];
+
+int failure_set(struct failure *f, const char *code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+int ports_start(struct failure *f);
+/*
+ * Read two port descriptions, take the interfaces' segmentation offload off, then plug, configure and start both; on
+ * failure nothing is left. The offload is handled for both ports at once: a veth end with an XDP program hides the
+ * switch of its peer.
+ */
+int ports_attach(const json_t *specs, struct failure *f);
+void ports_detach(void);
+/* Kernel counters of the interface as {"rx_dropped": n, "tx_dropped": n, ...}; null without one. */
+json_t *port_counters(const struct port *p);
+/* One frame of our own making (ARP, ND), now. */
+bool port_send(struct port *p, const void *octets, uint16_t length);
+
+#endif

@@ -1,0 +1,170 @@
+"""A traffic driver without traffic: a seeded model of a DUT with a known knee, to test all above it with.
+
+It says so: `describe()["simulated"]` is true, and what it counts is never a measurement.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
+from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.records import (
+    MAX_FRAME_OCTETS,
+    MIN_FRAME_OCTETS,
+    Direction,
+    HostDisturbance,
+    LatencyHistogram,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedConfig:
+    """The model: all frames up to `knee_fps` pass, of a higher load exactly `knee_fps`.
+
+    `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
+    in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
+    `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
+    and grows towards the knee.
+    """
+
+    knee_fps: int = 1_000_000
+    random_loss_ratio: float = 0.0
+    stall_ratio: float = 0.0
+    stall_ns: int = 5_000_000
+    tester_limit_fps: int = 10_000_000
+    latency_ns: int = 10_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what is no model (TST-30)."""
+        for name in ("random_loss_ratio", "stall_ratio"):
+            ratio = getattr(self, name)
+            if not 0.0 <= ratio <= 1.0:
+                raise ConfigError("TST-30", f"simulated tester {name}", expected="0..1", found=str(ratio))
+        for name in ("knee_fps", "tester_limit_fps", "latency_ns"):
+            value = getattr(self, name)
+            if value < 1:
+                raise ConfigError(
+                    "TST-30", f"simulated tester {name}", expected="at least 1", found=str(value)
+                )
+
+
+QUEUE_FRAMES = 256
+
+
+class SimulatedTraffic:
+    """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
+
+    def __init__(self, config: SimulatedConfig | None = None) -> None:
+        self.config = config or SimulatedConfig()
+        self._random = random.Random(self.config.seed)
+        self._ports: tuple[TesterPort, TesterPort] | None = None
+
+    def __enter__(self) -> SimulatedTraffic:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ports = None
+
+    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+        """Take note of the ports; every port is fine, for no frame is sent."""
+        self._ports = ports
+        return TrafficLimits(
+            min_frame_octets=MIN_FRAME_OCTETS,
+            max_frame_octets=MAX_FRAME_OCTETS,
+            capabilities=frozenset(
+                {"ethernet", "ipv4-udp", "ipv6-udp", "vlan", "both-directions", "simulated"}
+            ),
+        )
+
+    def detach(self) -> None:
+        """Forget the ports."""
+        self._ports = None
+
+    def learn(self, spec: TrialSpec, /) -> None:
+        """Nothing to learn; DriverError TST-15 without ports."""
+        self._attached()
+
+    def _attached(self) -> None:
+        if self._ports is None:
+            raise DriverError(
+                "TST-15", "simulated tester: no ports are attached", hint="attach() comes first"
+            )
+
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+        """The counts that the model gives for this trial; the same seed and order give the same counts."""
+        self._attached()
+        stalled = self._random.random() < self.config.stall_ratio
+        directions = 2 if spec.direction is Direction.BOTH else 1
+        streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
+        return TrialResult(
+            spec=spec,
+            streams=streams,
+            wall_time_ns=round(spec.duration_s * 1e9),
+            disturbance=HostDisturbance(),
+            auxiliary=(("simulated", 1),),
+        )
+
+    def _stream(self, spec: TrialSpec, directions: int, *, stalled: bool) -> StreamCounts:
+        config = self.config
+        intended = spec.intended_frames
+        sent = min(intended, max(1, int(config.tester_limit_fps * spec.duration_s)))
+        offered_fps = min(spec.load_fps, config.tester_limit_fps)
+        knee_fps = config.knee_fps / directions
+        passed = sent if offered_fps <= knee_fps else int(sent * knee_fps / offered_fps)
+        lost = self._binomial(passed, config.random_loss_ratio)
+        if stalled:
+            burst = int(offered_fps * config.stall_ns / 1e9)
+            lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
+        received = passed - lost
+        return StreamCounts(
+            intended_frames=intended,
+            sent_frames=sent,
+            received_frames=received,
+            largest_burst_frames=32 if stalled else 1,
+            largest_gap_ns=config.stall_ns if stalled else 20_000,
+            largest_lateness_ns=config.stall_ns if stalled else 20_000,
+            effective_duration_ns=round(spec.duration_s * 1e9),
+            latency=self._latency(received, offered_fps / knee_fps),
+        )
+
+    def _binomial(self, trials: int, ratio: float) -> int:
+        """Number of losses, by the normal approximation where exact drawing would take long."""
+        if ratio <= 0.0:
+            return 0
+        mean = trials * ratio
+        if trials <= 1000:
+            return sum(self._random.random() < ratio for _ in range(trials))
+        drawn = round(self._random.gauss(mean, (mean * (1.0 - ratio)) ** 0.5))
+        return min(trials, max(0, drawn))
+
+    def _latency(self, frames: int, utilization: float) -> LatencyHistogram:
+        if not frames:
+            return LatencyHistogram()
+        typical_ns = round(self.config.latency_ns * (1.0 + min(utilization, 1.0)))
+        slow = frames // 100
+        parts = [(typical_ns, frames - slow)] + ([(typical_ns * 3, slow)] if slow else [])
+        return LatencyHistogram(
+            buckets=tuple((ns, ns, count) for ns, count in parts),
+            sum_ns=sum(ns * count for ns, count in parts),
+            min_ns=parts[0][0],
+            max_ns=parts[-1][0],
+        )
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """The model's settings; `simulated` is true."""
+        return {
+            "driver": "simulated",
+            "simulated": True,
+            "knee_fps": self.config.knee_fps,
+            "random_loss_ratio": self.config.random_loss_ratio,
+            "stall_ratio": self.config.stall_ratio,
+            "tester_limit_fps": self.config.tester_limit_fps,
+            "seed": self.config.seed,
+        }

@@ -1,0 +1,70 @@
+"""The baseline ladder: what each layer costs, as ratios between outcomes that are plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bmwg.methodology.records import Outcome, OutcomeType
+
+PATHS = ("wire", "node", "pvp")  # bottom up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """One rung. Ratios (0..) are throughput over throughput, None unless both are plain numbers.
+
+    `to_wire` is to the lowest rung, `to_below` to the next rung below that was tried; `note` says why one is
+    missing.
+    """
+
+    outcome: Outcome
+    to_wire: float | None = None
+    to_below: float | None = None
+    note: str = ""
+
+
+def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...]:
+    """Order the throughput outcomes of one frame size and direction bottom up, with the cost of each layer.
+
+    All PVP options stand on the highest rung tried below them. Raises ValueError when outcomes mix
+    directions, metrics or frame formats, between which no ratio means anything.
+    """
+    chosen = [o for o in outcomes if o.cell.frame_octets == frame_octets and o.cell.path in PATHS]
+    kinds = {(o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
+    if len(kinds) > 1:
+        raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
+    chosen.sort(key=lambda o: PATHS.index(o.cell.path))
+    wire = next((o for o in chosen if o.cell.path == PATHS[0]), None)
+    return tuple(_rung(o, wire, _below(o, chosen)) for o in chosen)
+
+
+def plain_number(outcome: Outcome | None) -> float | int | None:
+    """Return the first value of a `measured` outcome; no other type is a plain number (design decision 5)."""
+    if outcome is None or outcome.type is not OutcomeType.MEASURED or not outcome.values:
+        return None
+    return outcome.values[0].number
+
+
+def _below(outcome: Outcome, ordered: Sequence[Outcome]) -> Outcome | None:
+    position = PATHS.index(outcome.cell.path)
+    lower = [o for o in ordered if PATHS.index(o.cell.path) < position]
+    return lower[-1] if lower else None
+
+
+def _rung(outcome: Outcome, wire: Outcome | None, below: Outcome | None) -> Rung:
+    if below is None:
+        return Rung(outcome=outcome)
+    missing = [o for o in (outcome, wire, below) if o is not None and plain_number(o) is None]
+    notes = dict.fromkeys(f"{o.cell.path} is {o.type}" for o in missing)
+    return Rung(
+        outcome=outcome,
+        to_wire=_ratio(outcome, wire),
+        to_below=_ratio(outcome, below),
+        note=", ".join(notes),
+    )
+
+
+def _ratio(outcome: Outcome, base: Outcome | None) -> float | None:
+    number, reference = plain_number(outcome), plain_number(base)
+    return number / reference if number is not None and reference else None

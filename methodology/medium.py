@@ -1,0 +1,15 @@
+"""What a medium carries at most: the theoretical frame rates of RFC 2544 appendix B."""
+
+from __future__ import annotations
+
+PREAMBLE_OCTETS = 8  # RFC2544-B: 64 bits, start delimiter included
+GAP_OCTETS = 12  # RFC2544-B: 96 bits
+
+
+def ethernet_fps(bit_rate: int, frame_octets: int) -> int:
+    """Return the whole frames/s of `frame_octets` (with FCS and tag) at `bit_rate` bit/s (RFC2544-B)."""
+    if bit_rate < 1:
+        raise ValueError(f"bit_rate: expected at least 1, found {bit_rate}")
+    if frame_octets < 1:
+        raise ValueError(f"frame_octets: expected at least 1, found {frame_octets}")
+    return bit_rate // (8 * (PREAMBLE_OCTETS + frame_octets + GAP_OCTETS))

@@ -1,0 +1,23 @@
+"""Compliance profiles: what a run measures, by which numbers, and where it declares to fall short."""
+
+from bmwg.methodology.profiles.profile import (
+    Deviation,
+    LatencySettings,
+    PathPlan,
+    Profile,
+    SearchSettings,
+    builtin_names,
+    load_profile,
+    parse_profile,
+)
+
+__all__ = [
+    "Deviation",
+    "LatencySettings",
+    "PathPlan",
+    "Profile",
+    "SearchSettings",
+    "builtin_names",
+    "load_profile",
+    "parse_profile",
+]

@@ -1,0 +1,98 @@
+"""The catalogue of requirements: what each document asks, by stable row id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+import yaml
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.schemas.validation import near_name, problems
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # our own files: only speed differs
+
+
+class Level(StrEnum):
+    """The keyword in the document's text; INFO where it has none, and then no verdict can be a failure."""
+
+    MUST = "MUST"
+    MUST_NOT = "MUST NOT"
+    SHOULD = "SHOULD"
+    SHOULD_NOT = "SHOULD NOT"
+    MAY = "MAY"
+    INFO = "INFO"
+
+
+class Basis(StrEnum):
+    """How the row is known; a row from memory carries no verdict until the text was read."""
+
+    TEXT = "T"
+    SECONDARY = "S"
+    MEMORY = "M"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One row: `requirement` in our words, `check` how a run shows it."""
+
+    id: str
+    document: str
+    section: str
+    level: Level
+    requirement: str
+    check: str
+    basis: Basis
+
+
+@cache
+def catalogue() -> Mapping[str, Requirement]:
+    """Return all requirements by id, in the order of documents and rows.
+
+    Raises ToolkitBug CAT-01 when a file of the catalogue is damaged, CAT-02 when an id stands twice.
+    """
+    rows: dict[str, Requirement] = {}
+    folder = resources.files("bmwg.methodology.catalogue")
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if not file.name.endswith(".yaml"):
+            continue
+        data = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
+        if found := problems(data, "catalogue"):
+            raise ToolkitBug("CAT-01", f"{file.name}: {found[0]}")
+        for row in data["requirements"]:
+            if row["id"] in rows:
+                raise ToolkitBug("CAT-02", f"{file.name}: the id {row['id']} stands twice")
+            rows[row["id"]] = Requirement(
+                id=row["id"],
+                document=data["document"],
+                section=row["section"],
+                level=Level(row["level"]),
+                requirement=row["requirement"],
+                check=row["check"],
+                basis=Basis(row["basis"]),
+            )
+    return MappingProxyType(rows)
+
+
+def requirement(requirement_id: str) -> Requirement:
+    """Return one row. Raises ConfigError CAT-03 with a near id when there is none."""
+    rows = catalogue()
+    if requirement_id in rows:
+        return rows[requirement_id]
+    near = near_name(requirement_id, rows)
+    raise ConfigError(
+        "CAT-03",
+        f"requirement {requirement_id!r} is not in the catalogue",
+        expected="the id of a catalogue row",
+        found=requirement_id,
+        hint=f"did you mean {near!r}?" if near else "",
+    )
+
+
+def unknown_ids(ids: Iterable[str]) -> list[str]:
+    """Return the ids that no row has, in order."""
+    return [one for one in ids if one not in catalogue()]

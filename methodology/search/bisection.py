@@ -1,0 +1,251 @@
+"""Throughput by bisection (RFC 2544 26.1), with a verification of both bounds that loss does not trigger.
+
+Pure: the next load follows from the trials so far and the goal alone, so a replay of the journal can prove
+that each trial was the one the procedure called for (`legal_next`). The procedure:
+
+1. one trial at the highest load;
+2. while the interval is wider than the goal allows, one trial at its geometric middle, the integer square
+   root of lower times upper;
+3. `verification_trials` more trials at the lower bound, all of which must be lossless, and as many at the
+   upper bound, none of which may be, whatever the loss was before;
+4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
+   nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
+
+Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from enum import StrEnum
+from math import isqrt
+
+from bmwg.methodology.records import Bound, OutcomeType, TrialSpec, Validity
+from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.procedure import Ask, Conclusion, IllegalTrialError
+from bmwg.methodology.trial import JudgedTrial
+
+_Procedure = Generator[Ask, JudgedTrial, Conclusion]
+
+
+class _Finding(StrEnum):
+    LOSSLESS = "lossless"
+    LOSSY = "lossy"
+    SHORT = "short"
+
+
+class _StopError(Exception):
+    """The procedure cannot go on; the outcome is `invalid`."""
+
+
+def search(measure: Callable[[TrialSpec], JudgedTrial], goal: ThroughputGoal) -> SearchResult:
+    """Find the throughput. `measure` runs, records and judges one single trial; it does not repeat.
+
+    An exception of `measure`, or a trial that is not the one asked for, ends the search as `invalid` with the
+    trials so far; `SearchResult.error` keeps the exception. KeyboardInterrupt and the like pass through.
+    """
+    trials: list[JudgedTrial] = []
+    procedure = _procedure(goal)
+    ask = next(procedure)
+    while True:
+        try:
+            trial = measure(goal.spec(ask.load_fps))
+        except Exception as error:
+            reason = f"the measurer failed at {ask.load_fps} frames/s: {error}"
+            stopped = Conclusion(type=OutcomeType.INVALID, reason=reason)
+            return _result(stopped, trials, goal, error)
+        trials.append(trial)
+        if trial.result.spec != goal.spec(ask.load_fps):
+            reason = f"trial {trial.seq} is not the one asked for ({ask.load_fps} frames/s)"
+            return _result(Conclusion(type=OutcomeType.INVALID, reason=reason), trials, goal)
+        try:
+            ask = procedure.send(trial)
+        except StopIteration as end:
+            return _result(end.value, trials, goal)
+
+
+def legal_next(trials: Sequence[JudgedTrial], goal: ThroughputGoal) -> Ask | SearchResult:
+    """Replay recorded trials: the load that must come next, or the result that they prove.
+
+    Raises IllegalTrialError at the first trial that the procedure did not call for.
+    """
+    procedure = _procedure(goal)
+    ask = next(procedure)
+    for index, trial in enumerate(trials):
+        if trial.result.spec != goal.spec(ask.load_fps):
+            raise IllegalTrialError(trial.seq, ask.load_fps, trial.result.spec.load_fps)
+        try:
+            ask = procedure.send(trial)
+        except StopIteration as end:
+            if index + 1 < len(trials):
+                extra = trials[index + 1]
+                raise IllegalTrialError(extra.seq, None, extra.result.spec.load_fps) from None
+            return _result(end.value, list(trials), goal)
+    return ask
+
+
+def _procedure(goal: ThroughputGoal) -> _Procedure:
+    try:
+        return (yield from _bisect_and_verify(goal))
+    except _StopError as stop:
+        return Conclusion(type=OutcomeType.INVALID, reason=str(stop))
+
+
+def _bisect_and_verify(goal: ThroughputGoal) -> _Procedure:
+    lowers: list[int] = []  # loads found lossless, ascending; the last one is the lower bound
+    uppers: list[tuple[int, _Finding]] = []  # loads found lossy or short, descending
+    reopenings = 0
+    yield from _place(goal, goal.max_load_fps, "maximum", lowers, uppers)
+    while True:
+        while (load := _middle(goal, lowers, uppers)) is not None:
+            yield from _place(goal, load, "bisection", lowers, uppers)
+        wrong = yield from _verify(goal, lowers, uppers)
+        if not wrong:
+            return _concluded(goal, lowers, uppers, reopenings)
+        if len(wrong) == 2 or reopenings == goal.max_reopenings:
+            return Conclusion(
+                type=OutcomeType.UNSTABLE,
+                reason=f"verification contradicted {' and '.join(sorted(wrong))}"
+                f" after {reopenings} of {goal.max_reopenings} re-openings",
+                reopenings=reopenings,
+                lower_fps=lowers[-1] if lowers else None,
+                upper_fps=uppers[-1][0] if uppers else None,
+            )
+        reopenings += 1
+        if "lower bound" in wrong:
+            uppers.append((lowers.pop(), wrong["lower bound"]))
+        else:
+            lowers.append(uppers.pop()[0])
+
+
+def _middle(goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]) -> int | None:
+    """Return the load that narrows the interval, or None when it is narrow enough or has no upper end."""
+    if not uppers:
+        return None
+    upper = uppers[-1][0]
+    lower = lowers[-1] if lowers else goal.min_load_fps
+    if not lowers and upper <= goal.min_load_fps:
+        return None
+    if upper - lower <= max(1, goal.relative_width * upper):
+        return None if lowers else goal.min_load_fps
+    return min(max(isqrt(lower * upper), lower + 1), upper - 1)
+
+
+def _place(
+    goal: ThroughputGoal, load: int, phase: str, lowers: list[int], uppers: list[tuple[int, _Finding]]
+) -> Generator[Ask, JudgedTrial, None]:
+    finding = yield from _probe(goal, load, phase, goal.short_limit)
+    if finding is _Finding.LOSSLESS:
+        lowers.append(load)
+    else:
+        uppers.append((load, finding))
+
+
+def _verify(
+    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]
+) -> Generator[Ask, JudgedTrial, dict[str, _Finding]]:
+    wrong: dict[str, _Finding] = {}
+    for _ in range(goal.verification_trials if lowers else 0):
+        finding = yield from _probe(goal, lowers[-1], "verify lower", goal.short_limit)
+        if finding is not _Finding.LOSSLESS:
+            wrong["lower bound"] = finding
+    for _ in range(goal.verification_trials if uppers else 0):
+        load, before = uppers[-1]
+        needed = 1 if before is _Finding.SHORT else goal.short_limit
+        finding = yield from _probe(goal, load, "verify upper", needed)
+        if finding is _Finding.LOSSLESS:
+            wrong["upper bound"] = finding
+        elif finding is _Finding.LOSSY:
+            uppers[-1] = (load, finding)
+    return wrong
+
+
+def _probe(
+    goal: ThroughputGoal, load: int, phase: str, short_limit: int
+) -> Generator[Ask, JudgedTrial, _Finding]:
+    """Try one load until a trial is valid or the tester fell short `short_limit` times."""
+    shorts = 0
+    for attempt in range(1 + goal.max_repeats):
+        trial = yield Ask(load_fps=load, phase=phase, attempt=attempt)
+        match trial.validity:
+            case Validity.VALID:
+                return _Finding.LOSSLESS if trial.lossless else _Finding.LOSSY
+            case Validity.FAULT | Validity.INCONSISTENT:
+                raise _StopError(f"trial {trial.seq} at {load} frames/s: {trial.validity}: {trial.reason}")
+            case Validity.SENT_SHORT:
+                shorts += 1
+                if shorts >= short_limit:
+                    return _Finding.SHORT
+            case _:
+                pass
+    raise _StopError(
+        f"no valid trial at {load} frames/s in {1 + goal.max_repeats};"
+        f" the last: {trial.validity}: {trial.reason}"
+    )
+
+
+def _concluded(
+    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]], reopenings: int
+) -> Conclusion:
+    lower = lowers[-1] if lowers else None
+    upper, kind = uppers[-1] if uppers else (None, None)
+    envelope = goal.envelope_fps
+    outcome, reason = OutcomeType.MEASURED, ""
+    if lower is None:
+        outcome, reason = (
+            OutcomeType.AT_FLOOR,
+            f"loss already at the lowest load, {goal.min_load_fps} frames/s",
+        )
+        if kind is _Finding.SHORT and not goal.qualifies_tester:
+            outcome, reason = OutcomeType.TESTER_LIMITED, "the tester fell short already at the lowest load"
+    elif upper is None and goal.medium_fps is not None and lower >= goal.medium_fps:
+        reason = "the full rate of the medium"
+    elif kind is _Finding.SHORT and goal.qualifies_tester:
+        reason = f"the tester fell short of {upper} frames/s, which is what this search measures"
+    elif kind is _Finding.SHORT:
+        outcome, reason = OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} frames/s"
+    elif envelope is not None and (lower >= envelope or (upper or 0) > envelope):
+        outcome = OutcomeType.TESTER_LIMITED
+        reason = f"the tester itself is qualified up to {envelope} frames/s"
+    elif upper is None:
+        outcome, reason = OutcomeType.AT_CEILING, f"{lower} frames/s is the highest load of the search"
+    return Conclusion(type=outcome, reason=reason, reopenings=reopenings, lower_fps=lower, upper_fps=upper)
+
+
+def _result(
+    conclusion: Conclusion, trials: list[JudgedTrial], goal: ThroughputGoal, error: Exception | None = None
+) -> SearchResult:
+    lower, upper = conclusion.lower_fps, conclusion.upper_fps
+    quality: list[str] = []
+    if conclusion.reopenings:
+        quality.append(f"interval re-opened {conclusion.reopenings} of {goal.max_reopenings} times")
+    for load in (lower, upper):
+        kinds = {trial.lossless for trial in trials if trial.valid and trial.result.spec.load_fps == load}
+        if len(kinds) == 2:
+            quality.append(f"{load} frames/s was found both with and without loss")
+    statement = ""
+    if conclusion.type is not OutcomeType.MEASURED and conclusion.type is not OutcomeType.INVALID:
+        statement = f"no loss up to {lower} frames/s" if lower is not None else conclusion.reason
+        if conclusion.type is OutcomeType.UNSTABLE:
+            statement = "no load could be confirmed as bound"
+    return SearchResult(
+        type=conclusion.type,
+        lower=_bound(trials, lower, lossless=True),
+        upper=_bound(trials, upper, lossless=False),
+        trials=tuple(trial.seq for trial in trials),
+        reopenings=conclusion.reopenings,
+        statement=statement,
+        reason=conclusion.reason,
+        quality=tuple(quality),
+        error=error,
+    )
+
+
+def _bound(trials: list[JudgedTrial], load: int | None, *, lossless: bool) -> Bound | None:
+    """Return the bound with the valid trials that prove it; a load that was only sent short proves none."""
+    proof = tuple(
+        trial.seq
+        for trial in trials
+        if trial.valid and trial.result.spec.load_fps == load and trial.lossless is lossless
+    )
+    return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -1,0 +1,132 @@
+"""The goal that a throughput search is given, and the result that it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, OutcomeType, TrialSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputGoal:
+    """What to search. Loads are frames/s per port and direction; `relative_width` (0..1) is of the upper one.
+
+    `envelope_fps` is the rate up to which the tester itself is qualified on this kind of port (None: there is
+    no qualification, or this search is it). With `qualifies_tester` the tester itself is measured (the wire
+    rung): where it falls short is then the answer and no limitation. `medium_fps` is the medium's
+    theoretical maximum for the frame size (None where it has none, as on veth). A load counts as beyond the
+    tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
+    gets. `max_repeats` bounds the repeats of trials that are not valid, at one load in one step.
+    """
+
+    frame_octets: int
+    duration_s: float
+    min_load_fps: int
+    max_load_fps: int
+    relative_width: float
+    direction: Direction = Direction.FORWARD
+    frame_format: FrameFormat = FrameFormat.IPV4_UDP
+    flows: int = 1
+    vlan_id: int | None = None
+    envelope_fps: int | None = None
+    medium_fps: int | None = None
+    qualifies_tester: bool = False
+    max_repeats: int = 5
+    short_limit: int = 2
+    verification_trials: int = 1
+    max_reopenings: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a goal that no search can reach."""
+        if not 1 <= self.min_load_fps <= self.max_load_fps:
+            raise ValueError(
+                f"min_load_fps: expected 1..{self.max_load_fps} (max_load_fps), found {self.min_load_fps}"
+            )
+        if not 0 < self.relative_width < 1:
+            raise ValueError(f"relative_width: expected above 0 and below 1, found {self.relative_width}")
+        if self.max_repeats < 0 or self.max_reopenings < 0:
+            raise ValueError("max_repeats and max_reopenings: expected at least 0")
+        if self.qualifies_tester and self.envelope_fps is not None:
+            raise ValueError("envelope_fps: expected none where the search qualifies the tester")
+        if not 1 <= self.verification_trials <= 10:
+            raise ValueError(f"verification_trials: expected 1..10, found {self.verification_trials}")
+        if not 1 <= self.short_limit <= 1 + self.max_repeats:
+            raise ValueError(f"short_limit: expected 1..{1 + self.max_repeats}, found {self.short_limit}")
+        if self.medium_fps is not None and self.max_load_fps > self.medium_fps:
+            raise ValueError(
+                f"max_load_fps: expected at most {self.medium_fps} (the medium), found {self.max_load_fps}"
+            )
+        self.spec(self.max_load_fps)
+
+    def spec(self, load_fps: int) -> TrialSpec:
+        """Return the trial of this goal at one load."""
+        return TrialSpec(
+            frame_octets=self.frame_octets,
+            load_fps=load_fps,
+            duration_s=self.duration_s,
+            direction=self.direction,
+            frame_format=self.frame_format,
+            flows=self.flows,
+            vlan_id=self.vlan_id,
+        )
+
+    @classmethod
+    def for_cell(
+        cls,
+        cell: Cell,
+        *,
+        duration_s: float,
+        min_load_fps: int,
+        max_load_fps: int,
+        relative_width: float,
+        envelope_fps: int | None = None,
+        medium_fps: int | None = None,
+        qualifies_tester: bool = False,
+        max_repeats: int = 5,
+        short_limit: int = 2,
+        verification_trials: int = 1,
+        max_reopenings: int = 1,
+    ) -> ThroughputGoal:
+        """Take frame size, direction, format, flows and tag from a cell."""
+        return cls(
+            frame_octets=cell.frame_octets,
+            direction=cell.direction,
+            frame_format=cell.frame_format,
+            flows=cell.flows,
+            vlan_id=cell.vlan_id,
+            duration_s=duration_s,
+            min_load_fps=min_load_fps,
+            max_load_fps=max_load_fps,
+            relative_width=relative_width,
+            envelope_fps=envelope_fps,
+            medium_fps=medium_fps,
+            qualifies_tester=qualifies_tester,
+            max_repeats=max_repeats,
+            short_limit=short_limit,
+            verification_trials=verification_trials,
+            max_reopenings=max_reopenings,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What a search found. `lower` and `upper` name the valid trials that prove them, by sequence number.
+
+    `value_fps` is set only when `type` is MEASURED. `statement` is one computed line for the other types,
+    `quality` holds remarks to print beside the number. `trials` are all of the search, in order.
+    """
+
+    type: OutcomeType
+    trials: tuple[int, ...]
+    lower: Bound | None = None
+    upper: Bound | None = None
+    reopenings: int = 0
+    statement: str = ""
+    reason: str = ""
+    quality: tuple[str, ...] = ()
+    error: Exception | None = None
+
+    @property
+    def value_fps(self) -> int | None:
+        """The throughput (RFC 1242 3.17) per port and direction, when it is a plain number."""
+        return self.lower.load_fps if self.type is OutcomeType.MEASURED and self.lower else None

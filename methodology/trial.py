@@ -1,0 +1,235 @@
+"""The trial policy: which trials hold as procedure, and how often one that does not is repeated.
+
+Pure. Loss never decides validity (design decision 13): a trial is judged by what the tester intended and
+sent, by its own gaps, and by evidence of the host. Waits are numbers here; the caller does the waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
+
+MAX_RATE_EXCESS = 1.05  # choice: sent in so much less time than stated is another load than stated
+_NS = 1_000_000_000
+
+
+class Learning(StrEnum):
+    """When learning frames are sent: before each trial (RFC2544-23-02), once a deployment, or not at all."""
+
+    TRIAL = "trial"
+    DEPLOYMENT = "deployment"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPolicy:
+    """The numbers by which trials are run and judged; all come from the profile.
+
+    `min_sent_ratio` of sent to intended frames (0..1). `max_stall_ns` is the limit for the tester's own gap
+    and lateness, `max_host_stall_ns` for the watchdog on the SUT's CPUs, `max_steal_ns` for steal time of
+    one CPU in one trial (10 ms grain). `max_repeats` is how many more times one load is tried when trials
+    are not valid. `settle_s`, `learning_wait_s`, `drain_s` and `restabilize_s` are phases a, b, d and e of
+    RFC 2544 section 23.
+    """
+
+    min_sent_ratio: float = 0.999  # choice: design decision 3
+    max_stall_ns: int = 1_000_000  # choice: design decision 13
+    max_host_stall_ns: int = 1_000_000
+    max_steal_ns: int = 10_000_000
+    max_repeats: int = 5
+    set_aside_host_stalls: bool = False
+    learning: Learning = Learning.TRIAL  # RFC2544-23-02
+    settle_s: float = 2.0  # RFC2544-23-01
+    learning_wait_s: float = 2.0  # RFC2544-23-02
+    drain_s: float = 2.0  # RFC2544-23-04
+    restabilize_s: float = 5.0  # RFC2544-23-05
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no policy can have."""
+        if not 0 < self.min_sent_ratio <= 1:
+            raise ValueError(f"min_sent_ratio: expected above 0 and at most 1, found {self.min_sent_ratio}")
+        for name in ("max_stall_ns", "max_host_stall_ns", "max_steal_ns", "max_repeats"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: expected at least 0, found {getattr(self, name)}")
+        for name in ("settle_s", "learning_wait_s", "drain_s", "restabilize_s"):
+            if not 0 <= getattr(self, name) <= 600:
+                raise ValueError(f"{name}: expected 0..600, found {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """Whether a trial's procedure held, and the computed reason when it did not."""
+
+    validity: Validity
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedTrial:
+    """A trial that the journal already holds, under its sequence number."""
+
+    seq: int
+    result: TrialResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTrial:
+    """A recorded trial with its assessment."""
+
+    seq: int
+    result: TrialResult
+    validity: Validity
+    reason: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the trial may be part of a bound or a metric."""
+        return self.validity is Validity.VALID
+
+    @property
+    def lossless(self) -> bool:
+        """Valid, and every sent frame of every stream was received (RFC2544-26.1-01)."""
+        return self.valid and all(stream.lost_frames == 0 for stream in self.result.streams)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTrials:
+    """All trials that one valid trial took, in order."""
+
+    trials: tuple[JudgedTrial, ...]
+
+    @property
+    def valid(self) -> JudgedTrial | None:
+        """The valid trial, or None when the declared number of repeats gave none."""
+        last = self.trials[-1]
+        return last if last.valid else None
+
+
+def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
+    """Judge one trial: the first of fault, inconsistent, tester stalled, sent short, host stalled, valid.
+
+    A tester that is too slow for the load is late all the time without ever pausing: that is `sent_short`,
+    not `tester_stalled`, so that a load beyond the tester is told apart from a stall that a repeat may
+    avoid.
+    """
+    if result.fault is not None:
+        return Assessment(validity=Validity.FAULT, reason=result.fault)
+    if reason := _contradiction(result):
+        return Assessment(validity=Validity.INCONSISTENT, reason=reason)
+    short = next(filter(None, (_shortage(stream, result.spec, policy) for stream in result.streams)), "")
+    for stream in result.streams:
+        if stream.largest_gap_ns > policy.max_stall_ns:
+            return _stalled("gap", stream.largest_gap_ns, policy)
+        if stream.largest_lateness_ns > policy.max_stall_ns and not short:
+            return _stalled("lateness", stream.largest_lateness_ns, policy)
+    if short:
+        return Assessment(validity=Validity.SENT_SHORT, reason=short)
+    if reason := _too_fast(result):
+        return Assessment(validity=Validity.INCONSISTENT, reason=reason)
+    if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
+        return Assessment(validity=Validity.HOST_STALLED, reason=reason)
+    return Assessment(validity=Validity.VALID)
+
+
+def host_stall(result: TrialResult, policy: TrialPolicy) -> str:
+    """Say which CPU of the SUT's host stalled longer than the policy's limits; empty when none did."""
+    if result.disturbance is None:
+        return ""
+    for cpu, stall_ns in result.disturbance.largest_stall_ns:
+        if stall_ns > policy.max_host_stall_ns:
+            return f"CPU {cpu} stalled for {stall_ns} ns, limit {policy.max_host_stall_ns} ns"
+    for cpu, steal_ns in result.disturbance.steal_ns:
+        if steal_ns > policy.max_steal_ns:
+            return f"CPU {cpu} lost {steal_ns} ns to the hypervisor, limit {policy.max_steal_ns} ns"
+    return ""
+
+
+def judge(trial: RecordedTrial, policy: TrialPolicy) -> JudgedTrial:
+    """Give a recorded trial its assessment."""
+    assessment = assess(trial.result, policy)
+    return JudgedTrial(
+        seq=trial.seq, result=trial.result, validity=assessment.validity, reason=assessment.reason
+    )
+
+
+def valid_trial(
+    measurer: Callable[[TrialSpec], RecordedTrial], spec: TrialSpec, policy: TrialPolicy
+) -> JudgedTrials:
+    """Run one trial until it is valid, at most `1 + max_repeats` times; loss never causes a repeat.
+
+    A fault or contradicting counts are not repeated: the set-up itself failed. Not for a search, which
+    counts repeats by its own goal and takes single trials.
+    """
+    trials: list[JudgedTrial] = []
+    for _ in range(1 + policy.max_repeats):
+        trials.append(judge(measurer(spec), policy))
+        if trials[-1].validity in (Validity.VALID, Validity.FAULT, Validity.INCONSISTENT):
+            break
+    return JudgedTrials(trials=tuple(trials))
+
+
+def _stalled(what: str, found_ns: int, policy: TrialPolicy) -> Assessment:
+    reason = f"the tester's own {what} was {found_ns} ns, limit {policy.max_stall_ns} ns"
+    return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
+
+
+def _contradiction(result: TrialResult) -> str:
+    wanted = 2 if result.spec.direction is Direction.BOTH else 1
+    if len(result.streams) != wanted:
+        return f"{len(result.streams)} streams for direction {result.spec.direction}, expected {wanted}"
+    for stream in result.streams:
+        if reason := _stream_contradiction(stream, result.spec):
+            return reason
+    return ""
+
+
+def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
+    for name in StreamCounts.__dataclass_fields__:
+        value = getattr(stream, name)
+        if isinstance(value, int) and value < 0:
+            return f"{name} is {value}"
+    if abs(stream.intended_frames - spec.intended_frames) > 1:
+        return f"{stream.intended_frames} frames intended where the load gives {spec.intended_frames}"
+    if stream.sent_frames > stream.intended_frames:
+        return f"sent {stream.sent_frames} of {stream.intended_frames} intended frames"
+    if stream.received_frames > stream.sent_frames:
+        return f"received {stream.received_frames} of {stream.sent_frames} sent frames"
+    if stream.reordered_frames > stream.received_frames:
+        return f"{stream.reordered_frames} of {stream.received_frames} received frames reordered"
+    latency = stream.latency
+    if latency.buckets and latency.frames != stream.received_frames:
+        return f"histogram of {latency.frames} frames, received {stream.received_frames}"
+    highest = -1
+    for low, high, count in latency.buckets:
+        if low <= highest or high < low or count < 1:
+            return f"histogram bucket {low}..{high} ns with {count} frames out of order"
+        highest = high
+    lowest_sum = sum(low * count for low, _, count in latency.buckets)
+    highest_sum = sum(high * count for _, high, count in latency.buckets)
+    if latency.buckets and not lowest_sum <= latency.sum_ns <= highest_sum:
+        return f"latency sum of {latency.sum_ns} ns outside what its histogram allows"
+    return ""
+
+
+def _shortage(stream: StreamCounts, spec: TrialSpec, policy: TrialPolicy) -> str:
+    if stream.sent_frames < policy.min_sent_ratio * stream.intended_frames:
+        return (
+            f"sent {stream.sent_frames} of {stream.intended_frames} intended frames,"
+            f" expected at least {policy.min_sent_ratio} of them"
+        )
+    longest_ns = int(spec.duration_s * _NS / policy.min_sent_ratio) + policy.max_stall_ns
+    if stream.effective_duration_ns > longest_ns:
+        return f"sending took {stream.effective_duration_ns} ns, expected at most {longest_ns} ns"
+    return ""
+
+
+def _too_fast(result: TrialResult) -> str:
+    for stream in result.streams:
+        if stream.effective_duration_ns and stream.sent_frames > 1:
+            rate_fps = (stream.sent_frames - 1) * _NS / stream.effective_duration_ns
+            if rate_fps > result.spec.load_fps * MAX_RATE_EXCESS:
+                return f"sent at {rate_fps:.0f} frames/s, intended {result.spec.load_fps}"
+    return ""

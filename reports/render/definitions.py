@@ -1,0 +1,60 @@
+"""What each metric means, and in which clause it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """One metric: its unit, the clause that defines it, and its meaning in our words."""
+
+    unit: str
+    clause: str
+    meaning: str
+
+
+_ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
+_LATENCY = (
+    "time stamp at receive minus time stamp at send in the tester's software, over every received test frame "
+    "of the trial at the throughput"
+)
+
+DEFINITIONS = {
+    "throughput.rfc2544_26_1": Definition(
+        unit="frames/s per port and direction",
+        clause="RFC 1242 section 3.17, RFC 2544 section 26.1",
+        meaning="the highest load at which the SUT forwarded every frame that it was offered, found by search",
+    ),
+    "latency.all_frames.p50": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"median of: {_LATENCY}"),
+    "latency.all_frames.p90": Definition(
+        unit="ns", clause=_ALL_FRAMES, meaning=f"90 % are at most this: {_LATENCY}"
+    ),
+    "latency.all_frames.p99": Definition(
+        unit="ns", clause=_ALL_FRAMES, meaning=f"99 % are at most this: {_LATENCY}"
+    ),
+    "latency.all_frames.p99.9": Definition(
+        unit="ns", clause=_ALL_FRAMES, meaning=f"99.9 % are at most this: {_LATENCY}"
+    ),
+    "latency.all_frames.max": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"largest of: {_LATENCY}"),
+    "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
+}
+
+TYPES = {
+    "measured": "a plain number that valid trials prove",
+    "at the floor": "loss even at the lowest load of the search",
+    "at the ceiling": "no loss up to the highest load of the search; the true value may be higher",
+    "tester limited": "the tester, not the SUT, ended the search; the true value may be higher",
+    "unstable": "trials of the same load contradict each other",
+    "invalid": "the procedure did not hold, so nothing is known of the SUT",
+    "not assessed": "the machine lacks what the cell needs; nothing was tried",
+}
+
+VALIDITY = {
+    "valid": "the procedure held",
+    "tester_stalled": "the tester itself did not run in time; repeated, never a bound",
+    "sent_short": "the tester sent less than the profile demands of the intended frames; never a bound",
+    "host_stalled": "the SUT's host lost its CPU; set aside only where the profile declares it",
+    "fault": "tester, link or DUT failed during the trial; never a bound",
+    "inconsistent": "the counts contradict each other; never a bound",
+}

@@ -1,0 +1,334 @@
+"""The sections that tell how it was got: validity, tester, search, platform, deviations, reproduction."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import Any
+
+from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY
+from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render.results import answer, type_badge
+from bmwg.reports.render.text import (
+    NONE,
+    esc,
+    fold,
+    nanoseconds,
+    percent,
+    plain,
+    sequence,
+    table,
+    title,
+    unit,
+    whole,
+)
+from bmwg.reports.store import JournalTrial
+
+MAX_TRIAL_ROWS = 400  # choice: more rows are no reading; all trials are in the journal
+MAX_RECORD_ROWS = 400
+
+
+def _limited(rows: list[list[str]], limit: int, rest: str) -> tuple[list[list[str]], list[str]]:
+    if len(rows) <= limit:
+        return rows, []
+    return rows[:limit], ["", esc(f"{len(rows) - limit} more {rest}"), ""]
+
+
+def validity(facts: Facts) -> list[str]:
+    """Return how many trials were valid, and what the set-aside ones would have changed."""
+    total = len(facts.run.trials)
+    rows = [
+        [esc(kind.value), whole(count), esc(percent(count / total)), esc(VALIDITY[kind.value])]
+        for kind, count in facts.validity.items()
+        if count
+    ]
+    lines = [*title("Validity of the trials", 1)]
+    if not rows:
+        return [*lines, "The journal holds no trial.", ""]
+    lines += table(["validity", "trials", "share", "meaning"], rows, f"{total} trials by validity")
+    aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_metric(THROUGHPUT)]
+    rows = []
+    for outcome, seqs in aside:
+        if not seqs:
+            continue
+        over_all = facts.over_all_trials(outcome)
+        rows.append(
+            [
+                esc(option(outcome.cell)),
+                esc(unit(outcome.cell.frame_octets, "octets")),
+                type_badge(outcome),
+                answer(outcome),
+                esc(unit(over_all, "frames/s")) if over_all is not None else esc("no lossless load"),
+                esc(f"{percent(len(seqs) / len(outcome.trials))} (trial {sequence(seqs)})"),
+            ]
+        )
+    if rows:
+        head = [
+            "path and option",
+            "frame size",
+            "type",
+            "throughput",
+            "highest lossless load over all trials",
+        ]
+        lines += table([*head, "set aside"], rows, "Answers for which trials were set aside for a host stall")
+    invalid = [trial for trial in facts.run.trials if trial.validity is not Validity.VALID]
+    if invalid:
+        rows, more = _limited(
+            [_invalid_row(trial) for trial in invalid], MAX_TRIAL_ROWS, "are in trials.jsonl"
+        )
+        head = ["trial", "cell", "load", "loss", "validity", "reason"]
+        lines += fold(f"{len(invalid)} trials that are not valid", [*table(head, rows), *more])
+    return lines
+
+
+def _invalid_row(trial: JournalTrial) -> list[str]:
+    return [
+        str(trial.seq),
+        esc(trial.cell_id),
+        esc(unit(trial.spec.load_fps, "frames/s")),
+        esc(percent(trial.loss_ratio)),
+        esc(trial.validity.value),
+        esc("; ".join(part for part in (trial.reason, trial.fault) if part)),
+    ]
+
+
+def search(facts: Facts) -> list[str]:
+    """Return the trials of each search in the order they ran; the table behind the plot."""
+    lines: list[str] = []
+    left = MAX_TRIAL_ROWS
+    unshown = 0
+    for outcome in facts.of_metric(THROUGHPUT):
+        trials = [facts.run.trial(seq) for seq in outcome.trials]
+        if not trials:
+            continue
+        if len(trials) > left:
+            unshown += len(trials)
+            continue
+        left -= len(trials)
+        rows = [
+            [
+                str(trial.seq),
+                esc(trial.phase),
+                esc(unit(trial.spec.load_fps, "frames/s")),
+                esc(f"{trial.spec.duration_s:g}\u00a0s"),
+                whole(trial.sent_frames),
+                whole(trial.sent_frames - trial.received_frames),
+                esc(percent(trial.loss_ratio)),
+                esc(trial.validity.value),
+            ]
+            for trial in trials
+        ]
+        head = ["trial", "phase", "load", "duration", "sent frames", "lost frames", "loss", "validity"]
+        name = f"{option(outcome.cell)}, {outcome.cell.frame_octets} octets: {len(trials)} trials"
+        lines += fold(name, table(head, rows))
+    if unshown:
+        lines += ["", esc(f"{whole(unshown)} further trials of searches are in trials.jsonl."), ""]
+    return lines
+
+
+def tester(facts: Facts) -> list[str]:
+    """Return what the tester alone reached (the wire rung) and how exactly it sent."""
+    lines = title("Tester: envelope and pacing", 1)
+    wire = [outcome for outcome in facts.of_metric(THROUGHPUT) if outcome.cell.path == "wire"]
+    if wire:
+        rows = [
+            [
+                esc(option(outcome.cell)),
+                esc(unit(outcome.cell.frame_octets, "octets")),
+                type_badge(outcome),
+                answer(outcome),
+                esc(sequence(outcome.trials)),
+            ]
+            for outcome in wire
+        ]
+        head = ["path", "frame size", "type", "throughput per port and direction", "trials"]
+        lines += table(head, rows, "Envelope: the tester with nothing between its ports")
+    else:
+        lines += ["The run holds no answer for the wire, so the tester's envelope is not known.", ""]
+    rows = []
+    for path in dict.fromkeys(outcome.cell.path for outcome in facts.outcomes):
+        trials = [
+            trial
+            for trial in facts.run.trials
+            if trial.cell_id.split("/", 1)[0] == path
+            and trial.validity is Validity.VALID
+            and trial.intended_frames
+        ]
+        if trials:
+            rows.append([esc(path), whole(len(trials)), *_pacing(trials)])
+    if rows:
+        head = ["path", "valid trials", "sent against intended", "lateness", "longest gap"]
+        lines += table(head, rows, "Pacing over valid trials: median (smallest to largest)")
+    return lines
+
+
+def _pacing(trials: list[JournalTrial]) -> list[str]:
+    off = [(trial.sent_frames - trial.intended_frames) / trial.intended_frames * 1e6 for trial in trials]
+    late = [trial.largest_lateness_ns for trial in trials]
+    gaps = [trial.largest_gap_ns for trial in trials]
+    return [
+        esc(f"{median(off):.1f} ({min(off):.1f} to {max(off):.1f})\u00a0ppm"),
+        esc(f"{nanoseconds(median(late))} ({nanoseconds(min(late))} to {nanoseconds(max(late))})"),
+        esc(f"{nanoseconds(median(gaps))} ({nanoseconds(min(gaps))} to {nanoseconds(max(gaps))})"),
+    ]
+
+
+def _leaves(data: Any, path: str = "") -> Iterable[tuple[str, str, str]]:
+    """Walk a record: (field, value, how it was got). A leaf carries `value`, `unknown` or `not_applicable`."""
+    if isinstance(data, Mapping):
+        if "value" in data and "how" in data:
+            how = data["how"]
+            source = (
+                " ".join(str(how[key]) for key in ("kind", "from") if key in how)
+                if isinstance(how, Mapping)
+                else str(how)
+            )
+            yield path, _short(data["value"]), source
+        elif "unknown" in data:
+            yield path, "unknown", str(data["unknown"])
+        elif "not_applicable" in data:
+            yield path, "not applicable", str(data["not_applicable"])
+        else:
+            for key, value in data.items():
+                yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(data, list) and any(isinstance(entry, (Mapping, list)) for entry in data):
+        for number, entry in enumerate(data):
+            yield from _leaves(entry, f"{path}[{number}]")
+    else:
+        yield path, _short(data), ""
+
+
+def _short(value: Any) -> str:
+    text = plain("none" if value is None else value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def platform(facts: Facts) -> list[str]:
+    """Return on what the run measured, each value with how it was got, and what each deployment was."""
+    run = facts.run
+    lines = title("Platform", 1)
+    before = list(_leaves(run.platform_before)) if run.platform_before is not None else []
+    after = {name: value for name, value, _ in _leaves(run.platform_after)} if run.platform_after else {}
+    if not before:
+        lines += ["The run holds no platform record.", ""]
+    else:
+        unknown = sum(value == "unknown" for _, value, _ in before)
+        inapplicable = sum(value == "not applicable" for _, value, _ in before)
+        changed = [name for name, value, _ in before if name in after and after[name] != value]
+        rows = [
+            ["fields", whole(len(before))],
+            ["unknown, with the reason", whole(unknown)],
+            ["not applicable, with the reason", whole(inapplicable)],
+            ["other value after the run", whole(len(changed)) if after else esc("no record after the run")],
+        ]
+        lines += table(["", "record before the run"], rows)
+        rows, more = _limited(
+            [
+                [esc(name), esc(value), esc(after.get(name, NONE)) if name in changed else NONE, esc(how)]
+                for name, value, how in before
+            ],
+            MAX_RECORD_ROWS,
+            "fields are in platform.json",
+        )
+        head = ["field", "value", "after the run, where it differs", "how it was got"]
+        lines += fold("The platform record", [*table(head, rows), *more])
+    rows = [
+        [esc(name), esc(field), esc(value)]
+        for name, evidence in run.deployments.items()
+        for field, value, _ in _leaves(evidence)
+    ]
+    if rows:
+        shown, more = _limited(rows, MAX_RECORD_ROWS, "fields are in platform.json")
+        lines += fold(
+            f"{len(run.deployments)} deployments", [*table(["deployment", "field", "value"], shown), *more]
+        )
+    rows = [
+        [str(number), esc(field), esc(value)]
+        for number, driver in enumerate(run.drivers, start=1)
+        for field, value, _ in _leaves(driver)
+    ]
+    if rows:
+        shown, more = _limited(rows, MAX_RECORD_ROWS, "fields are in run.json")
+        lines += fold(f"{len(run.drivers)} drivers", [*table(["driver", "field", "value"], shown), *more])
+    return lines
+
+
+def deviations(facts: Facts) -> list[str]:
+    """Return each declared deviation of the profile with its clause."""
+    declared = facts.run.profile["deviations"]
+    lines = title("Deviations of the profile", 1)
+    if not declared:
+        return [*lines, esc(f"Profile {facts.run.profile['name']} declares no deviation."), ""]
+    rows = [
+        [
+            esc(entry.get("requirement") or entry.get("clause") or entry.get("id") or NONE),
+            esc(entry.get("what", NONE)),
+            esc(entry.get("why", NONE)),
+        ]
+        for entry in declared
+    ]
+    return [*lines, *table(["requirement", "what differs", "why"], rows, f"{len(declared)} deviations")]
+
+
+def reproduction(facts: Facts) -> list[str]:
+    """Return the commands that repeat the run and those that check this one."""
+    run = facts.run
+    commands = []
+    if run.toolkit_commit:
+        commands.append(f"git checkout {shlex.quote(run.toolkit_commit)}")
+    settings = [f"BMWG_PROFILE={shlex.quote(plain(run.profile['name']))}"]
+    if run.testbed_source:
+        settings.insert(0, f"BMWG_TESTBED={shlex.quote(plain(run.testbed_source))}")
+    commands.append(" ".join([*settings, "robot testcases/containerized/"]))
+    commands.append(f"bmwg report {shlex.quote(plain(run.folder.name))}")
+    lines = [
+        *title("Reproduction", 1),
+        "The same testbed and profile, then this page anew from the files:",
+        "",
+    ]
+    lines += ["::", "", *(f"   {plain(command)}" for command in commands), ""]
+    rows = [
+        ["SHA-256 of the header", role_free(run.header_sha256)],
+        ["SHA-256 of the last journal line", role_free(run.journal_hash)],
+        ["trials in the journal", str(len(run.trials))],
+    ]
+    return [*lines, *table(["", "this run"], rows)]
+
+
+def role_free(text: str) -> str:
+    """Return a hash in groups of eight, so that a narrow page can break it."""
+    return esc(" ".join(text[start : start + 8] for start in range(0, len(text), 8)))
+
+
+def definitions(facts: Facts) -> list[str]:
+    """Return what each metric, type and tag of validity in this run means."""
+    used: dict[str, None] = {}
+    for outcome in facts.outcomes:
+        for name in [value.metric for value in outcome.values] or [outcome.metric]:
+            used.setdefault(name.replace("_9", ".9") if name.endswith("p99_9") else name)
+    rows = []
+    for name in used:
+        known = DEFINITIONS.get(name)
+        family = [key for key in DEFINITIONS if key.startswith(name + ".")]
+        if known:
+            rows.append([esc(name), esc(known.unit), esc(known.meaning), esc(known.clause)])
+        elif not family:
+            rows.append([esc(name), NONE, esc("this version holds no definition"), NONE])
+    lines = title("Definitions", 1)
+    if rows:
+        lines += table(["metric", "unit", "meaning", "clause"], rows, "Metrics")
+    present = {outcome.type for outcome in facts.outcomes}
+    words = [kind.value.replace("_", " ") for kind in OutcomeType if kind in present]
+    by_word = {
+        word: TYPES[name]
+        for word in words
+        for name in TYPES
+        if name == word or name.replace(" the ", " ") == word
+    }
+    if by_word:
+        lines += table(
+            ["type of an answer", "meaning"], [[esc(w), esc(m)] for w, m in by_word.items()], "Types"
+        )
+    return lines

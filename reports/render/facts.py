@@ -1,0 +1,104 @@
+"""What the sections share: a run sorted for telling. Computes, and writes no sentence."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Validity
+from bmwg.methodology.throughput import lossless_over_all
+from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.store import JournalTrial, PlannedCell, Run
+
+THROUGHPUT = "throughput.rfc2544_26_1"
+LATENCY = "latency.all_frames"
+PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """A run with what several sections ask of it. Outcomes stand in the order of the ladder."""
+
+    run: Run
+    outcomes: tuple[Outcome, ...]
+    never_reached: tuple[PlannedCell, ...]
+    by_cell: Mapping[str, tuple[JournalTrial, ...]]
+    validity: Mapping[Validity, int]
+
+    @property
+    def indicative(self) -> bool:
+        """Whether the profile says so; a profile that does not say is indicative when it deviates."""
+        return bool(self.run.profile.get("indicative", bool(self.run.profile["deviations"])))
+
+    def of_metric(self, metric: str) -> tuple[Outcome, ...]:
+        """Return the outcomes of a metric or of a family of metrics."""
+        return tuple(o for o in self.outcomes if o.metric == metric or o.metric.startswith(metric + "."))
+
+    def not_assessed(self) -> tuple[Outcome, ...]:
+        """Return the outcomes of cells that could not be tried."""
+        return tuple(o for o in self.outcomes if o.type is OutcomeType.NOT_ASSESSED)
+
+    def theoretical_fps(self, frame_octets: int) -> int | None:
+        """Return the medium's maximum, frames/s per direction, or None where it has none."""
+        rate = self.run.line_rate_bps
+        return None if rate is None else ethernet_fps(rate, frame_octets)
+
+    def over_all_trials(self, outcome: Outcome) -> int | None:
+        """Return the highest lossless load when trials set aside for a host stall count too, frames/s."""
+        return lossless_over_all([_judged(self.run.trial(seq)) for seq in outcome.trials])
+
+    def host_stalled(self, outcome: Outcome) -> tuple[int, ...]:
+        """Return the trials of an outcome that were set aside for a stall of the SUT's host."""
+        return tuple(seq for seq in outcome.trials if self.run.trial(seq).validity is Validity.HOST_STALLED)
+
+
+def facts(run: Run) -> Facts:
+    """Sort a run for telling."""
+    by_cell: dict[str, list[JournalTrial]] = defaultdict(list)
+    for trial in run.trials:
+        by_cell[trial.cell_id].append(trial)
+    answered = {(outcome.metric, outcome.cell.cell_id) for outcome in run.outcomes}
+    counted = Counter(trial.validity for trial in run.trials)
+    return Facts(
+        run=run,
+        outcomes=tuple(sorted(run.outcomes, key=lambda outcome: (_order(outcome.cell), outcome.metric))),
+        never_reached=tuple(
+            planned for planned in run.plan if (planned.metric, planned.cell.cell_id) not in answered
+        ),
+        by_cell={cell_id: tuple(trials) for cell_id, trials in by_cell.items()},
+        validity={validity: counted[validity] for validity in Validity},
+    )
+
+
+def _order(cell: Cell) -> tuple[int, str, str, str, int, str]:
+    place = PATHS.index(cell.path) if cell.path in PATHS else len(PATHS)
+    return (place, cell.path, cell.function, cell.network, cell.frame_octets, cell.cell_id)
+
+
+def _judged(trial: JournalTrial) -> JudgedTrial:
+    return JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
+
+
+def option(cell: Cell) -> str:
+    """Return a cell without its frame size, as a reader would call it."""
+    parts = [cell.path]
+    if cell.network != "none":
+        parts.append(cell.network)
+    if cell.function not in ("none", "kernel-l3"):
+        parts.append(cell.function)
+    if cell.direction != "forward":
+        parts.append(cell.direction.value)
+    if cell.frame_format != "ipv4-udp":
+        parts.append(cell.frame_format.value)
+    if cell.flows != 1:
+        parts.append(f"{cell.flows} flows")
+    if cell.vlan_id is not None:
+        parts.append(f"VLAN {cell.vlan_id}")
+    return " ".join(parts)
+
+
+def percentile_name(metric: str) -> str:
+    """Return `p99.9` of `latency.all_frames.p99.9` and of `latency.all_frames.p99_9`."""
+    return metric.removeprefix(LATENCY + ".").replace("_", ".")

@@ -1,0 +1,78 @@
+"""Puts the page together as reStructuredText: first what it is and its state, last what the words mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bmwg.reports.render import evidence, results
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.plots import Plot
+from bmwg.reports.render.text import esc, title
+
+ROLES = (
+    "command",
+    "type-measured",
+    "type-at-floor",
+    "type-at-ceiling",
+    "type-tester-limited",
+    "type-unstable",
+    "type-invalid",
+    "type-not-assessed",
+)
+PLOT_FOLDER = "plots"
+
+
+def page(facts: Facts, plots: Iterable[Plot]) -> str:
+    """Return the whole report as reStructuredText."""
+    by_name = {plot.name: plot for plot in plots}
+    name = esc(f"Benchmark report {facts.run.run_id}")
+    lines = ["=" * len(name), name, "=" * len(name), ""]
+    for role in ROLES:
+        lines += [f".. role:: {role}", ""]
+    lines += _first_words(facts)
+    lines += results.summary(facts)
+    lines += _plot(by_name, "options")
+    lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
+    lines += results.ladder_section(facts)
+    lines += [*results.latency(facts), *_plot(by_name, "latency")]
+    lines += results.missing(facts)
+    lines += evidence.validity(facts)
+    lines += evidence.tester(facts)
+    lines += [*title("Searches as they went", 1), *_plot(by_name, "search"), *evidence.search(facts)]
+    lines += evidence.platform(facts)
+    lines += evidence.deviations(facts)
+    lines += evidence.reproduction(facts)
+    lines += evidence.definitions(facts)
+    return "\n".join(lines) + "\n"
+
+
+def _first_words(facts: Facts) -> list[str]:
+    lines = [".. class:: lead", "", esc(_what(facts)), ""]
+    for kind, sentence in results.banner(facts):
+        lines += [f".. container:: banner banner-{kind}", "", f"   {esc(sentence)}", ""]
+    for note in facts.run.notes:
+        lines += [".. container:: banner banner-missing", "", f"   {esc(note)}", ""]
+    return lines
+
+
+def _what(facts: Facts) -> str:
+    run = facts.run
+    paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"
+    return (
+        f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: "
+        f"{len(facts.outcomes)} answers from {len(run.trials)} trials on {paths}."
+    )
+
+
+def _plot(plots: dict[str, Plot], name: str) -> list[str]:
+    if name not in plots:
+        return []
+    plot = plots[name]
+    return [
+        "",
+        f".. figure:: {PLOT_FOLDER}/{name}.svg",
+        f"   :alt: {esc(plot.title)}",
+        "",
+        f"   {esc(plot.title)}. {esc(plot.description)}",
+        "",
+    ]

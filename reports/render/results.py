@@ -1,0 +1,241 @@
+"""The sections that tell what the SUT did: summary, throughput, ladder, latency, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bmwg.methodology.ladder import PATHS as LADDER_PATHS
+from bmwg.methodology.ladder import Rung, ladder
+from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
+from bmwg.reports.render.text import (
+    NONE,
+    esc,
+    nanoseconds,
+    percent,
+    role,
+    sequence,
+    table,
+    title,
+    unit,
+)
+
+PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
+TYPE_WORDS = {
+    OutcomeType.MEASURED: "measured",
+    OutcomeType.AT_FLOOR: "at the floor",
+    OutcomeType.AT_CEILING: "at the ceiling",
+    OutcomeType.TESTER_LIMITED: "tester limited",
+    OutcomeType.UNSTABLE: "unstable",
+    OutcomeType.INVALID: "invalid",
+    OutcomeType.NOT_ASSESSED: "not assessed",
+}
+
+
+def type_badge(outcome: Outcome) -> str:
+    """Return the type of an outcome as a badge."""
+    return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
+
+
+def answer(outcome: Outcome) -> str:
+    """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
+    if outcome.type is OutcomeType.MEASURED:
+        return "; ".join(esc(quantity_text(value.number, value.unit)) for value in outcome.values)
+    return esc(outcome.statement) if outcome.statement else NONE
+
+
+def quantity_text(number: float | int, unit_name: str) -> str:
+    """Return a number with its unit; times in the unit that reads best."""
+    return nanoseconds(number) if unit_name == "ns" else unit(number, unit_name)
+
+
+def banner(facts: Facts) -> list[tuple[str, str]]:
+    """Return what a reader has to know before any number: (kind, sentence), computed from the run."""
+    run = facts.run
+    found: list[tuple[str, str]] = []
+    if run.simulated:
+        found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
+    if facts.indicative:
+        count = len(run.profile["deviations"])
+        found.append(
+            (
+                "indicative",
+                f"Indicative: profile {run.profile['name']} shortens the procedures "
+                f"({count} declared deviation{'s' if count != 1 else ''}, listed below).",
+            )
+        )
+    if run.status == "running":
+        found.append(("interrupted", "Cut off: the run never came to its end."))
+    elif run.status == "interrupted":
+        found.append(("interrupted", f"Interrupted: {run.interruption or 'no reason was recorded'}."))
+    if facts.never_reached:
+        found.append(
+            (
+                "interrupted",
+                f"{len(facts.never_reached)} of {len(run.plan)} planned answers were not reached.",
+            )
+        )
+    lacking = len(facts.not_assessed())
+    if lacking:
+        found.append(("missing", f"Not assessed: {lacking} of {len(facts.outcomes)} answers, reasons below."))
+    if run.toolkit_dirty:
+        found.append(("interrupted", "The toolkit's files were changed after the commit that is named here."))
+    if not found:
+        found.append(("fine", f"Complete run of profile {run.profile['name']}."))
+    return found
+
+
+def summary(facts: Facts) -> list[str]:
+    """Return the summary: one row a metric, answers by type."""
+    rows = []
+    for metric in dict.fromkeys(outcome.metric for outcome in facts.outcomes):
+        counted = Counter(outcome.type for outcome in facts.outcomes if outcome.metric == metric)
+        rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
+    head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
+    return [*title("Summary", 1), *_run_facts(facts), *table(head, rows, "Answers by metric and type")]
+
+
+def _run_facts(facts: Facts) -> list[str]:
+    run = facts.run
+    commit = run.toolkit_commit[:12] if run.toolkit_commit else "unknown"
+    rows = [
+        ["run", esc(run.run_id)],
+        ["testbed", esc(run.testbed.get("name", NONE))],
+        ["profile", esc(run.profile["name"])],
+        ["toolkit", esc(f"{run.toolkit_version}, commit {commit}")],
+        ["begun", esc(run.started_at)],
+        ["ended", esc(run.ended_at or NONE)],
+        ["medium", esc(_medium(facts))],
+        ["trials in the journal", str(len(run.trials))],
+    ]
+    return table(["", "this run"], rows)
+
+
+def _medium(facts: Facts) -> str:
+    rate = facts.run.line_rate_bps
+    if rate is None:
+        return f"{facts.run.medium_kind}, which has no theoretical maximum frame rate"
+    return f"{facts.run.medium_kind}, {unit(rate, 'bit/s')}"
+
+
+def _bound(bound: Bound | None) -> str:
+    if bound is None:
+        return NONE
+    return esc(f"{unit(bound.load_fps, 'frames/s')} (trial {sequence(bound.trials)})")
+
+
+def throughput(facts: Facts) -> list[str]:
+    """Return the throughput of each path, option and frame size; bounds name their trials."""
+    outcomes = facts.of_metric(THROUGHPUT)
+    has_maximum = facts.run.line_rate_bps is not None
+    rows = []
+    for outcome in outcomes:
+        cell = outcome.cell
+        row = [
+            esc(option(cell)),
+            esc(unit(cell.frame_octets, "octets")),
+            type_badge(outcome),
+            answer(outcome),
+        ]
+        if has_maximum:
+            row.append(esc(unit(facts.theoretical_fps(cell.frame_octets) or 0, "frames/s")))
+        row += [_bound(outcome.lower), _bound(outcome.upper), esc(sequence(outcome.trials))]
+        row.append(esc("; ".join(part for part in (outcome.reason, *outcome.quality) if part)))
+        rows.append(row)
+    head = ["path and option", "frame size", "type", "throughput per port and direction"]
+    head += ["theoretical maximum"] if has_maximum else []
+    head += ["lower bound", "upper bound", "trials", "remarks"]
+    body = (
+        table(head, rows, f"Metric {THROUGHPUT}") if rows else ["", "The run holds no throughput answer.", ""]
+    )
+    return [*title("Throughput", 1), *body]
+
+
+def ladder_section(facts: Facts) -> list[str]:
+    """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
+    outcomes = [o for o in facts.of_metric(THROUGHPUT) if o.cell.path in LADDER_PATHS]
+    kinds = dict.fromkeys(
+        (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in outcomes
+    )
+    lines = title("Cost of each layer", 1)
+    rows = []
+    for kind in sorted(kinds):
+        same = [
+            o
+            for o in outcomes
+            if (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) == kind
+        ]
+        if len(same) > 1:
+            rows += [_rung(rung) for rung in ladder(same, frame_octets=kind[0])]
+    if not rows:
+        return [*lines, "The run holds no two rungs of the ladder.", ""]
+    head = ["path and option", "frame size", "type", "throughput", "of the rung below"]
+    head += ["cost of this layer", "of the wire", "remarks"]
+    return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]
+
+
+def _rung(rung: Rung) -> list[str]:
+    outcome = rung.outcome
+    return [
+        esc(option(outcome.cell)),
+        esc(unit(outcome.cell.frame_octets, "octets")),
+        type_badge(outcome),
+        answer(outcome),
+        esc(percent(rung.to_below)) if rung.to_below is not None else NONE,
+        esc(percent(1 - rung.to_below)) if rung.to_below is not None else NONE,
+        esc(percent(rung.to_wire)) if rung.to_wire is not None else NONE,
+        esc(rung.note) if rung.note else NONE,
+    ]
+
+
+def latency(facts: Facts) -> list[str]:
+    """Return latency percentiles of each cell, at the load of the trial that gave them."""
+    outcomes = facts.of_metric(LATENCY)
+    rows = []
+    for outcome in outcomes:
+        values = {percentile_name(value.metric): value for value in outcome.values}
+        loads = sorted({facts.run.trial(seq).spec.load_fps for seq in outcome.trials})
+        row = [esc(option(outcome.cell)), esc(unit(outcome.cell.frame_octets, "octets")), type_badge(outcome)]
+        row.append(esc(", ".join(unit(load, "frames/s") for load in loads)))
+        for name in PERCENTILES:
+            value = values.get(name)
+            row.append(esc(quantity_text(value.number, value.unit)) if value else NONE)
+        row += [
+            esc(sequence(outcome.trials)),
+            esc("; ".join(p for p in (outcome.reason, outcome.statement) if p)),
+        ]
+        rows.append(row)
+    head = ["path and option", "frame size", "type", "load", *PERCENTILES, "trials", "remarks"]
+    body = table(head, rows, f"Metrics {LATENCY}.*") if rows else ["", "The run holds no latency answer.", ""]
+    return [*title("Latency", 1), *body]
+
+
+def missing(facts: Facts) -> list[str]:
+    """Return what was not assessed and why, and what was planned and not reached."""
+    lines = title("Not assessed", 1)
+    lacking = facts.not_assessed()
+    if not lacking and not facts.never_reached:
+        return [*lines, "Every planned answer was reached.", ""]
+    if lacking:
+        rows = [
+            [
+                esc(option(outcome.cell)),
+                esc(unit(outcome.cell.frame_octets, "octets")),
+                esc(outcome.metric),
+                esc(outcome.reason),
+                role("command", facts.run.mends[outcome.outcome_id])
+                if outcome.outcome_id in facts.run.mends
+                else NONE,
+            ]
+            for outcome in lacking
+        ]
+        lines += table(
+            ["path and option", "frame size", "metric", "reason", "what supplies it"], rows, "Not assessed"
+        )
+    if facts.never_reached:
+        rows = [
+            [esc(option(p.cell)), esc(unit(p.cell.frame_octets, "octets")), esc(p.metric), esc(p.test_id)]
+            for p in facts.never_reached
+        ]
+        lines += table(["path and option", "frame size", "metric", "test"], rows, "Planned and not reached")
+    return lines

@@ -1,0 +1,99 @@
+"""Words into reStructuredText: everything that comes from a run is escaped here, and nowhere else.
+
+Numbers get their unit here too; a ratio becomes percent only here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+NONE = "—"  # a field that has no value
+MAX_CHARACTERS = 1500  # choice: a longer text is cut, and shows it
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_MARKUP = re.compile(r"([\\*`|_:<@\[])")
+_ENUMERATOR = re.compile(r"^(\w+)([.)])")
+
+
+def plain(value: object) -> str:
+    """Return a value as one line of text, control characters and lone surrogates replaced."""
+    text = str(value).encode("utf-8", "replace").decode("utf-8")
+    text = _CONTROL.sub("\ufffd", " ".join(text.split()))
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
+
+
+def esc(value: object) -> str:
+    """Return a value as reStructuredText that reads as exactly that text, whatever it holds."""
+    text = plain(value)
+    if not text:
+        return NONE
+    head = "" if text[0].isalnum() or text[0] in "\\*`|_:<@[" else "\\"
+    text = head + _MARKUP.sub(r"\\\1", text)
+    return _ENUMERATOR.sub(r"\1\\\2", text)
+
+
+def role(name: str, value: object) -> str:
+    """Return a value in one of the page's own roles (see `page.ROLES`)."""
+    return f":{name}:`{esc(value)}`"
+
+
+def title(text: str, level: int) -> list[str]:
+    """Return a section title of level 1 or 2."""
+    line = esc(text)
+    return ["", line, {1: "=", 2: "-"}[level] * max(4, len(line)), ""]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> list[str]:
+    """Return a list table; cells are ready reStructuredText of one line (`esc`, `role`)."""
+    lines = ["", f".. list-table:: {esc(caption) if caption else ''}".rstrip(), "   :header-rows: 1"]
+    lines += ["   :widths: auto", "   :class: cards", ""]
+    for cells in (tuple(esc(name) for name in head), *rows):
+        for number, cell in enumerate(cells):
+            lines.append(f"   {'*' if number == 0 else ' '} - {cell}")
+    return [*lines, ""]
+
+
+def fold(summary: str, body: Iterable[str]) -> list[str]:
+    """Return a block that the reader opens; a reader without that sees it open."""
+    lines = ["", ".. container:: fold", "", "   .. class:: fold-summary", "", f"   {esc(summary)}", ""]
+    return [*lines, *(f"   {line}" if line else "" for line in body), ""]
+
+
+def whole(number: float | int) -> str:
+    """Return a number with thousands set apart, at most three decimals below 1000."""
+    if isinstance(number, int) or float(number).is_integer() or abs(number) >= 1000:
+        return f"{round(number):,}".replace(",", "\u202f")
+    return f"{number:.3f}".rstrip("0").rstrip(".")
+
+
+def unit(number: float | int, name: str) -> str:
+    """Return a number and its unit, not parted at a line's end."""
+    return f"{whole(number)}\u00a0{name}"
+
+
+def nanoseconds(number: float | int) -> str:
+    """Return a time in the unit that reads best, three digits at least."""
+    if number < 1_000:
+        return unit(number, "ns")
+    if number < 1_000_000:
+        return f"{number / 1e3:.4g}\u00a0µs"
+    return f"{number / 1e6:.4g}\u00a0ms" if number < 1_000_000_000 else f"{number / 1e9:.4g}\u00a0s"
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio (0..1) as percent; a ratio above 0 never shows as 0."""
+    value = ratio * 100
+    if 0 < abs(value) < 0.001:
+        return "< 0.001\u00a0%" if value > 0 else "> -0.001\u00a0%"
+    return f"{value:.3f}".rstrip("0").rstrip(".") + "\u00a0%"
+
+
+def sequence(numbers: Iterable[int]) -> str:
+    """Return sequence numbers with runs drawn together: `3, 7-9`."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts) or NONE

@@ -1,0 +1,89 @@
+"""Checks of the run files: against their schemas, and, by name, against versions we cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.schemas import load
+from bmwg.schemas.validation import problems
+
+# History of the formats. A reader knows all versions that stand here; an unknown one is refused by name.
+# run/1.0, trial/1.0, platform/1.0: the first ones.
+READABLE = {"run": ("run/1.0",), "trial": ("trial/1.0",), "platform": ("platform/1.0",)}
+_SHOWN_PROBLEMS = 10
+
+
+def check_version(data: Any, kind: str, where: str) -> None:
+    """Raise ConfigError STORE-03 unless `data` names a version of schema `kind` that we read."""
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found not in READABLE[kind]:
+        raise ConfigError(
+            "STORE-03",
+            f"{where}: format version cannot be read",
+            expected=" or ".join(READABLE[kind]),
+            found=repr(found),
+            hint="read it with the toolkit version that run.json names",
+        )
+
+
+def check_document(data: Any, kind: str, where: str) -> None:
+    """Raise ConfigError STORE-04, listing the problems, unless `data` keeps to schema `kind`."""
+    found = _found(data, kind)
+    if found:
+        raise _mismatch(where, found)
+
+
+def check_own(data: Any, kind: str) -> None:
+    """Raise ToolkitBug STORE-05, nothing written, when what we are about to write breaks our own schema."""
+    found = _found(data, kind)
+    if found:
+        raise ToolkitBug(
+            "STORE-05",
+            f"{kind}: refused to write a document that breaks its schema",
+            found="; ".join(found[:_SHOWN_PROBLEMS]),
+        )
+
+
+def _found(data: Any, kind: str) -> list[str]:
+    """Ask the compiled validator, which is fast; only of a document that it refuses, say what is wrong."""
+    try:
+        _compiled(kind)(data)
+    except fastjsonschema.JsonSchemaValueException as error:
+        return [str(problem) for problem in problems(data, kind)] or [str(error.message)]
+    return []
+
+
+def _mismatch(where: str, texts: list[str]) -> ConfigError:
+    more = f"; and {len(texts) - _SHOWN_PROBLEMS} more" if len(texts) > _SHOWN_PROBLEMS else ""
+    return ConfigError(
+        "STORE-04",
+        f"{where}: does not keep to its schema",
+        found="; ".join(texts[:_SHOWN_PROBLEMS]) + more,
+        hint="the file was changed after the run, or by hand: take the original",
+    )
+
+
+@cache
+def _compiled(kind: str) -> Callable[[Any], Any]:
+    validator: Callable[[Any], Any] = fastjsonschema.compile(load(kind), use_default=False)
+    return validator
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes. Raises ConfigError STORE-02 when it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            "STORE-02",
+            f"{path}: cannot be read",
+            expected="a run folder with run.json, trials.jsonl and platform.json",
+            found=error.strerror or str(error),
+            hint="name the folder below the results folder whose name is the run id",
+        ) from error

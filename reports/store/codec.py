@@ -1,0 +1,236 @@
+"""Records to JSON and back, in one place: nothing else knows the names that stand in the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bmwg.methodology.records import (
+    Bound,
+    Cell,
+    Direction,
+    FrameFormat,
+    HostDisturbance,
+    LatencyHistogram,
+    Outcome,
+    OutcomeType,
+    Quantity,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+)
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCell:
+    """One cell that the run set out to assess, with the test and the metric it belongs to."""
+
+    test_id: str
+    metric: str
+    cell: Cell
+
+
+def spec_to_json(spec: TrialSpec) -> Json:
+    """Write a trial as intended."""
+    return {
+        "frame_octets": spec.frame_octets,
+        "load_fps": spec.load_fps,
+        "duration_s": spec.duration_s,
+        "direction": spec.direction.value,
+        "frame_format": spec.frame_format.value,
+        "flows": spec.flows,
+        "vlan_id": spec.vlan_id,
+    }
+
+
+def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
+    """Read a trial as intended."""
+    return TrialSpec(
+        frame_octets=data["frame_octets"],
+        load_fps=data["load_fps"],
+        duration_s=data["duration_s"],
+        direction=Direction(data["direction"]),
+        frame_format=FrameFormat(data["frame_format"]),
+        flows=data["flows"],
+        vlan_id=data["vlan_id"],
+    )
+
+
+_STREAM_COUNTS = (
+    "intended_frames",
+    "sent_frames",
+    "received_frames",
+    "duplicate_frames",
+    "reordered_frames",
+    "corrupt_frames",
+    "foreign_frames",
+    "largest_burst_frames",
+    "largest_gap_ns",
+    "largest_lateness_ns",
+    "effective_duration_ns",
+)
+
+
+def _flat(groups: Iterable[Sequence[int]]) -> list[int]:
+    return [number for group in groups for number in group]
+
+
+def _pairs(flat: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _stream_to_json(stream: StreamCounts) -> Json:
+    data: Json = {name: getattr(stream, name) for name in _STREAM_COUNTS}
+    latency = stream.latency
+    data["latency"] = {
+        "buckets": _flat(latency.buckets),
+        "sum_ns": latency.sum_ns,
+        "min_ns": latency.min_ns,
+        "max_ns": latency.max_ns,
+    }
+    return data
+
+
+def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
+    latency = data["latency"]
+    flat = latency["buckets"]
+    return StreamCounts(
+        **{name: data[name] for name in _STREAM_COUNTS},
+        latency=LatencyHistogram(
+            buckets=tuple(zip(flat[::3], flat[1::3], flat[2::3], strict=True)),
+            sum_ns=latency["sum_ns"],
+            min_ns=latency["min_ns"],
+            max_ns=latency["max_ns"],
+        ),
+    )
+
+
+def result_to_json(result: TrialResult) -> Json:
+    """Write a trial as it was, without its spec."""
+    disturbance = result.disturbance
+    return {
+        "streams": [_stream_to_json(stream) for stream in result.streams],
+        "wall_time_ns": result.wall_time_ns,
+        "disturbance": None
+        if disturbance is None
+        else {
+            "steal_ns": _flat(disturbance.steal_ns),
+            "largest_stall_ns": _flat(disturbance.largest_stall_ns),
+        },
+        "fault": result.fault,
+        "auxiliary": dict(result.auxiliary),
+    }
+
+
+def result_from_json(spec: Mapping[str, Any], data: Mapping[str, Any]) -> TrialResult:
+    """Read a trial as it was; `spec` is the line's own spec. Raises ValueError on a broken list of groups."""
+    disturbance = data["disturbance"]
+    return TrialResult(
+        spec=spec_from_json(spec),
+        streams=tuple(_stream_from_json(stream) for stream in data["streams"]),
+        wall_time_ns=data["wall_time_ns"],
+        disturbance=None
+        if disturbance is None
+        else HostDisturbance(
+            steal_ns=_pairs(disturbance["steal_ns"]),
+            largest_stall_ns=_pairs(disturbance["largest_stall_ns"]),
+        ),
+        fault=data["fault"],
+        auxiliary=tuple(sorted(data["auxiliary"].items())),
+    )
+
+
+def cell_to_json(cell: Cell) -> Json:
+    """Write a cell: its fields and the id that they make."""
+    return {
+        "cell_id": cell.cell_id,
+        "path": cell.path,
+        "hosting": cell.hosting,
+        "function": cell.function,
+        "network": cell.network,
+        "frame_octets": cell.frame_octets,
+        "direction": cell.direction.value,
+        "frame_format": cell.frame_format.value,
+        "flows": cell.flows,
+        "vlan_id": cell.vlan_id,
+    }
+
+
+def cell_from_json(data: Mapping[str, Any]) -> Cell:
+    """Read a cell. Raises ValueError when its id is not the one that its fields make."""
+    cell = Cell(
+        path=data["path"],
+        hosting=data["hosting"],
+        function=data["function"],
+        network=data["network"],
+        frame_octets=data["frame_octets"],
+        direction=Direction(data["direction"]),
+        frame_format=FrameFormat(data["frame_format"]),
+        flows=data["flows"],
+        vlan_id=data["vlan_id"],
+    )
+    if cell.cell_id != data["cell_id"]:
+        raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")
+    return cell
+
+
+def planned_to_json(planned: PlannedCell) -> Json:
+    """Write one entry of the plan."""
+    return {"test": planned.test_id, "metric": planned.metric, "cell": cell_to_json(planned.cell)}
+
+
+def planned_from_json(data: Mapping[str, Any]) -> PlannedCell:
+    """Read one entry of the plan."""
+    return PlannedCell(test_id=data["test"], metric=data["metric"], cell=cell_from_json(data["cell"]))
+
+
+def _bound_to_json(bound: Bound | None) -> Json | None:
+    return None if bound is None else {"load_fps": bound.load_fps, "trials": list(bound.trials)}
+
+
+def _bound_from_json(data: Mapping[str, Any] | None) -> Bound | None:
+    return None if data is None else Bound(load_fps=data["load_fps"], trials=tuple(data["trials"]))
+
+
+def outcome_to_json(outcome: Outcome, mend: str) -> Json:
+    """Write an outcome; `mend` is the line that would supply what a not assessed cell lacked."""
+    return {
+        "id": outcome.outcome_id,
+        "metric": outcome.metric,
+        "cell": cell_to_json(outcome.cell),
+        "type": outcome.type.value,
+        "values": [
+            {"metric": value.metric, "number": value.number, "unit": value.unit} for value in outcome.values
+        ],
+        "bounds": {"lower": _bound_to_json(outcome.lower), "upper": _bound_to_json(outcome.upper)},
+        "trials": list(outcome.trials),
+        "statement": outcome.statement,
+        "reason": outcome.reason,
+        "mend": mend,
+        "requirements": list(outcome.requirements),
+        "quality": list(outcome.quality),
+    }
+
+
+def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
+    """Read an outcome, without its mend."""
+    return Outcome(
+        outcome_id=data["id"],
+        metric=data["metric"],
+        cell=cell_from_json(data["cell"]),
+        type=OutcomeType(data["type"]),
+        values=tuple(
+            Quantity(metric=value["metric"], number=value["number"], unit=value["unit"])
+            for value in data["values"]
+        ),
+        lower=_bound_from_json(data["bounds"]["lower"]),
+        upper=_bound_from_json(data["bounds"]["upper"]),
+        trials=tuple(data["trials"]),
+        statement=data["statement"],
+        reason=data["reason"],
+        requirements=tuple(data["requirements"]),
+        quality=tuple(data["quality"]),
+    )

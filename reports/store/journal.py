@@ -1,0 +1,277 @@
+"""The journal of trials: one JSON object a line, each bound to the line before it by hash.
+
+A line is the canonical JSON of the trial without its hash, with `,"hash":"<sha256 of that text>"}` put in
+place of the closing brace. `prev` holds the hash of the line before; the first line's is `genesis`, made of
+the run id and the hash of the run's header, so a journal cannot be moved under another run unnoticed.
+
+A line without its newline was never acknowledged (append returns after the fsync): it is no trial.
+Every other irregularity is refused with the number of the line.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.records import TrialResult, TrialSpec, Validity
+from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.checks import check_document, check_version, read_bytes
+from bmwg.reports.store.codec import result_from_json, result_to_json, spec_from_json, spec_to_json
+from bmwg.reports.store.files import not_written, sync_folder
+from bmwg.reports.store.redact import redact
+
+_TAIL = len(',"hash":"') + 64 + len('"}')
+_REASON_CHARACTERS = 2000  # of the schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalTrial:
+    """One recorded trial. Counts are frames over all its directions; `result` decodes everything else.
+
+    It stays light on purpose: a run may hold ten thousand trials with full histograms.
+    """
+
+    seq: int
+    cell_id: str
+    deployment_id: str
+    metric: str
+    test_id: str
+    phase: str
+    spec: TrialSpec
+    validity: Validity
+    reason: str
+    at: str
+    intended_frames: int
+    sent_frames: int
+    received_frames: int
+    largest_gap_ns: int
+    largest_lateness_ns: int
+    fault: str | None
+    line_hash: str
+    line: bytes = field(repr=False)
+
+    @property
+    def loss_ratio(self) -> float:
+        """Share of sent frames lost, 0..1."""
+        return (self.sent_frames - self.received_frames) / self.sent_frames if self.sent_frames else 0.0
+
+    @property
+    def result(self) -> TrialResult:
+        """The whole trial, with latency buckets, decoded anew on each call."""
+        data = json.loads(self.line)
+        return result_from_json(data["spec"], data["result"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalContent:
+    """What a journal holds. `torn` are the bytes after the last newline: an append that was cut off."""
+
+    trials: tuple[JournalTrial, ...]
+    torn: bytes
+    whole_octets: int
+
+
+def genesis(run_id: str, header_sha256: str) -> str:
+    """Return what the first line's `prev` must be."""
+    return sha256_of({"header_sha256": header_sha256, "run_id": run_id})
+
+
+def read_journal(path: Path, first_prev: str) -> JournalContent:
+    """Read and verify a journal. Raises ConfigError with the line number; changes nothing."""
+    data = read_bytes(path)
+    end = data.rfind(b"\n") + 1
+    trials: list[JournalTrial] = []
+    prev = first_prev
+    for number, line in enumerate(_lines(data, end), start=1):
+        trial = _read_line(line, number, prev, f"{path}: line {number}")
+        prev = trial.line_hash
+        trials.append(trial)
+    return JournalContent(trials=tuple(trials), torn=data[end:], whole_octets=end)
+
+
+def _lines(data: bytes, end: int) -> Iterator[bytes]:
+    start = 0
+    while start < end:
+        stop = data.index(b"\n", start)
+        yield data[start:stop]
+        start = stop + 1
+
+
+def _broken(where: str, expected: str, found: str) -> ConfigError:
+    return ConfigError(
+        "STORE-01",
+        f"{where}: the chain of the journal is broken",
+        expected=expected,
+        found=found,
+        hint="the journal was changed after the run; no trial from this line on can be trusted",
+    )
+
+
+def _read_line(line: bytes, number: int, prev: str, where: str) -> JournalTrial:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _broken(where, "one JSON object", str(error)) from error
+    check_version(data, "trial", where)
+    check_document(data, "trial", where)
+    body = line[:-_TAIL] + b"}"
+    found = hashlib.sha256(body).hexdigest()
+    if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
+        raise _broken(where, "the hash of its content", "another")
+    if canonical({key: value for key, value in data.items() if key != "hash"}).encode("ascii") != body:
+        raise _broken(where, "canonical JSON", "another form")
+    if data["prev"] != prev:
+        raise _broken(where, "the hash of the line before as `prev`", "another")
+    if data["seq"] != number:
+        raise _broken(where, f"sequence number {number}", str(data["seq"]))
+    try:
+        return _light(data, line)
+    except ValueError as error:
+        raise _broken(where, "whole groups and a spec that a trial can have", str(error)) from error
+
+
+def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
+    result = data["result"]
+    streams = result["streams"]
+    if any(len(stream["latency"]["buckets"]) % 3 for stream in streams):
+        raise ValueError("latency buckets: not in threes")
+    if result["disturbance"] and any(len(flat) % 2 for flat in result["disturbance"].values()):
+        raise ValueError("disturbance: not in pairs")
+    assessment = data["assessment"]
+    return JournalTrial(
+        seq=data["seq"],
+        cell_id=data["cell"],
+        deployment_id=data["deployment"],
+        metric=data["metric"],
+        test_id=data["test"],
+        phase=data["phase"],
+        spec=spec_from_json(data["spec"]),
+        validity=Validity(assessment["validity"]),
+        reason=assessment["reason"],
+        at=data["at"],
+        intended_frames=sum(stream["intended_frames"] for stream in streams),
+        sent_frames=sum(stream["sent_frames"] for stream in streams),
+        received_frames=sum(stream["received_frames"] for stream in streams),
+        largest_gap_ns=max((stream["largest_gap_ns"] for stream in streams), default=0),
+        largest_lateness_ns=max((stream["largest_lateness_ns"] for stream in streams), default=0),
+        fault=result["fault"],
+        line_hash=data["hash"],
+        line=line,
+    )
+
+
+class JournalWriter:
+    """Appends trials, one process at a time. After a failed write it stays broken and takes no more."""
+
+    def __init__(self, path: Path, last_hash: str, trials: int) -> None:
+        """Open an existing, verified journal that holds `trials` lines, the last one of `last_hash`."""
+        self._path = path
+        self._broken: OSError | None = None
+        self.last_hash = last_hash
+        self.trials = trials
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise not_written(path, error) from error
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._handle)
+            raise ConfigError(
+                "STORE-06",
+                f"{path.parent}: another process is writing this run",
+                hint="wait for it to end, or begin a run of your own",
+            ) from error
+
+    def append(
+        self,
+        *,
+        cell_id: str,
+        deployment_id: str,
+        metric: str,
+        test_id: str,
+        phase: str,
+        result: TrialResult,
+        validity: Validity,
+        reason: str,
+        at: str,
+    ) -> JournalTrial:
+        """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug."""
+        if self._broken is not None:
+            raise not_written(self._path, self._broken)
+        data_result = result_to_json(result)
+        if result.fault is not None:
+            data_result["fault"] = redact(result.fault)[:_REASON_CHARACTERS]
+        body = {
+            "schema": "trial/1.0",
+            "seq": self.trials + 1,
+            "prev": self.last_hash,
+            "cell": cell_id,
+            "deployment": deployment_id,
+            "metric": metric,
+            "test": test_id,
+            "phase": phase,
+            "spec": spec_to_json(result.spec),
+            "result": data_result,
+            "assessment": {"validity": validity.value, "reason": redact(reason)[:_REASON_CHARACTERS]},
+            "at": at,
+        }
+        try:
+            text = canonical(body)
+        except (TypeError, ValueError) as error:
+            raise ToolkitBug("STORE-05", "trial: cannot be written as JSON", found=str(error)) from error
+        line_hash = hashlib.sha256(text.encode("ascii")).hexdigest()
+        line = f'{text[:-1]},"hash":"{line_hash}"}}'.encode("ascii")
+        try:
+            trial = _read_line(line, self.trials + 1, self.last_hash, "trial")
+        except ConfigError as error:
+            raise ToolkitBug("STORE-05", "trial: breaks its own schema", found=error.found) from error
+        self._write(line + b"\n")
+        self.last_hash = line_hash
+        self.trials += 1
+        return trial
+
+    def _write(self, data: bytes) -> None:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._handle, view) :]
+            os.fsync(self._handle)
+        except OSError as error:
+            self._broken = error
+            raise not_written(self._path, error) from error
+
+    def close(self) -> None:
+        """Release the journal. Safe to call twice."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def move_torn_aside(path: Path, content: JournalContent, free_name: Callable[[], Path]) -> Path | None:
+    """Repair a cut-off append: its bytes go to a file of their own, then leave the journal. None if whole."""
+    if not content.torn:
+        return None
+    aside = free_name()
+    try:
+        with aside.open("xb") as file:
+            file.write(content.torn)
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(path.parent)
+        handle = os.open(path, os.O_WRONLY)
+        try:
+            os.ftruncate(handle, content.whole_octets)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise not_written(aside, error) from error
+    return aside

@@ -1,0 +1,188 @@
+"""Reads a run back: every file held against its schema, the chain verified, cross references resolved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import Bound, Outcome
+from bmwg.reports.store.canonical import sha256_of
+from bmwg.reports.store.checks import check_document, check_version, read_bytes
+from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
+from bmwg.reports.store.journal import JournalTrial, genesis, read_journal
+
+RUN_FILE = "run.json"
+JOURNAL_FILE = "trials.jsonl"
+PLATFORM_FILE = "platform.json"
+HEADER_KEYS = (
+    "run_id",
+    "toolkit",
+    "simulated",
+    "testbed",
+    "testbed_source",
+    "profile",
+    "medium",
+    "plan",
+    "started_at",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run as its files tell it, verified. `trials[n]` has sequence number n + 1.
+
+    `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
+    what reading had to repair. `mends` maps an outcome id to the line that supplies what its cell lacked.
+    """
+
+    folder: Path
+    run_id: str
+    header_sha256: str
+    toolkit_version: str
+    toolkit_commit: str | None
+    toolkit_dirty: bool | None
+    simulated: bool
+    testbed: Mapping[str, Any]
+    testbed_source: str | None
+    profile: Mapping[str, Any]
+    medium_kind: str
+    line_rate_bps: int | None
+    plan: tuple[PlannedCell, ...]
+    drivers: tuple[Mapping[str, Any], ...]
+    started_at: str
+    ended_at: str | None
+    status: str
+    interruption: str | None
+    outcomes: tuple[Outcome, ...]
+    mends: Mapping[str, str]
+    trials: tuple[JournalTrial, ...]
+    platform_before: Mapping[str, Any] | None
+    platform_after: Mapping[str, Any] | None
+    deployments: Mapping[str, Mapping[str, Any]]
+    journal_hash: str
+    notes: tuple[str, ...]
+
+    def trial(self, seq: int) -> JournalTrial:
+        """Return the trial of a sequence number. Raises LookupError when the journal has none."""
+        if not 1 <= seq <= len(self.trials):
+            raise LookupError(f"trial {seq}: expected 1..{len(self.trials)}")
+        return self.trials[seq - 1]
+
+
+def read_run(path: Path) -> Run:
+    """Read the run in a folder and check all of it. Changes nothing on the disk.
+
+    Raises ConfigError: STORE-01 broken chain, STORE-02 unreadable, STORE-03 unknown version, STORE-04 schema,
+    STORE-07 files that contradict each other.
+    """
+    document = load_document(path / RUN_FILE, "run")
+    platform = load_document(path / PLATFORM_FILE, "platform")
+    header_sha256 = sha256_of({key: document[key] for key in HEADER_KEYS})
+    _agree(path, "the hash of the header", document["header_sha256"], header_sha256)
+    _agree(path, "platform.json's run id", document["run_id"], platform["run_id"])
+    first_prev = genesis(document["run_id"], header_sha256)
+    content = read_journal(path / JOURNAL_FILE, first_prev)
+    trials = content.trials
+    known = document["journal"]["trials"]
+    if known > len(trials):
+        raise _contradiction(path, f"at least {known} trials in the journal", str(len(trials)))
+    _agree(
+        path,
+        f"the hash of journal line {known}",
+        document["journal"]["hash"],
+        trials[known - 1].line_hash if known else first_prev,
+    )
+    notes = []
+    if content.torn:
+        notes.append(
+            f"The journal ends in {len(content.torn)} octets of an append that was cut off; "
+            "they were never acknowledged and are no trial."
+        )
+    try:
+        outcomes = tuple(outcome_from_json(entry) for entry in document["outcomes"])
+        plan = tuple(planned_from_json(entry) for entry in document["plan"])
+    except ValueError as error:
+        raise _contradiction(path, "cells whose id is made of their fields", str(error)) from error
+    _check_outcomes(path, outcomes, len(trials))
+    return Run(
+        folder=path,
+        run_id=document["run_id"],
+        header_sha256=header_sha256,
+        toolkit_version=document["toolkit"]["version"],
+        toolkit_commit=document["toolkit"]["commit"],
+        toolkit_dirty=document["toolkit"]["dirty"],
+        simulated=document["simulated"],
+        testbed=document["testbed"],
+        testbed_source=document["testbed_source"],
+        profile=document["profile"],
+        medium_kind=document["medium"]["kind"],
+        line_rate_bps=document["medium"]["line_rate_bps"],
+        plan=plan,
+        drivers=tuple(document["drivers"]),
+        started_at=document["started_at"],
+        ended_at=document["ended_at"],
+        status=document["status"],
+        interruption=document["interruption"],
+        outcomes=outcomes,
+        mends={entry["id"]: entry["mend"] for entry in document["outcomes"] if entry["mend"]},
+        trials=trials,
+        platform_before=platform["base"]["before"],
+        platform_after=platform["base"]["after"],
+        deployments=platform["deployments"],
+        journal_hash=trials[-1].line_hash if trials else first_prev,
+        notes=tuple(notes),
+    )
+
+
+def load_document(path: Path, kind: str) -> dict[str, Any]:
+    """Read one JSON file and hold it against schema `kind`. Raises ConfigError STORE-02, -03, -04."""
+    try:
+        data = json.loads(read_bytes(path), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError("STORE-02", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
+    check_version(data, kind, str(path))
+    check_document(data, kind, str(path))
+    document: dict[str, Any] = data
+    return document
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def trials_named(outcome: Outcome) -> set[int]:
+    """Return every sequence number that an outcome rests on."""
+    bounds: list[Bound] = [bound for bound in (outcome.lower, outcome.upper) if bound is not None]
+    return set(outcome.trials).union(*(bound.trials for bound in bounds))
+
+
+def _check_outcomes(path: Path, outcomes: tuple[Outcome, ...], trials: int) -> None:
+    seen: set[str] = set()
+    for outcome in outcomes:
+        if outcome.outcome_id in seen:
+            raise _contradiction(path, "each outcome id once", f"{outcome.outcome_id} twice")
+        seen.add(outcome.outcome_id)
+        missing = sorted(seq for seq in trials_named(outcome) if not 1 <= seq <= trials)
+        if missing:
+            raise _contradiction(
+                path, f"trials 1..{trials} in outcome {outcome.outcome_id}", f"trial {missing[0]}"
+            )
+
+
+def _agree(path: Path, what: str, expected: str, found: str) -> None:
+    if expected != found:
+        raise _contradiction(path, f"{what} to be {expected}", found)
+
+
+def _contradiction(path: Path, expected: str, found: str) -> ConfigError:
+    return ConfigError(
+        "STORE-07",
+        f"{path}: the files of the run contradict each other",
+        expected=expected,
+        found=found,
+        hint="a file was changed or cut after the run: take the originals",
+    )

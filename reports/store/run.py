@@ -1,0 +1,331 @@
+"""Writes the files of a run while it goes on: nothing is used before it is on the disk."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.records import Outcome, TrialResult, Validity
+from bmwg.reports.store.canonical import sha256_of
+from bmwg.reports.store.checks import check_own
+from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
+from bmwg.reports.store.files import not_written, sync_folder, write_atomically
+from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
+from bmwg.reports.store.read import (
+    HEADER_KEYS,
+    JOURNAL_FILE,
+    PLATFORM_FILE,
+    RUN_FILE,
+    load_document,
+    read_run,
+    trials_named,
+)
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_TRIES = 8  # random suffixes tried before we say that the folder is the trouble
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHeader:
+    """What is known of a run before its first trial; it never changes afterwards (drivers may be added).
+
+    `testbed` and `profile` are the files as data (`profile` holds `name`, `deviations`, and `indicative`).
+    `line_rate_bps` is the medium's rate in bit/s, or None where the medium has none (veth).
+    `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
+    """
+
+    toolkit_version: str
+    toolkit_commit: str | None
+    toolkit_dirty: bool | None
+    simulated: bool
+    testbed: Mapping[str, Any]
+    testbed_source: str | None
+    profile: Mapping[str, Any]
+    medium_kind: str
+    line_rate_bps: int | None
+    plan: tuple[PlannedCell, ...] = ()
+    drivers: tuple[Mapping[str, Any], ...] = ()
+
+
+def utc_text(moment: datetime) -> str:
+    """Write a time as the run files hold it: UTC, microseconds, `Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RunStore:
+    """The run folder, open for writing. Make it by `create` or `resume`; `close` says how the run ended.
+
+    As a context manager it closes; a run that leaves by an exception is closed as interrupted.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        run: Json,
+        platform: Json,
+        journal: JournalWriter,
+        clock: Callable[[], datetime],
+        repairs: tuple[str, ...] = (),
+    ) -> None:
+        self.folder = folder
+        self.repairs = repairs
+        self._run = run
+        self._platform = platform
+        self._journal = journal
+        self._clock = clock
+
+    @classmethod
+    def create(
+        cls,
+        results_dir: Path,
+        run_id: str | None,
+        header: RunHeader,
+        *,
+        clock: Callable[[], datetime] = _now,
+    ) -> RunStore:
+        """Make a new run folder with an empty journal. Without `run_id` it is the UTC time and a random part.
+
+        Raises ConfigError STORE-09 (a run id that no folder can have, or that exists), TestbedError STORE-08.
+        """
+        started = clock()
+        folder = _new_folder(results_dir, run_id, started)
+        run: Json = {
+            "schema": "run/1.0",
+            "run_id": folder.name,
+            "toolkit": {
+                "version": header.toolkit_version,
+                "commit": header.toolkit_commit,
+                "dirty": header.toolkit_dirty,
+            },
+            "simulated": header.simulated,
+            "testbed": dict(header.testbed),
+            "testbed_source": header.testbed_source,
+            "profile": dict(header.profile),
+            "medium": {"kind": header.medium_kind, "line_rate_bps": header.line_rate_bps},
+            "plan": [planned_to_json(planned) for planned in header.plan],
+            "started_at": utc_text(started),
+        }
+        run = _as_json(run)
+        digest = sha256_of({key: run[key] for key in HEADER_KEYS})
+        first_prev = genesis(folder.name, digest)
+        run |= {
+            "header_sha256": digest,
+            "drivers": [_as_json(driver) for driver in header.drivers],
+            "outcomes": [],
+            "status": "running",
+            "ended_at": None,
+            "interruption": None,
+            "journal": {"trials": 0, "hash": first_prev},
+        }
+        platform: Json = {
+            "schema": "platform/1.0",
+            "run_id": folder.name,
+            "base": {"before": None, "after": None},
+            "deployments": {},
+        }
+        check_own(run, "run")
+        write_atomically(folder / JOURNAL_FILE, b"")
+        store = cls(folder, run, platform, JournalWriter(folder / JOURNAL_FILE, first_prev, 0), clock)
+        store._write_platform()
+        store._write_run()
+        return store
+
+    @classmethod
+    def resume(cls, folder: Path, *, clock: Callable[[], datetime] = _now) -> RunStore:
+        """Open a run that was cut off. A torn last append is moved aside; `repairs` says so.
+
+        Raises ConfigError as `read_run` does, and STORE-06 when another process writes the run.
+        """
+        load_document(folder / RUN_FILE, "run")
+        path = folder / JOURNAL_FILE
+        journal = JournalWriter(path, "", 0)  # the lock comes before what is read
+        try:
+            read_run(folder)
+            run = load_document(folder / RUN_FILE, "run")
+            platform = load_document(folder / PLATFORM_FILE, "platform")
+            first_prev = genesis(run["run_id"], run["header_sha256"])
+            content = read_journal(path, first_prev)
+            aside = move_torn_aside(path, content, lambda: _free_name(path))
+        except BaseException:
+            journal.close()
+            raise
+        journal.trials = len(content.trials)
+        journal.last_hash = content.trials[-1].line_hash if content.trials else first_prev
+        repairs = (
+            (f"{len(content.torn)} octets of a cut-off append were moved to {aside.name}",) if aside else ()
+        )
+        run |= {"status": "running", "ended_at": None, "interruption": None}
+        store = cls(folder, run, platform, journal, clock, repairs)
+        store._write_run()
+        return store
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run and of its folder."""
+        return self.folder.name
+
+    def __enter__(self) -> RunStore:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if self._run["status"] != "running":
+            self._journal.close()
+        elif kind is None:
+            self.close(None, "complete")
+        else:
+            self.close(None, "interrupted", reason=f"{kind.__name__}: {error}")
+
+    def append_trial(
+        self,
+        *,
+        cell_id: str,
+        deployment_id: str,
+        metric: str,
+        test_id: str,
+        phase: str,
+        result: TrialResult,
+        validity: Validity,
+        reason: str = "",
+    ) -> int:
+        """Record one trial; return its sequence number once it is on the disk.
+
+        Raises TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our own schema).
+        """
+        return self._journal.append(
+            cell_id=cell_id,
+            deployment_id=deployment_id,
+            metric=metric,
+            test_id=test_id,
+            phase=phase,
+            result=result,
+            validity=validity,
+            reason=reason,
+            at=utc_text(self._clock()),
+        ).seq
+
+    def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:
+        """Record an answer; `mend` is the line that supplies what a not assessed cell lacked.
+
+        Raises ToolkitBug STORE-05 for an id that is taken or a trial that the journal does not hold.
+        """
+        if any(entry["id"] == outcome.outcome_id for entry in self._run["outcomes"]):
+            raise ToolkitBug("STORE-05", f"outcome {outcome.outcome_id}: is in the run already")
+        unknown = sorted(seq for seq in trials_named(outcome) if not 1 <= seq <= self._journal.trials)
+        if unknown:
+            raise ToolkitBug(
+                "STORE-05",
+                f"outcome {outcome.outcome_id}: rests on a trial that was never recorded",
+                expected=f"trials 1..{self._journal.trials}",
+                found=f"trial {unknown[0]}",
+            )
+        self._change_run(outcomes=[*self._run["outcomes"], outcome_to_json(outcome, mend)])
+
+    def add_driver(self, description: Mapping[str, Any]) -> None:
+        """Record a driver's `describe()` that was not known when the run began."""
+        self._change_run(drivers=[*self._run["drivers"], _as_json(description)])
+
+    def set_platform(
+        self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record the platform before or after the run. Raises ToolkitBug STORE-05 when it stands already."""
+        for key, record in (("before", before), ("after", after)):
+            if record is None:
+                continue
+            if key == "before" and self._platform["base"][key] is not None:
+                raise ToolkitBug("STORE-05", "platform: the record before the run stands already")
+            self._platform["base"][key] = _as_json(record)
+        self._write_platform()
+
+    def add_deployment(self, deployment_id: str, evidence: Mapping[str, Any]) -> None:
+        """Record what a deployment was. Raises ToolkitBug STORE-05 when its id is taken."""
+        if deployment_id in self._platform["deployments"]:
+            raise ToolkitBug("STORE-05", f"deployment {deployment_id}: is in the run already")
+        self._platform["deployments"][deployment_id] = _as_json(evidence)
+        self._write_platform()
+
+    def close(self, ended: datetime | None, status: str, *, reason: str | None = None) -> None:
+        """Say how the run ended: `complete`, or `interrupted` with a reason. Safe to call twice."""
+        if self._run["status"] == "running":
+            self._change_run(status=status, ended_at=utc_text(ended or self._clock()), interruption=reason)
+        self._journal.close()
+
+    def _change_run(self, **changes: Any) -> None:
+        changed = self._run | changes
+        check_own(changed, "run")
+        self._run = changed
+        self._write_run()
+
+    def _write_run(self) -> None:
+        self._run["journal"] = {"trials": self._journal.trials, "hash": self._journal.last_hash}
+        write_atomically(self.folder / RUN_FILE, _pretty(self._run))
+
+    def _write_platform(self) -> None:
+        check_own(self._platform, "platform")
+        write_atomically(self.folder / PLATFORM_FILE, _pretty(self._platform))
+
+
+def _as_json(data: Mapping[str, Any]) -> Json:
+    try:
+        plain: Json = json.loads(json.dumps(dict(data), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ToolkitBug(
+            "STORE-05",
+            "run: data that is not JSON",
+            expected="None, bool, int, float, str, list, dict",
+            found=str(error),
+        ) from error
+    return plain
+
+
+def _pretty(data: Json) -> bytes:
+    ordered = {"schema": data["schema"], "run_id": data["run_id"]}
+    ordered |= {key: data[key] for key in sorted(data) if key not in ordered}
+    return (json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def _new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Path:
+    if run_id is not None and not _RUN_ID.fullmatch(run_id):
+        raise ConfigError(
+            "STORE-09",
+            f"run id {run_id!r}: cannot name a folder",
+            expected="1..64 letters, digits, dots, dashes and underscores, a letter or digit first",
+            found=repr(run_id),
+        )
+    stamp = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    try:
+        results_dir.mkdir(parents=True, exist_ok=True)
+        for _ in range(_TRIES):
+            folder = results_dir / (run_id or f"{stamp}-{secrets.token_hex(3)}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                if run_id is not None:
+                    break
+            else:
+                sync_folder(results_dir)
+                return folder
+    except OSError as error:
+        raise not_written(results_dir, error) from error
+    raise ConfigError(
+        "STORE-09",
+        f"{folder}: exists already; no run is ever overwritten, and nothing was started",
+        hint="leave the run id out, or name another",
+    )
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while (candidate := path.with_name(f"{path.name}.torn-{number}")).exists():
+        number += 1
+    return candidate

@@ -1,0 +1,336 @@
+"""The bench of one run: testbed, tester, journal and display, opened once and closed in reverse order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import Deployment, TrafficDriver
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.reports.render import summary_lines, write_report
+from bmwg.reports.store import PlannedCell as StoredPlan
+from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.resources.measure import CellMeasurement
+from bmwg.resources.progress import LineDisplay, clock_text, open_display
+from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.settings import Settings
+
+
+class Bench:
+    """One run. `open` makes everything or nothing; `close` removes all and writes the report."""
+
+    def __init__(
+        self,
+        *,
+        testbed: Testbed,
+        profile: Profile,
+        plan: Sequence[PlannedCell],
+        selected: Collection[str],
+        store: RunStore,
+        bed: Bed,
+        display: LineDisplay,
+        stack: ExitStack,
+    ) -> None:
+        self.display = display
+        self._testbed = testbed
+        self._profile = profile
+        self._plan = plan  # of the whole profile
+        self._selected = selected  # test ids that this run is to answer
+        self._store = store
+        self._bed = bed
+        self._stack = stack
+        self._traffic: TrafficDriver | None = None
+        self._traffic_stack = ExitStack()
+        self._deployments = 0
+        self._outcomes: dict[str, Outcome] = {}
+        self._interrupted: str | None = None
+
+    @classmethod
+    def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
+        """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails."""
+        testbed = load_testbed(settings.testbed)
+        profile = load_profile(settings.profile)
+        plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
+        mine = [planned for planned in plan if planned.test_id in selected]
+        with ExitStack() as stack:
+            display = open_display(settings.console)
+            stack.callback(display.close)
+            store = stack.enter_context(
+                RunStore.create(settings.results, settings.run_id, _header(testbed, profile, mine))
+            )
+            display.estimate.planned_s = planning.traffic_s(mine)
+            display.note(
+                f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(mine)} cells, "
+                f"about {clock_text(display.estimate.planned_s)} of traffic; results in {store.folder}"
+            )
+            store.set_platform(before=collect())
+            ledger = Ledger(store.folder / "ledger.jsonl")
+            bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve()))
+            return cls(
+                testbed=testbed,
+                profile=profile,
+                plan=plan,
+                selected=selected,
+                store=store,
+                bed=bed,
+                display=display,
+                stack=stack.pop_all(),
+            )
+
+    def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
+        """Answer one test: an outcome for each planned cell, measured now unless it stands already.
+
+        All cells of one deployment are measured while it stands, those of other selected tests too. Raises
+        ToolkitBug BENCH-03 when the test's id is not the one of its metric and path.
+        """
+        if planning.TEST_IDS.get((metric, path)) != test_id:
+            raise ToolkitBug(
+                "BENCH-03",
+                f"test {test_id} measures {metric} on path {path}",
+                expected=f"id {planning.TEST_IDS.get((metric, path))}",
+                found=test_id,
+            )
+        mine = [planned for planned in self._plan if planned.test_id == test_id]
+        for planned in mine:
+            self._ensure(planned)
+        return [self._outcomes[planned.outcome_id] for planned in mine]
+
+    def _ensure(self, wanted: PlannedCell) -> Outcome:
+        """Measure a cell, and what is selected on the same deployment, unless it was measured before."""
+        if wanted.outcome_id not in self._outcomes:
+            together = [planned for planned in self._plan if planned.deployment == wanted.deployment]
+            chosen = {planned.cell.cell_id for planned in together if planned.test_id in self._selected}
+            self._measure_group(
+                [
+                    planned
+                    for planned in together
+                    if planned.outcome_id not in self._outcomes
+                    and (
+                        planned.test_id in self._selected
+                        # the throughput comes first, asked for or not (RFC 2544 26.2)
+                        or (planned.metric == throughput.METRIC and planned.cell.cell_id in chosen)
+                    )
+                ]
+            )
+        return self._outcomes[wanted.outcome_id]
+
+    def _measure_group(self, group: list[PlannedCell]) -> None:
+        """Measure cells of one deployment; what goes wrong there is their outcome and stops no other cell."""
+        cell = group[0].cell
+        try:
+            probed = {planned.cell.cell_id: path_driver(planned.cell, self._bed).probe() for planned in group}
+            for planned in list(group):
+                missing = probed[planned.cell.cell_id]
+                reason = f"{missing.what}: {missing.reason}" if missing else planned.missing
+                if reason:
+                    self._keep(
+                        throughput.not_assessed(
+                            planned.cell,
+                            outcome_id=planned.outcome_id,
+                            metric=_metric(planned),
+                            reason=reason,
+                        ),
+                        mend=missing.mend if missing else "",
+                    )
+                    group.remove(planned)
+            if not group:
+                return
+            if cell.path != "wire":
+                for planned in list(group):
+                    if self._envelope(planned.cell) is None:
+                        self._fail([planned], "the tester is not qualified for this traffic")
+                        group.remove(planned)
+            if not group:
+                return
+            with self._deployed(cell) as (deployment_id, traffic):
+                for planned in group:
+                    self._measure(planned, deployment_id, traffic)
+        except ToolkitBug:
+            raise
+        except ToolkitError as error:
+            self._fail(group, _one_line(error))
+        except BaseException as error:
+            self._interrupted = f"{type(error).__name__}: {error}".rstrip(": ")
+            left = [planned for planned in group if planned.outcome_id not in self._outcomes]
+            self._fail(left[:1], "the run was interrupted")
+            raise
+
+    def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:
+        cell = planned.cell
+        measurement = CellMeasurement(
+            planned=planned,
+            metric=_metric(planned),
+            deployment_id=deployment_id,
+            traffic=traffic,
+            store=self._store,
+            policy=self._profile.policy,
+            display=self.display,
+        )
+        if planned.metric == latency.METRIC:
+            found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
+            if found.lower is None:  # RFC 2544 26.2 determines the throughput first
+                self._keep(_without_load(planned, found))
+                return
+            spec = self._profile.latency_spec(cell, found.lower.load_fps)
+            self._keep(measurement.latency(spec, _load_remark(found)))
+        elif cell.path == "wire":
+            goal = self._profile.goal(
+                cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True
+            )
+            self._keep(measurement.search(goal, phase="qualification"))
+        else:
+            envelope_fps = self._envelope(cell) or 1
+            goal = self._profile.goal(cell, max_load_fps=envelope_fps, envelope_fps=envelope_fps)
+            self._keep(measurement.search(goal, phase="search"))
+
+    def _planned(self, metric: str, cell: Cell) -> PlannedCell:
+        """Find a cell in the whole plan, or plan it now: a prerequisite may lie outside the list."""
+        for planned in self._plan:
+            if planned.metric == metric and planned.cell.cell_id == cell.cell_id:
+                return planned
+        return PlannedCell(test_id=planning.TEST_IDS[metric, cell.path], metric=metric, cell=cell)
+
+    def _envelope(self, cell: Cell) -> int | None:
+        """The tester's qualified load for this shape of traffic, frames/s; qualified now if it is not yet."""
+        wire = replace(cell, path="wire", hosting="none", function="none", network="none")
+        planned = self._planned(throughput.METRIC, wire)
+        if planned.outcome_id not in self._outcomes:
+            self._measure_group([planned])
+        outcome = self._outcomes[planned.outcome_id]
+        usable = outcome.type in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) and outcome.lower is not None
+        return outcome.lower.load_fps if usable and outcome.lower else None
+
+    @contextmanager
+    def _deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver]]:
+        """Deploy a cell, bind the tester to it, and remove it again."""
+        self._deployments += 1
+        deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._deployments}"
+        with path_driver(cell, self._bed).deploy() as deployment:
+            self._store.add_deployment(deployment_id, deployment.evidence)
+            with self._attached(deployment) as traffic:
+                time.sleep(self._profile.policy.settle_s)  # rfc2544-23, phase a
+                yield deployment_id, traffic
+
+    @contextmanager
+    def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:
+        """Bind the tester's ports; a tester that fails is ended, and the next cell gets a new one."""
+        traffic = self._running_traffic()
+        try:
+            traffic.attach(deployment.ports)
+            yield traffic
+            traffic.detach()
+        except BaseException:
+            self._end_traffic()
+            raise
+
+    def _running_traffic(self) -> TrafficDriver:
+        if self._traffic is None:
+            kind = registry.load("traffic", self._testbed.tester.driver)
+            driver = kind.for_testbed(self._testbed, self._bed.run_dir, self._profile.policy.drain_s)
+            self._traffic = self._traffic_stack.enter_context(driver)
+            self._store.add_driver(driver.describe())
+        return self._traffic
+
+    def _end_traffic(self) -> None:
+        self._traffic = None
+        self._traffic_stack.close()
+
+    def _fail(self, group: Sequence[PlannedCell], reason: str) -> None:
+        for planned in group:
+            if planned.outcome_id not in self._outcomes:
+                self._keep(
+                    Outcome(
+                        outcome_id=planned.outcome_id,
+                        metric=_metric(planned),
+                        cell=planned.cell,
+                        type=OutcomeType.INVALID,
+                        reason=reason,
+                    )
+                )
+
+    def _keep(self, outcome: Outcome, mend: str = "") -> None:
+        self._store.add_outcome(outcome, mend=mend)
+        self._outcomes[outcome.outcome_id] = outcome
+        answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
+        self.display.note(
+            f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} "
+            f"{answer or outcome.statement or outcome.reason}"
+        )
+
+    def close(self) -> None:
+        """Remove what was made, take the closing record, write the report and say where it is."""
+        failures: list[Exception] = []
+        for step in (self._end_traffic, self._take_closing_record, self._stack.close):
+            try:
+                step()
+            except Exception as error:
+                failures.append(error)
+                self.display.note(f"while closing: {error}")
+        report = write_report(self._store.folder)
+        for line in summary_lines(read_run(self._store.folder)):
+            self.display.note(line)
+        self.display.note(f"report: {report.resolve()}")
+        if failures:
+            raise ExceptionGroup("the run was measured, but not everything could be closed", failures)
+
+    def _take_closing_record(self) -> None:
+        self._store.set_platform(after=collect())
+        self._store.close(None, "interrupted" if self._interrupted else "complete", reason=self._interrupted)
+
+
+def _metric(planned: PlannedCell) -> str:
+    """The metric of a planned cell; the wire's throughput is the tester's own (docs/adr/0002)."""
+    wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
+    return throughput.ENVELOPE_METRIC if wire else planned.metric
+
+
+def _load_remark(found: Outcome) -> tuple[str, ...]:
+    """Say beside a latency that its load is no plain throughput."""
+    if found.type is OutcomeType.MEASURED or found.lower is None:
+        return ()
+    return (f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})",)
+
+
+def _without_load(planned: PlannedCell, found: Outcome) -> Outcome:
+    return throughput.not_assessed(
+        planned.cell,
+        outcome_id=planned.outcome_id,
+        metric=planned.metric,
+        reason=f"no load without loss is known: throughput is {found.type.value}",
+    )
+
+
+def _one_line(error: ToolkitError) -> str:
+    found = f"; found {error.found}" if error.found else ""
+    return " ".join(f"{error.error_id} {error.what}{found}".split())
+
+
+def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
+    version, commit, dirty = toolkit_state()
+    return RunHeader(
+        toolkit_version=version,
+        toolkit_commit=commit,
+        toolkit_dirty=dirty,
+        simulated=testbed.tester.driver == "simulated",
+        testbed=testbed.data,
+        testbed_source=testbed.file,
+        profile=profile.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+        plan=tuple(
+            StoredPlan(test_id=planned.test_id, metric=_metric(planned), cell=planned.cell)
+            for planned in plan
+        ),
+    )

@@ -1,0 +1,174 @@
+"""What a person sees while a run is under way: a line a trial, or a live display on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+
+from bmwg.methodology.records import TrialResult, TrialSpec, Validity
+
+HEARTBEAT_S = 10.0  # choice: the longest silence of the line display during a trial
+
+
+def clock_text(seconds: float) -> str:
+    """Format seconds as `m:ss` or `h:mm:ss`."""
+    whole = max(0, round(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, second = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{second:02}" if hours else f"{minutes}:{second:02}"
+
+
+def bounds_text(lower_fps: int | None, upper_fps: int | None) -> str:
+    """Format the bounds of a search so far, frames/s; a question mark for what is not yet known."""
+    lower = f"{lower_fps:,}" if lower_fps is not None else "?"
+    upper = f"{upper_fps:,}" if upper_fps is not None else "?"
+    return f"{lower}..{upper}"
+
+
+def trial_text(spec: TrialSpec, result: TrialResult, validity: Validity) -> str:
+    """Format one trial: load, loss in frames and percent, and why it is not used when it is not."""
+    loss = f"lost {result.lost_frames:,} of {result.sent_frames:,} ({result.loss_ratio:.4%})"
+    text = f"{spec.load_fps:>9,} fps, {loss}"
+    return text if validity is Validity.VALID else f"{text}; not used: {validity.value}"
+
+
+class Estimate:
+    """How far a run is. Traffic seconds are what is planned; wall seconds follow from those so far."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self.planned_s = 0.0
+        self.done_s = 0.0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall seconds since the start."""
+        return self._clock() - self._started
+
+    @property
+    def share(self) -> float:
+        """Share of the planned traffic that has been sent, 0..1."""
+        return min(1.0, self.done_s / self.planned_s) if self.planned_s > 0 else 0.0
+
+    @property
+    def total_s(self) -> float | None:
+        """Estimated wall seconds of the whole run, `None` before the first trial."""
+        if self.done_s <= 0:
+            return None
+        remaining_s = max(0.0, self.planned_s - self.done_s)
+        return self.elapsed_s + remaining_s * self.elapsed_s / self.done_s
+
+    def __str__(self) -> str:
+        """Format as `[ 12 %  0:23 of about 3:10]`."""
+        total = clock_text(self.total_s) if self.total_s is not None else "?"
+        return f"[{self.share:4.0%}  {clock_text(self.elapsed_s)} of about {total}]"
+
+
+class LineDisplay:
+    """A line for each trial, and a heartbeat in long ones; for logs and plain `robot`."""
+
+    def __init__(self, stream: TextIO | None = None, estimate: Estimate | None = None) -> None:
+        self._stream = stream
+        self._fresh = True
+        self.estimate = estimate or Estimate()
+
+    def _print(self, text: str) -> None:
+        # Robot replaces sys.stdout while a keyword runs; a person looks at the real one.
+        stream = self._stream or sys.__stdout__
+        if stream is None or stream.closed:
+            return
+        stream.write(("\n" if self._fresh else "") + text + "\n")
+        stream.flush()
+        self._fresh = False
+
+    def fresh_line(self) -> None:
+        """Somebody else has begun a line: start the next one of ours on a new line."""
+        self._fresh = True
+
+    def note(self, text: str) -> None:
+        """Show one line that is no trial."""
+        self._print(f"  {text}")
+
+    @contextmanager
+    def trial(self, cell_id: str, phase: str, spec: TrialSpec) -> Iterator[None]:
+        """Cover the time of one trial; in a long one say every ten seconds that it is alive."""
+        stop = threading.Event()
+
+        def beat() -> None:
+            begun = time.monotonic()
+            while not stop.wait(HEARTBEAT_S):
+                spent = clock_text(time.monotonic() - begun)
+                self._print(
+                    f"  {self.estimate} {cell_id}: {phase} at {spec.load_fps:,} fps, "
+                    f"{spent} of {clock_text(spec.duration_s)}"
+                )
+
+        thread = threading.Thread(target=beat, daemon=True, name="progress")
+        if spec.duration_s > HEARTBEAT_S:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            if thread.is_alive():
+                thread.join(1.0)
+            self.estimate.done_s += spec.duration_s
+
+    def result(self, cell_id: str, phase: str, sequence: int, text: str, bounds: str) -> None:
+        """Show a finished trial."""
+        self._print(f"  {self.estimate} {cell_id}: trial {sequence} {phase:<12} {text}; bounds {bounds} fps")
+
+    def close(self) -> None:
+        """End the display."""
+
+
+class LiveDisplay(LineDisplay):
+    """A live bar with the running trial beneath the lines; for a terminal."""
+
+    def __init__(self, console: Console | None = None, estimate: Estimate | None = None) -> None:
+        super().__init__(estimate=estimate)
+        self._console = console or Console(file=sys.__stdout__)
+        self._progress = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=30),
+            TaskProgressColumn(),
+            TextColumn("{task.description}"),
+            console=self._console,
+            transient=True,
+            refresh_per_second=2,  # choice: cheap enough not to disturb the DUT's CPU
+        )
+        self._task = self._progress.add_task("starting", total=1.0)
+        self._progress.start()
+
+    def _print(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def trial(self, cell_id: str, phase: str, spec: TrialSpec) -> Iterator[None]:
+        """Cover the time of one trial; the bar says what runs."""
+        running = f"{cell_id}: {phase} at {spec.load_fps:,} fps for {spec.duration_s:g} s"
+        self._progress.update(
+            self._task, completed=self.estimate.share, description=f"{self.estimate} {running}"
+        )
+        try:
+            yield
+        finally:
+            self.estimate.done_s += spec.duration_s
+            self._progress.update(self._task, completed=self.estimate.share)
+
+    def close(self) -> None:
+        """End the display and leave the lines."""
+        self._progress.stop()
+
+
+def open_display(console: str) -> LineDisplay:
+    """Open the display that the settings name: `lines` or `live`."""
+    return LiveDisplay() if console == "live" else LineDisplay()

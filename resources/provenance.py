@@ -1,0 +1,36 @@
+"""Which toolkit a run was made with: version, commit, and whether the tree was changed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from bmwg import __version__
+
+GIT_DEADLINE_S = 5.0
+
+
+def toolkit_state() -> tuple[str, str | None, bool | None]:
+    """Return version, commit (None outside a checkout) and whether tracked files differ from it."""
+    root = Path(__file__).resolve().parents[1]
+    commit = _git(root, "rev-parse", "HEAD")
+    if commit is None:
+        return __version__, None, None
+    status = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return __version__, commit.strip(), None if status is None else bool(status.strip())
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=GIT_DEADLINE_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout

@@ -1,0 +1,67 @@
+"""Where a run takes its settings from: environment variables, which `bmwg run` options set too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from bmwg.methodology.errors import ConfigError
+
+_KNOWN = {
+    "BMWG_TESTBED": "testbed file; without it the embedded testbed",
+    "BMWG_PROFILE": "compliance profile (default quick)",
+    "BMWG_RESULTS": "folder of the runs (default ./results)",
+    "BMWG_RUN": "a run to continue",
+    "BMWG_RUN_ID": "id for the run that is about to start",
+    "BMWG_CONSOLE": "lines (default) or live",
+    "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
+    "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
+}
+CONSOLES = ("lines", "live")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user chose for one run."""
+
+    testbed: Path | None = None
+    profile: str = "quick"
+    results: Path = Path("results")
+    continue_run: str | None = None
+    run_id: str | None = None
+    console: str = "lines"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Read `BMWG_*`; an unknown one is a ConfigError, for a typo would change the run."""
+        env = os.environ if environment is None else environment
+        for name in sorted(env):
+            if name.startswith("BMWG_") and name not in _KNOWN and not name.endswith("_DIR"):
+                near = get_close_matches(name, _KNOWN, 1)
+                raise ConfigError(
+                    "SET-01",
+                    f"environment variable {name} is not known; nothing was started",
+                    expected="one of " + ", ".join(sorted(_KNOWN)),
+                    found=name,
+                    hint=f"did you mean {near[0]}?" if near else "unset it",
+                )
+        console = env.get("BMWG_CONSOLE") or "lines"
+        if console not in CONSOLES:
+            raise ConfigError(
+                "SET-02",
+                "environment variable BMWG_CONSOLE",
+                expected=" or ".join(CONSOLES),
+                found=repr(console),
+            )
+        testbed = env.get("BMWG_TESTBED")
+        return cls(
+            testbed=Path(testbed) if testbed else None,
+            profile=env.get("BMWG_PROFILE") or "quick",
+            results=Path(env.get("BMWG_RESULTS") or "results"),
+            continue_run=env.get("BMWG_RUN") or None,
+            run_id=env.get("BMWG_RUN_ID") or None,
+            console=console,
+        )

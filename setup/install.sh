@@ -1,0 +1,288 @@
+#!/bin/sh
+# Sets the toolkit up on Debian 12: system packages, Python environment, tester, commands.
+#
+#   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
+#   sh setup/install.sh tests     the same and what the tests need
+#
+# A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
+# SETUP_BIN (where the commands are linked, default /usr/local/bin).
+set -eu
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+root=$(dirname -- "$here")
+venv=$root/.venv
+bin=${SETUP_BIN:-/usr/local/bin}
+log=$root/.cache/setup.log
+steps=5
+step=0
+began=$(date +%s)
+child=
+
+say() { printf '%s\n' "$*"; }
+seconds() { echo $(($(date +%s) - began)); }
+title() {
+    step=$((step + 1))
+    say "[$step/$steps] $* ($(seconds) s)"
+}
+# stop WHAT MEND: one line each, nothing half-done is called done.
+stop() {
+    say "setup stopped at step $step of $steps: $1" >&2
+    say "hint: $2" >&2
+    exit 1
+}
+
+interrupted() {
+    if [ -n "$child" ]; then kill -TERM "$child" 2>/dev/null || true; fi
+    say "setup interrupted at step $step of $steps; run it again to go on" >&2
+    exit 130
+}
+trap interrupted INT TERM HUP
+trap 'services_allowed' EXIT
+
+# run LIMIT_S COMMAND...: in the background with its output in the log, a sign of life, and a deadline.
+run() {
+    limit_s=$1
+    shift
+    printf '\n$ %s\n' "$*" >>"$log"
+    timeout -k 10 "$limit_s" "$@" >>"$log" 2>&1 </dev/null &
+    child=$!
+    ticks=0
+    while kill -0 "$child" 2>/dev/null; do
+        sleep 0.2
+        ticks=$((ticks + 1))
+        if [ $((ticks % 5)) -ne 0 ]; then continue; fi
+        last=$(tail -n 1 "$log" | tr -cd '\40-\176' | cut -c 1-60)
+        if [ -t 1 ]; then
+            printf '\r      %4d s  %-60s' $((ticks / 5)) "$last"
+        elif [ $((ticks % 75)) -eq 0 ]; then
+            say "      $((ticks / 5)) s  $last"
+        fi
+    done
+    if [ -t 1 ] && [ "$ticks" -ge 5 ]; then printf '\r%80s\r' ''; fi
+    status=0
+    wait "$child" || status=$?
+    child=
+    if [ "$status" -eq 124 ]; then say "      no end after $limit_s s: stopped" | tee -a "$log"; fi
+    return "$status"
+}
+show_log() {
+    say "      last lines of $log:"
+    tail -n 20 "$log" | sed 's/^/      | /'
+}
+
+# ---------------------------------------------------------------- system packages
+
+wanted_packages() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$@"; }
+
+count() { printf '%s' "$1" | wc -w; }
+missing_packages() {
+    # dpkg-query fails when one is unknown and still lists the rest
+    # shellcheck disable=SC2086 # a list of names
+    have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $1 2>/dev/null | sed -n 's/ installed$//p') || true
+    for name in $1; do
+        case "
+$have
+" in
+        *"
+$name
+"*) ;;
+        *) printf '%s ' "$name" ;;
+        esac
+    done
+}
+
+policy=/usr/sbin/policy-rc.d
+policy_is_ours=no
+services_refused() { # a package's service must not come up on the user's machine
+    if [ ! -e "$policy" ]; then
+        policy_is_ours=yes
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
+}
+services_allowed() {
+    if [ "$policy_is_ours" = yes ]; then
+        rm -f "$policy"
+        policy_is_ours=no
+    fi
+}
+
+install_packages() {
+    mend="see $log; 'apt-get update && apt-get install $1' by hand shows the cause"
+    try=1
+    while [ "$try" -le 3 ]; do
+        if [ "$try" -gt 1 ] || ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
+            say "      package lists: apt-get update"
+            run 300 apt-get update -o Acquire::Retries=3 || say "      apt-get update did not end well (try $try of 3)"
+        fi
+        # shellcheck disable=SC2086 # a list of names
+        if run 1200 env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+            -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 $1; then
+            return 0
+        fi
+        say "      apt-get install failed (try $try of 3)"
+        try=$((try + 1))
+    done
+    show_log
+    stop "system packages were not installed: $1" "$mend"
+}
+
+packages_step() {
+    names=$(wanted_packages "$here/debian-packages.txt" | tr '\n' ' ')
+    if [ "$mode" = tests ]; then
+        names="$names$(wanted_packages "$here/debian-packages-test.txt" | tr '\n' ' ')"
+    fi
+    command -v dpkg-query >/dev/null 2>&1 ||
+        stop "this is no Debian system (dpkg-query is missing)" \
+            "install what setup/debian-packages.txt names by your system's means; then make .venv as docs/lab.md says"
+    missing=$(missing_packages "$names")
+    if [ -z "$missing" ]; then
+        title "system packages: all $(count "$names") are there"
+        return
+    fi
+    title "system packages: installing $(count "$missing"): $missing"
+    [ "$(id -u)" -eq 0 ] || stop "not root, and these packages are missing: $missing" \
+        "as root: apt-get install --no-install-recommends $missing"
+    services_refused
+    install_packages "$missing"
+    services_allowed
+    case " $missing" in
+    *" openssh-server "*)
+        # installed for its program only; a machine that had it keeps its service as it was
+        if [ -d /run/systemd/system ]; then systemctl -q disable ssh.service ssh.socket 2>/dev/null || true; fi
+        ;;
+    esac
+    left=$(missing_packages "$names")
+    [ -z "$left" ] || stop "apt-get said it was done, but these are missing: $left" "apt-get install $left"
+}
+
+# ---------------------------------------------------------------- Python environment
+
+new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+find_python() {
+    if [ -n "${SETUP_PYTHON:-}" ]; then
+        new_enough "$SETUP_PYTHON" || stop "SETUP_PYTHON=$SETUP_PYTHON is no Python 3.11 or later" \
+            "unset SETUP_PYTHON, or name a newer interpreter"
+        python=$SETUP_PYTHON
+        return
+    fi
+    for python in /usr/bin/python3 python3.11 python3.12 python3.13 python3.14 python3; do
+        if new_enough "$python"; then return; fi
+    done
+    stop "no Python 3.11 or later was found" "apt-get install python3 python3-venv (Debian 12), or set SETUP_PYTHON"
+}
+
+python_step() {
+    hash=$(cat "$root/pyproject.toml" "$here/constraints.txt" | sha256sum | cut -d ' ' -f 1)
+    stamp=$venv/bmwg-setup
+    found=$(cat "$stamp" 2>/dev/null) || found=
+    kind=$mode
+    case "$found" in tests*) kind=tests ;; esac # what a checkout once had for the tests, it keeps
+    usable=no
+    # a virtual environment that was moved has scripts that name the old place
+    if new_enough "$venv/bin/python" && head -n 2 "$venv/bin/pip" 2>/dev/null | grep -qF "$venv/bin/python"; then
+        usable=yes
+    fi
+    if [ "$usable" = yes ] && [ "$found" = "$kind $hash" ]; then
+        title "Python environment: .venv is up to date"
+        return
+    fi
+    find_python
+    extras=
+    if [ "$kind" = tests ]; then extras='[test,lint]'; fi
+    title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
+    if [ "$usable" = no ]; then
+        run 120 "$python" -m venv --clear "$venv" || {
+            show_log
+            stop "$python -m venv failed" "apt-get install python3-venv, or set SETUP_PYTHON to another interpreter"
+        }
+    fi
+    rm -f "$stamp"
+    try=1
+    while :; do
+        # setuptools is pinned like the rest, hence no isolated build environment
+        if run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
+            -c "$here/constraints.txt" 'setuptools>=77' &&
+            run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
+                --no-build-isolation -c "$here/constraints.txt" -e "$root$extras"; then
+            break
+        fi
+        say "      pip install failed (try $try of 3)"
+        if [ "$try" -eq 3 ]; then
+            show_log
+            stop "the Python packages were not installed" \
+                "see $log; does 'pip download robotframework' work here (index, proxy, certificates)?"
+        fi
+        try=$((try + 1))
+    done
+    printf '%s %s\n' "$kind" "$hash" >"$stamp"
+}
+
+# ---------------------------------------------------------------- tester and commands
+
+tester_step() {
+    title "tester: building it if its source changed"
+    run 300 "$venv/bin/python" -m bmwg.drivers.traffic.embedded.build || {
+        show_log
+        stop "the embedded tester was not built" "see $log; the compiler's own lines say what is missing"
+    }
+    say "      $(tail -n 1 "$log")"
+}
+
+is_ours() { # a link into the .venv of a checkout of this toolkit
+    [ -L "$1" ] || return 1
+    target=$(readlink "$1")
+    case "$target" in
+    */.venv/bin/*) checkout=${target%/.venv/bin/*} ;;
+    *) return 1 ;;
+    esac
+    [ ! -e "$checkout" ] || [ -f "$checkout/src/bmwg/__init__.py" ]
+}
+
+commands_step() {
+    title "commands: $bin/bmwg and $bin/robot"
+    if [ ! -d "$bin" ] || [ ! -w "$bin" ]; then
+        say "      $bin is not writable: use .venv/bin/bmwg and .venv/bin/robot"
+        return
+    fi
+    for name in bmwg robot; do
+        link=$bin/$name
+        if [ ! -e "$link" ] && [ ! -L "$link" ] || is_ours "$link"; then
+            if [ "$(readlink "$link" 2>/dev/null)" != "$venv/bin/$name" ]; then
+                [ ! -L "$link" ] || say "      $link pointed into another checkout ($(readlink "$link")); now it is this one"
+                ln -sfn "$venv/bin/$name" "$link"
+            fi
+        else
+            say "      $link is not ours and stays as it is: use .venv/bin/$name"
+        fi
+        first=$(command -v "$name") || first=nothing
+        if [ "$first" != "$link" ]; then
+            say "      '$name' typed in this shell runs $first: use $link or .venv/bin/$name"
+        fi
+    done
+}
+
+# ---------------------------------------------------------------- main
+
+mode=main
+case "${1:-}" in
+'') ;;
+tests) mode=tests ;;
+*)
+    say "unknown argument '$1': expected nothing, or 'tests'" >&2
+    exit 2
+    ;;
+esac
+[ $# -le 1 ] || { say "expected at most one argument, found $#" >&2; exit 2; }
+
+[ "$(uname -s)" = Linux ] || stop "this is $(uname -s)" "the toolkit needs Linux (namespaces, AF_XDP); Debian 12 is what it is tried on"
+mkdir -p "$(dirname -- "$log")"
+: >"$log"
+packages_step
+python_step
+tester_step
+commands_step
+title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

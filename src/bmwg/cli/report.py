@@ -1,0 +1,22 @@
+"""`bmwg report RUN`: render the report anew from the run's own files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bmwg.reports.render import write_report
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("report", help="render a run's report anew", description=__doc__)
+    parser.add_argument("run", type=Path, help="the run's folder")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Write report.rst and report.html into the run's folder and print where."""
+    print(write_report(chosen.run))
+    return 0

@@ -1,0 +1,61 @@
+"""`bmwg run`: the suites under Robot Framework, with a live display on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from robot.run import run_cli
+
+from bmwg.methodology.errors import ConfigError
+
+DEFAULT_SUITES = ("testcases/containerized",)
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("run", help="run suites and write the report", description=__doc__)
+    parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
+    parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
+    parser.add_argument("--profile", help="compliance profile (default: quick)")
+    parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
+    parser.add_argument(
+        "--test", action="append", default=[], metavar="ID", help="only tests with this id: tag"
+    )
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Run the suites in this process; Robot's own output goes beside the run's folder."""
+    suites = [Path(suite) for suite in chosen.suites] or [_found(suite) for suite in DEFAULT_SUITES]
+    for suite in suites:
+        if not suite.exists():
+            raise ConfigError("RUN-01", "suite", expected="a file or folder", found=str(suite))
+    results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    live = sys.stdout.isatty()
+    os.environ["BMWG_RESULTS"] = str(results)
+    os.environ["BMWG_RUN_ID"] = run_id
+    os.environ["BMWG_CONSOLE"] = "live" if live else "lines"
+    if chosen.testbed:
+        os.environ["BMWG_TESTBED"] = str(chosen.testbed)
+    if chosen.profile:
+        os.environ["BMWG_PROFILE"] = chosen.profile
+    options = ["--outputdir", str(results / "robot" / run_id), "--console", "none" if live else "verbose"]
+    for test_id in chosen.test:
+        options += ["--include", f"id:{test_id}"]
+    code = run_cli([*options, *(str(suite) for suite in suites)], exit=False)
+    return int(code)
+
+
+def _found(suite: str) -> Path:
+    """Find a shipped suite from the working directory, or beside this source tree."""
+    here = Path(suite)
+    if here.exists():
+        return here
+    return Path(__file__).resolve().parents[3] / suite

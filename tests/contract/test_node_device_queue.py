@@ -1,0 +1,230 @@
+"""The device queue of a veth end: overload is a drop there, never a slower sender."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.links import connect, mac_of
+from bmwg.methodology.errors import TestbedError
+
+CPUS = sorted(os.sched_getaffinity(0))
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs: one sends, one forwards"),
+]
+
+QUEUE = "bmwg.drivers.hosting.device_queue:"
+INTERFACES = "bmwg.drivers.hosting.interfaces:"
+KTHREADD = Path("/proc/2/comm")
+SEES_KERNEL_THREADS = pytest.mark.skipif(
+    not KTHREADD.exists() or KTHREADD.read_text().strip() != "kthreadd",
+    reason="needs the host's PID namespace: kernel threads are not visible here",
+)
+FRAMES = 60_000
+TSO = (
+    "tx-tcp-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp6-segmentation",
+)
+SENDER = """
+import errno, json, os, socket, struct, sys, time
+target, frames, cpu = bytes.fromhex(sys.argv[1].replace(":", "")), int(sys.argv[2]), int(sys.argv[3])
+os.sched_setaffinity(0, {cpu})
+source, destination = bytes([198, 18, 0, 2]), bytes([198, 19, 0, 2])
+header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0, source, destination)
+total = sum(struct.unpack("!10H", header))
+total = (total & 0xFFFF) + (total >> 16)
+header = header[:10] + struct.pack("!H", ~total & 0xFFFF) + header[12:]
+frame = target + bytes(6) + b"\\x08\\x00" + header + struct.pack("!HHHH", 9, 9, 26, 0) + bytes(18)
+port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+port.setsockopt(socket.SOL_SOCKET, 32, 64 << 20)  # SO_SNDBUFFORCE: else the buffer holds it back
+port.bind(("p0", 0))
+begun = time.monotonic()
+for _ in range(frames):
+    try:
+        port.send(frame)
+    except OSError as error:
+        if error.errno != errno.ENOBUFS:  # so the kernel says that the far end's queue was full
+            raise
+print(json.dumps(time.monotonic() - begun))
+"""
+BURNER = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(1, flush=True)\nwhile True: pass"
+
+
+@dataclass(frozen=True)
+class Bed:
+    dut: NamespaceNode
+    tester: NamespaceNode
+
+    def count(self, node: NamespaceNode, interface: str) -> dict[str, int]:
+        return node.call(INTERFACES + "counters", interface=interface)  # type: ignore[no-any-return]
+
+    def send(self) -> tuple[float, dict[str, int]]:
+        """Send FRAMES; gives seconds in the send loop and how far the counters moved."""
+        before = (self.count(self.tester, "p0"), self.count(self.dut, "nic0"), self.count(self.tester, "p1"))
+        enter = ["nsenter", f"--net={self.tester.netns_path}"]
+        done = subprocess.run(
+            [*enter, sys.executable, "-c", SENDER, mac_of("dut1", "nic0"), str(FRAMES), str(CPUS[0])],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        time.sleep(0.2)  # what is in the queue, at most 256 frames
+        after = (self.count(self.tester, "p0"), self.count(self.dut, "nic0"), self.count(self.tester, "p1"))
+        moved = {
+            "sent": after[0]["tx_packets"] - before[0]["tx_packets"],
+            "dropped": after[0]["tx_dropped"] - before[0]["tx_dropped"],
+            "into_dut": after[1]["rx_packets"] - before[1]["rx_packets"],
+            "forwarded": after[2]["rx_packets"] - before[2]["rx_packets"],
+        }
+        return json.loads(done.stdout), moved
+
+
+@pytest.fixture
+def bed() -> Iterator[Bed]:
+    with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
+        connect(tester, "p0", dut, "nic0")
+        connect(tester, "p1", dut, "nic1")
+        dut.call("bmwg.drivers.hosting.routing:set_forwarding", enabled=True)
+        tester.call(QUEUE + "prepare_sender", interface="p0")
+        for side, name in ((18, "nic0"), (19, "nic1")):
+            dut.call(INTERFACES + "add_address", interface=name, address=f"198.{side}.0.1/24")
+        dut.call(
+            "bmwg.drivers.hosting.routing:set_neighbour",
+            interface="nic1",
+            address="198.19.0.2",
+            mac=mac_of("tester", "p1"),
+        )
+        yield Bed(dut, tester)
+
+
+@pytest.fixture
+def busy_dut_cpu() -> Iterator[None]:
+    with subprocess.Popen([sys.executable, "-c", BURNER, str(CPUS[-1])], stdout=subprocess.PIPE) as burner:
+        assert burner.stdout is not None
+        burner.stdout.readline()
+        yield
+        burner.kill()
+
+
+@SEES_KERNEL_THREADS
+@pytest.mark.usefixtures("busy_dut_cpu")
+def test_overload_of_the_duts_cpu_is_loss_at_the_queue(bed: Bed) -> None:
+    evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    _, moved = bed.send()
+    assert moved["dropped"] > 0
+    assert moved["sent"] + moved["dropped"] == FRAMES
+    assert moved["into_dut"] == moved["sent"]
+    assert moved["forwarded"] == moved["into_dut"]
+    assert evidence["queue_frames"] == 256
+
+
+@pytest.mark.usefixtures("busy_dut_cpu")
+def test_without_the_queue_the_sender_does_the_duts_work_and_nothing_is_lost(bed: Bed) -> None:
+    _, moved = bed.send()
+    assert moved == {"sent": FRAMES, "dropped": 0, "into_dut": FRAMES, "forwarded": FRAMES}
+
+
+@SEES_KERNEL_THREADS
+def test_the_thread_runs_on_the_stated_cpu_and_the_evidence_says_where(bed: Bed) -> None:
+    for cpu in CPUS:
+        evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=cpu)
+        (thread,) = evidence["threads"]
+        assert thread["comm"].startswith("napi/nic0")
+        assert os.sched_getaffinity(thread["pid"]) == {cpu}
+    assert evidence["forwarding"]["runs_in"] == "kernel thread (threaded NAPI)"
+    assert evidence["forwarding"]["inside_pod_cgroup"] is False
+    bed.dut.call(QUEUE + "inspect", interface="nic0", threads=[thread["pid"]], cpu=CPUS[-1])
+    assert not os.path.exists("/sys/class/net/nic0")  # the machine's own namespace was not touched
+
+
+def test_the_sender_bypasses_the_queue_unless_it_is_prepared(bed: Bed) -> None:
+    assert bed.tester.call(QUEUE + "prepare_sender", interface="p1") == {
+        "interface": "p1",
+        "offload_changed": {name: {"before": True, "now": False} for name in TSO},
+    }
+    changed = bed.tester.call(QUEUE + "prepare_sender", interface="p1")["offload_changed"]
+    assert all(item == {"before": False, "now": False} for item in changed.values())
+
+
+@SEES_KERNEL_THREADS
+def test_down_and_up_loses_the_queue_and_is_noticed(bed: Bed) -> None:
+    first = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    threads = [thread["pid"] for thread in first["threads"]]
+    bed.dut.call(INTERFACES + "down", interface="nic0")
+    bed.dut.call(INTERFACES + "up", interface="nic0")
+    with pytest.raises(TestbedError) as caught:
+        bed.dut.call(QUEUE + "inspect", interface="nic0", threads=threads, cpu=CPUS[-1])
+    assert caught.value.error_id == "QUEUE-03"
+    again = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    threads = [thread["pid"] for thread in again["threads"]]
+    bed.dut.call(QUEUE + "inspect", interface="nic0", threads=threads, cpu=CPUS[-1])
+
+
+@SEES_KERNEL_THREADS
+def test_a_thread_moved_by_somebody_is_noticed(bed: Bed) -> None:
+    evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
+    pid = evidence["threads"][0]["pid"]
+    os.sched_setaffinity(pid, {CPUS[0]})
+    with pytest.raises(TestbedError) as caught:
+        bed.dut.call(QUEUE + "inspect", interface="nic0", threads=[pid], cpu=CPUS[-1])
+    assert caught.value.error_id == "QUEUE-03"
+
+
+CONTAINED = """
+import json
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.links import connect
+with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
+    connect(tester, "p0", dut, "nic0")
+    queue = "bmwg.drivers.hosting.device_queue:"
+    evidence = dut.call(queue + "isolate", interface="nic0", cpu=0)
+    dut.call(queue + "inspect", interface="nic0", threads=[], cpu=0)
+    dut.call("bmwg.drivers.hosting.interfaces:down", interface="nic0")
+    try:
+        dut.call(queue + "inspect", interface="nic0", threads=[], cpu=0)
+    except Exception as error:
+        print(json.dumps([evidence, error.error_id]))
+"""
+
+
+def test_where_the_thread_cannot_be_seen_the_evidence_does_not_claim_a_cpu() -> None:
+    contained = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", sys.executable, "-c", CONTAINED]
+    done = subprocess.run(contained, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    evidence, error_id = json.loads(done.stdout)
+    assert evidence["cpu"] is None
+    assert "not pinned" in evidence["cpu_reason"]
+    assert evidence["threads"] == []
+    assert error_id == "QUEUE-03"
+
+
+@pytest.mark.parametrize(
+    ("interface", "cpu", "error_id"), [("nic9", CPUS[-1], "LINK-01"), ("nic0", 4095, "QUEUE-01")]
+)
+def test_what_is_not_there_is_named(bed: Bed, interface: str, cpu: int, error_id: str) -> None:
+    with pytest.raises(TestbedError) as caught:
+        bed.dut.call(QUEUE + "isolate", interface=interface, cpu=cpu)
+    assert caught.value.error_id == error_id
+
+
+def test_an_idle_link_is_silent(bed: Bed) -> None:
+    """No DAD, RS, MLD or anything else towards the tester, also with IPv6 addresses."""
+    bed.dut.call(INTERFACES + "add_address", interface="nic0", address="2001:2::1/64")
+    time.sleep(0.3)  # what leaves at once, leaves before a trial
+    before = bed.count(bed.tester, "p0")["rx_packets"]
+    time.sleep(4)
+    assert bed.count(bed.tester, "p0")["rx_packets"] == before
+    assert bed.count(bed.tester, "p1")["rx_packets"] == 0

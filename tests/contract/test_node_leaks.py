@@ -1,0 +1,138 @@
+"""Nothing stays behind: namespaces, links, mounts, cgroups, processes, of what this test made."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.hosting import process
+from bmwg.drivers.ledger import cleanup
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+]
+
+RUNNER = """
+import json, os, sys, time
+from contextlib import ExitStack
+from pathlib import Path
+from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.links import connect
+
+folder, index, run = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+state_dir = str(folder / "pods")
+with ExitStack() as stack:
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=index)
+    ledger.before("owner", owner=run)
+    dut, tester = (stack.enter_context(NamespaceNode(name, owner=run)) for name in ("dut1", "tester"))
+    nodes = {"dut1": dut, "tester": tester}
+    connect(tester, "p0", dut, "nic0")
+    connect(dut, "t0", tester, "t1")
+    ledger.before("pod", dut.place, pod_id=run, state_dir=state_dir)
+    spec = PodSpec(pod_id=run, cpus="0", memory_octets=64 << 20).as_builtins()
+    pod = dut.call("bmwg.drivers.hosting.oci:create", spec=spec, state_dir=state_dir)
+    dut.call("bmwg.drivers.hosting.interfaces:move", interface="t0", pid=pod["pid"], name="eth0")
+    dut.call("bmwg.drivers.hosting.oci:start", pod_id=run, state_dir=state_dir)
+    dut.call("bmwg.drivers.hosting.device_queue:isolate", interface="nic0", cpu=max(os.sched_getaffinity(0)))
+    pids = [dut.pid, tester.pid, pod["pid"]]
+    print(json.dumps({str(pid): os.readlink(f"/proc/{pid}/ns/net") for pid in pids}), flush=True)
+    if sys.argv[4] == "clean":
+        assert ledger.undo_all({**nodes}) == [], "undo"
+    elif sys.argv[4] == "raise":
+        raise SystemExit("as if the path had failed")
+    else:
+        dut.call("bmwg.drivers.hosting.probe:pause", pause_s=60, deadline_s=60)
+"""
+
+
+def eventually(condition: Callable[[], bool], within_s: float = 5.0) -> bool:
+    """Namespaces are dismantled by a kernel worker a moment after their last process."""
+    end_s = time.monotonic() + within_s
+    while not condition():
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def held_namespaces() -> set[str]:
+    held = set()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                held.add(os.readlink(f"/proc/{name}/ns/net"))
+            except OSError:
+                continue
+    return held
+
+
+def remains(run: str, namespaces: set[str]) -> list[str]:
+    """Everything of this run that is still on the machine."""
+    found = [f"namespace {name}" for name in namespaces & held_namespaces()]
+    found += [
+        f"cgroup {folder}/{name}"
+        for folder, names, _ in os.walk("/sys/fs/cgroup")
+        for name in names
+        if run in name
+    ]
+    found += [
+        f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines() if run in line
+    ]
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                words = (
+                    Path(f"/proc/{name}/environ").read_bytes() + Path(f"/proc/{name}/cmdline").read_bytes()
+                )
+            except OSError:
+                continue
+            if run.encode() in words:
+                found.append(f"process {name}")
+    found += [f"link {name}" for name in os.listdir("/sys/class/net") if name in ("p0", "nic0", "t0", "t1")]
+    return found
+
+
+@pytest.mark.parametrize("end", ["clean", "raise", "kill"])
+def test_nothing_is_left(end: str, tmp_path: Path) -> None:
+    run = f"leak{os.getpid()}{end}"
+    index = tmp_path / "index"
+    folder = tmp_path / "r"
+    with subprocess.Popen(
+        [sys.executable, "-c", RUNNER, str(folder), str(index), run, end],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as runner:
+        assert runner.stdout is not None
+        made = runner.stdout.readline()
+        if not made:
+            pytest.fail(runner.communicate(timeout=10)[1])
+        namespaces = set(json.loads(made).values())
+        assert len(namespaces) == 3
+        if end == "kill":
+            assert len(remains(run, namespaces)) >= 4  # the counting does see what is there
+            runner.send_signal(signal.SIGKILL)
+        _, errors = runner.communicate(timeout=20)
+    if end != "clean":
+        agents = [int(pid) for pid in list(json.loads(made))[:2]]
+        assert eventually(lambda: not any(process.start_ticks(pid) for pid in agents)), (
+            "agents outlived the runner"
+        )
+        assert cleanup(folder, index_dir=index) == []
+    else:
+        assert runner.returncode == 0, errors
+    assert eventually(lambda: remains(run, namespaces) == []), remains(run, namespaces)
+    assert list((folder / "pods").iterdir()) == []
+    assert list(index.iterdir()) == []

@@ -1,0 +1,167 @@
+"""What every traffic driver owes: counts that hold together, on each frame size, format and direction."""
+
+import dataclasses
+
+import pytest
+import tester_bed as bed
+
+from bmwg.drivers.api import TesterPort, TrafficDriver
+from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
+from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+
+LOAD_FPS = 20_000
+
+
+def spec(**changes):
+    return TrialSpec(**({"frame_octets": 64, "load_fps": LOAD_FPS, "duration_s": 0.25} | changes))
+
+
+@pytest.fixture
+def simulated():
+    with SimulatedTraffic(SimulatedConfig()) as driver:
+        ports = tuple(TesterPort(name=f"p{side}", io="none", device=f"p{side}") for side in (0, 1))
+        driver.attach(ports)
+        yield driver
+
+
+@pytest.fixture(params=["simulated", "af_xdp", "af_packet"])
+def driver(request):
+    """Every driver, attached; the embedded one on both its port kinds."""
+    if request.param == "simulated":
+        yield request.getfixturevalue("simulated")
+        return
+    running = request.getfixturevalue("tester")
+    with bed.direct(request.param) as ports:
+        running.attach(ports)
+        yield running
+        running.detach()
+
+
+def undisturbed(driver, wanted, attempts=20):
+    """A trial in which the tester itself was not stalled at its end; whatever it lost stands."""
+    for _ in range(attempts):
+        result = driver.run_trial(wanted)
+        if all(stream.sent_frames == stream.intended_frames for stream in result.streams):
+            return result
+    pytest.fail(f"the machine was too busy to offer {wanted} in {attempts} trials")
+
+
+def whole_and_clean(result, directions=1):
+    assert result.fault is None
+    assert len(result.streams) == directions
+    for stream in result.streams:
+        assert stream.sent_frames == stream.intended_frames == result.spec.intended_frames
+        assert stream.received_frames == stream.sent_frames, result.auxiliary
+        assert stream.latency.frames == stream.received_frames
+        assert stream.duplicate_frames == stream.reordered_frames == stream.corrupt_frames == 0
+        histogram = stream.latency
+        assert histogram.min_ns * histogram.frames <= histogram.sum_ns <= histogram.max_ns * histogram.frames
+        assert histogram.buckets[0][0] <= histogram.min_ns <= histogram.buckets[0][1]
+        assert histogram.buckets[-1][0] <= histogram.max_ns <= histogram.buckets[-1][1]
+
+
+def test_driver_has_the_protocol(driver):
+    assert isinstance(driver, TrafficDriver)
+    description = driver.describe()
+    assert description["simulated"] is (description["driver"] == "simulated")
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_directions(driver, direction):
+    driver.learn(spec())
+    result = undisturbed(driver, spec(direction=direction))
+    whole_and_clean(result, 2 if direction is Direction.BOTH else 1)
+    assert result.sent_frames == result.received_frames
+
+
+@pytest.mark.parametrize("frame_octets", [64, 65, 128, 132, 133, 256, 512, 1024, 1280, 1518])
+def test_frame_sizes(driver, frame_octets):
+    whole_and_clean(undisturbed(driver, spec(frame_octets=frame_octets, duration_s=0.1)))
+
+
+@pytest.mark.parametrize("frame_format", list(FrameFormat))
+@pytest.mark.parametrize("vlan_id", [None, 100])
+def test_formats(driver, frame_format, vlan_id):
+    octets = 84 if frame_format is FrameFormat.IPV6_UDP else 64
+    whole_and_clean(
+        undisturbed(
+            driver,
+            spec(frame_octets=octets, frame_format=frame_format, vlan_id=vlan_id, direction=Direction.BOTH),
+        ),
+        2,
+    )
+
+
+def test_flows(driver):
+    whole_and_clean(undisturbed(driver, spec(flows=256, frame_octets=128)))
+
+
+def test_effective_duration_and_pace(wire, tester):
+    result = undisturbed(tester, spec(load_fps=10_000, duration_s=0.5))
+    whole_and_clean(result)
+    stream = result.streams[0]
+    gap_ns = max(stream.largest_lateness_ns, 1_000_000)
+    assert abs(stream.effective_duration_ns - 4_999 * 100_000) <= gap_ns
+
+
+def test_nothing_attached_is_said(run_dir, tester):
+    with pytest.raises(DriverError, match="TST-15"):
+        tester.run_trial(spec())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"frame_octets": 1519},
+        {"frame_octets": 9216},
+        {"frame_octets": 79, "frame_format": FrameFormat.IPV6_UDP},
+        {"frame_octets": 83, "frame_format": FrameFormat.IPV6_UDP, "vlan_id": 7},
+    ],
+)
+def test_frame_size_refused_by_name(wire, tester, changes):
+    before = undisturbed(tester, spec(duration_s=0.05))
+    with pytest.raises(ConfigError, match="TST-16") as raised:
+        tester.run_trial(spec(**changes))
+    assert str(changes["frame_octets"]) in str(raised.value)
+    after = tester.run_trial(spec(duration_s=0.05))
+    sent = [dict(result.auxiliary)["tester/p0.tx_packets"] for result in (before, after)]
+    assert sent[1] - sent[0] == after.sent_frames  # the refused trial sent nothing
+
+
+def test_flows_refused_by_name(wire, tester):
+    with pytest.raises(ConfigError, match="TST-17"):
+        tester.run_trial(spec(flows=16_353))
+    with pytest.raises(ConfigError, match="TST-17"):
+        tester.run_trial(spec(flows=2, frame_format=FrameFormat.ETHERNET))
+
+
+def test_simulated_is_deterministic_and_knows_its_knee():
+    def answers():
+        with SimulatedTraffic(SimulatedConfig(knee_fps=50_000, random_loss_ratio=1e-3, seed=7)) as driver:
+            driver.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
+            return [
+                driver.run_trial(spec(load_fps=load, duration_s=1.0)) for load in (40_000, 60_000, 100_000)
+            ]
+
+    first, second = answers(), answers()
+    assert first == second
+    assert 0 < first[0].lost_frames < 200
+    assert first[2].loss_ratio == pytest.approx(0.5, abs=0.01)
+
+
+def test_largest_frames_on_a_jumbo_wire(tester):
+    with bed.direct("af_packet", mtu=9198) as ports:
+        limits = tester.attach(ports)
+        assert limits.max_frame_octets == 9216
+        for octets in (64, 1900, 1901, 9216):
+            whole_and_clean(undisturbed(tester, spec(frame_octets=octets, load_fps=2_000, duration_s=0.1)))
+        tester.detach()
+
+
+def test_two_addresses_families_needed(tester):
+    with bed.direct("af_xdp") as ports:
+        tester.attach(tuple(dataclasses.replace(port, ipv6=None) for port in ports))
+        with pytest.raises(ConfigError, match="TST-17"):
+            tester.run_trial(spec(frame_octets=128, frame_format=FrameFormat.IPV6_UDP))
+        tester.detach()

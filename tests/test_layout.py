@@ -1,0 +1,125 @@
+"""The layout that everything else builds on: folders, links, papers, and the README's two lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LINKED = ("drivers", "methodology", "reports", "resources", "schemas")
+MAX_LINES = 400  # choice: above it a module has two reasons to change
+
+
+def tracked() -> list[Path]:
+    """The repository's own files, new ones included."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no git checkout: which files are the project's is not known")
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"]
+    names = subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=60
+    ).stdout.splitlines()
+    return [ROOT / name for name in names if (ROOT / name).exists()]
+
+
+def command_lines() -> list[str]:
+    """The README's lines that set everything up."""
+    lines = [line.strip() for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line.startswith("sh setup/install.sh")]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_folder_is_linked_into_the_import_namespace(name: str) -> None:
+    link = ROOT / "src" / "bmwg" / name
+    assert link.is_symlink(), f"{link} is no symbolic link: was the checkout made without them?"
+    assert os.readlink(link) == f"../../{name}"
+    assert (ROOT / name / "__init__.py").is_file()
+    assert not (ROOT / name).is_symlink()
+
+
+def test_every_folder_with_python_is_a_package() -> None:
+    missing = {
+        str(file.parent.relative_to(ROOT))
+        for file in tracked()
+        if file.suffix == ".py"
+        and file.relative_to(ROOT).parts[0] in LINKED
+        and not (file.parent / "__init__.py").exists()
+    }
+    assert missing == set()
+
+
+def test_the_installed_package_is_this_checkout() -> None:
+    code = "import bmwg.drivers.api as a; print(a.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60, cwd="/"
+    )
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).resolve() == ROOT / "drivers" / "api.py"
+
+
+def test_no_module_is_a_store_room() -> None:
+    names = {"utils", "util", "common", "helpers", "misc"}
+    assert [str(file) for file in tracked() if file.suffix == ".py" and file.stem in names] == []
+
+
+def test_modules_stay_short() -> None:
+    long = {
+        str(file.relative_to(ROOT)): count
+        for file in tracked()
+        if file.suffix in (".py", ".c", ".h", ".robot", ".resource") and not file.is_symlink()
+        if file.relative_to(ROOT).parts[0] != "tests"
+        if (count := len(file.read_text(encoding="utf-8").splitlines())) > MAX_LINES
+    }
+    assert long == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["LICENSE", "README.md", "CONTRIBUTING.md", "GLOSSARY.md", "CHANGES.md", "docs/lab.md"]
+)
+def test_paper_is_there(name: str) -> None:
+    assert len((ROOT / name).read_text(encoding="utf-8")) > 200
+
+
+def test_readme_has_one_line_for_the_main_job_and_one_for_the_tests() -> None:
+    lines = command_lines()
+    assert len(lines) == 2
+    assert lines[0].startswith("sh setup/install.sh &&")
+    assert lines[1].startswith("sh setup/install.sh tests &&")
+
+
+def test_ci_runs_the_line_of_the_readme() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    commands = [
+        line
+        for line in script.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith(("#", "set ", "cd "))
+    ]
+    assert commands == [command_lines()[1]]
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["test"] + extras["lint"] + ["setuptools"]
+    pinned = {
+        re.sub(r"[-_.]+", "-", line.split("==")[0]).lower()
+        for line in (ROOT / "setup" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line and not line.startswith("#")
+    }
+    names = {re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", item)[0]).lower() for item in wanted}
+    assert names - pinned == set(), "setup/constraints.txt: add what `pip freeze` says for these"
+
+
+def test_links_between_the_papers_lead_somewhere() -> None:
+    broken = []
+    for paper in [file for file in tracked() if file.suffix == ".md"]:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", paper.read_text(encoding="utf-8")):
+            if "://" not in target and not (paper.parent / target).exists():
+                broken.append(f"{paper.relative_to(ROOT)}: {target}")
+    assert broken == []

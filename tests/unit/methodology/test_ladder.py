@@ -1,0 +1,103 @@
+"""The cost of layers, the theoretical rates, and outcomes of throughput."""
+
+import dataclasses
+
+import pytest
+from fake_measurers import Device
+
+from bmwg.methodology import throughput
+from bmwg.methodology.ladder import ladder
+from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.records import Cell, Direction, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.requirements import unknown_ids
+from bmwg.methodology.search.bisection import search
+from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.trial import TrialPolicy
+
+
+def an_outcome(path, number, network="none", size=64, type_=OutcomeType.MEASURED):
+    cell = Cell(path=path, hosting="pod", function="kernel-l3", network=network, frame_octets=size)
+    values = (Quantity(metric=throughput.METRIC, number=number, unit="frames/s"),) if number else ()
+    return Outcome(outcome_id=path, metric=throughput.METRIC, cell=cell, type=type_, values=values)
+
+
+def test_ratios_between_plain_numbers():
+    rungs = ladder(
+        [
+            an_outcome("pvp", 200_000, "bridge"),
+            an_outcome("pvp", 100_000, "ptp"),
+            an_outcome("wire", 1_000_000),
+            an_outcome("node", 400_000),
+            an_outcome("node", 5, size=512),
+            an_outcome("p2p", 5),
+        ],
+        frame_octets=64,
+    )
+    assert [rung.outcome.cell.path for rung in rungs] == ["wire", "node", "pvp", "pvp"]
+    assert [rung.to_wire for rung in rungs] == [None, 0.4, 0.2, 0.1]
+    assert [rung.to_below for rung in rungs] == [None, 0.4, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("type_", [kind for kind in OutcomeType if kind is not OutcomeType.MEASURED])
+def test_no_ratio_to_what_is_no_plain_number(type_):
+    node = dataclasses.replace(an_outcome("node", 400_000), type=type_)
+    rungs = ladder([an_outcome("wire", 1_000_000), node, an_outcome("pvp", 100_000)], frame_octets=64)
+    assert rungs[1].to_wire is None
+    assert rungs[2].to_below is None
+    assert rungs[2].to_wire == 0.1
+    assert rungs[2].note == f"node is {type_}"
+
+
+def test_unequal_traffic_is_not_compared():
+    other = an_outcome("node", 1)
+    other = dataclasses.replace(other, cell=dataclasses.replace(other.cell, direction=Direction.BOTH))
+    with pytest.raises(ValueError, match="equal traffic"):
+        ladder([an_outcome("wire", 2), other], frame_octets=64)
+
+
+@pytest.mark.parametrize(
+    ("bit_rate", "octets", "fps"),
+    [
+        (10**10, 64, 14_880_952),
+        (10**10, 1518, 812_743),
+        (10**8, 64, 148_809),
+        (10**7, 1518, 812),
+        (25 * 10**9, 64, 37_202_380),
+    ],
+)
+def test_theoretical_rates_as_appendix_b_prints_them(bit_rate, octets, fps):
+    assert ethernet_fps(bit_rate, octets) == fps
+
+
+def test_no_medium_without_rate():
+    with pytest.raises(ValueError, match="bit_rate"):
+        ethernet_fps(0, 64)
+
+
+def test_an_outcome_holds_a_number_only_when_measured():
+    cell = an_outcome("pvp", 1).cell
+    goal = ThroughputGoal.for_cell(
+        cell, duration_s=1.0, min_load_fps=1000, max_load_fps=10**6, relative_width=0.03
+    )
+    good = throughput.outcome(search(Device(truth_fps=10**5), goal), cell, outcome_id="a")
+    assert good.values[0].number == good.lower.load_fps
+    assert good.values[0].unit == "frames/s"
+    floor = throughput.outcome(search(Device(truth_fps=10), goal), cell, outcome_id="a")
+    assert floor.type is OutcomeType.AT_FLOOR
+    assert floor.values == ()
+    assert floor.reason
+    assert not unknown_ids(good.requirements)
+
+
+def test_what_was_set_aside_stands_beside_the_value():
+    spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0)
+    policy = TrialPolicy(set_aside_host_stalls=True)
+    trials = []
+    for load, share in ((100, 0.0), (200, 0.0), (200, 1.0), (300, 0.0), (900, 0.0)):
+        device = Device(truth_fps=500, host_share=share, policy=policy)
+        trials.append(device(dataclasses.replace(spec, load_fps=load)))
+    assert throughput.set_aside_share(trials) == 0.2
+    assert throughput.lossless_over_all(trials) == 100
+    assert throughput.lossless_over_all([trials[0], trials[1], trials[3], trials[4]]) == 300
+    assert throughput.lossless_over_all([trials[4]]) is None
+    assert throughput.set_aside_share([]) == 0.0

@@ -1,0 +1,185 @@
+"""Catalogue, profiles and plan."""
+
+import dataclasses
+from itertools import pairwise
+
+import pytest
+
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology import latency, throughput
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.planning import TEST_IDS, cells, duration_s, throughput_trials, traffic_s
+from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
+from bmwg.methodology.records import Direction
+from bmwg.methodology.requirements import Basis, Level, catalogue, requirement, unknown_ids
+from bmwg.methodology.search.bisection import search
+
+NETWORKS = {"bridge": None, "ptp": None, "macvlan": None, "host-device": None}
+
+
+def text_of(name):
+    from importlib import resources
+
+    return (resources.files("bmwg.methodology.profiles") / f"{name}.yaml").read_text()
+
+
+def test_the_catalogue_holds_each_row_once():
+    rows = catalogue()
+    assert len(rows) == 853
+    assert {row.document for row in rows.values()} >= {"RFC2544", "RFC8172", "RFC8204", "RFC9971", "CINF08"}
+    assert rows["RFC2544-26.2-06"].level is Level.MUST
+    assert rows["RFC2544-24-01"].level is Level.SHOULD
+    assert all(row.basis is not Basis.MEMORY for row in rows.values() if row.document == "RFC2544")
+
+
+def test_an_unknown_requirement_gets_a_near_one():
+    with pytest.raises(ConfigError) as caught:
+        requirement("RFC2544-26.1-1")
+    assert caught.value.error_id == "CAT-03"
+    assert "RFC2544-26.1-" in caught.value.hint
+
+
+def test_ids_named_in_code_exist():
+    assert not unknown_ids([*throughput.REQUIREMENTS, *latency.REQUIREMENTS, "RFC8172-3.4-02", "RFC2544-B"])
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_each_profile_loads_and_its_deviations_exist(name):
+    profile = load_profile(name)
+    assert profile.name == name
+    assert not unknown_ids(deviation.requirement for deviation in profile.deviations)
+    assert len({deviation.requirement for deviation in profile.deviations}) == len(profile.deviations)
+
+
+def test_no_profile_sets_stalls_aside_or_shortens_trials_undeclared():
+    for name in builtin_names():
+        profile = load_profile(name)
+        declared = {deviation.requirement for deviation in profile.deviations}
+        if profile.policy.set_aside_host_stalls:
+            assert name == "quick"
+            assert "RFC2544-4" in declared
+        if profile.trial_duration_s < 60:
+            assert {"RFC2544-24-01", "RFC2544-24-03"} <= declared
+            assert profile.indicative
+        if profile.policy.drain_s < 2:
+            assert "RFC2544-23-04" in declared
+        if profile.policy.restabilize_s < 5:
+            assert "RFC2544-23-05" in declared
+        if profile.latency.duration_s < 120:
+            assert "RFC2544-26.2-02" in declared
+
+
+def test_the_quick_plan_covers_what_it_promises_in_its_time():
+    planned = cells(load_profile("quick"), NETWORKS)
+    tput = [one.cell for one in planned if one.metric == throughput.METRIC]
+    assert len(tput) == 17
+    assert [cell.frame_octets for cell in tput if cell.path in ("wire", "node")] == [64, 512, 1518] * 2
+    assert sorted(c.network for c in tput if c.path == "pvp" and c.frame_octets == 64) == [
+        "bridge",
+        "bridge",
+        "host-device",
+        "macvlan",
+        "ptp",
+    ]
+    assert {cell.path for cell in tput} == {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan"}
+    at_64 = [one.cell for one in planned if one.metric == latency.METRIC]
+    assert at_64 == [cell for cell in tput if cell.frame_octets == 64]
+    assert 150 <= traffic_s(planned) <= 200
+    assert duration_s(planned) <= 1.15 * traffic_s(planned)
+
+
+def test_the_plan_is_ordered_unique_and_deploys_once():
+    planned = cells(load_profile("quick"), NETWORKS)
+    ids = [one.outcome_id for one in planned]
+    assert len(set(ids)) == len(ids)
+    assert planned[0].cell.path == "wire"
+    groups = [one.deployment for one in planned]
+    changes = [b for a, b in zip([None, *groups], groups, strict=False) if a != b]
+    assert len(changes) == len(set(groups))
+    assert planned == cells(load_profile("quick"), dict(NETWORKS))
+    for before, after in pairwise(planned):
+        if after.metric == latency.METRIC:
+            assert before.metric == throughput.METRIC
+            assert before.cell == after.cell
+
+
+def test_networks_of_the_testbed_file_join_and_missing_ones_are_named():
+    networks = {network.name: network.vlan_id for network in load_testbed().networks}
+    planned = cells(load_profile("quick"), {**networks, "vendor": None})
+    by_network = {one.cell.network: one.cell for one in planned if one.metric == throughput.METRIC}
+    assert by_network["vendor"].path == "pvp"
+    assert by_network["vlan"].vlan_id == 100
+    without = cells(load_profile("quick"), {"ptp": None})
+    missing = [one for one in without if one.missing]
+    assert {one.cell.network for one in missing} == {"bridge"}
+    assert all("'bridge'" in one.missing and one.traffic_s == 0 for one in missing)
+
+
+def test_sizes_can_be_narrowed():
+    assert {one.cell.frame_octets for one in cells(load_profile("quick"), NETWORKS, [512])} == {512}
+
+
+def test_the_estimate_is_what_a_search_takes():
+    from fake_measurers import Device
+
+    profile = load_profile("quick")
+    cell = cells(profile, NETWORKS)[0].cell
+    goal = profile.goal(cell, max_load_fps=1_500_000)
+    for truth in (5_000, 70_000, 123_456, 900_000):
+        trials = len(search(Device(truth_fps=truth), goal).trials)
+        assert abs(trials - throughput_trials(profile, 1_500_000)) <= 1
+
+
+def test_the_long_profile_runs_both_ways_with_one_and_many_flows():
+    planned = cells(load_profile("rfc2544"), {"bridge": None})
+    assert {one.cell.direction for one in planned} == {Direction.BOTH}
+    assert {one.cell.flows for one in planned} == {1, 256}
+    assert {one.cell.frame_octets for one in planned} == {64, 128, 256, 512, 1024, 1280, 1518}
+
+
+def test_every_planned_test_has_an_id_of_its_own():
+    assert len(set(TEST_IDS.values())) == len(TEST_IDS)
+
+
+def test_a_goal_never_starts_above_its_ceiling():
+    profile = load_profile("quick")
+    cell = cells(profile, NETWORKS)[0].cell
+    assert profile.goal(cell, max_load_fps=10).min_load_fps == 10
+    assert profile.latency_spec(cell, 7).load_fps == 7
+
+
+def test_profiles_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        load_profile("quick").name = "x"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error_id", "fragments"),
+    [
+        ("relative_width: 0.03", "relative_with: 0.03", "PRF-03", ["did you mean 'relative_width'"]),
+        ("duration_s: 0.5", "duration_s: 1s", "PRF-03", ["trial.duration_s: expected a number"]),
+        ("duration_s: 0.5", "duration_s: .nan", "PRF-02", ["a finite number"]),
+        ("[64, 512, 1518]", "[63]", "PRF-03", ["paths[0].frame_octets[0]: expected 64..9216"]),
+        ("RFC2544-24-01", "RFC2544-24-1", "PRF-04", ["deviations[0].requirement", "did you mean"]),
+        ("path: node, hosting: baremetal", "path: node, hosting: pod", "PRF-04", ["paths[1].hosting"]),
+        ("networks: all", "networks: none", "PRF-04", ["paths[3].networks: expected all or a list"]),
+        ("networks: all", "networks: al", "PRF-03", ["none, all, or a list of network names"]),
+        ("max_repeats: 15", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
+        ("name: quick", "name: quick\nname: q", "PRF-02", ["twice (lines"]),
+    ],
+)
+def test_bad_profiles_are_refused(old, new, error_id, fragments):
+    text = text_of("quick")
+    assert old in text
+    with pytest.raises(ConfigError) as caught:
+        parse_profile(text.replace(old, new, 1), source="mine.yaml")
+    assert caught.value.error_id == error_id
+    for fragment in (*fragments, "mine.yaml:"):
+        assert fragment in str(caught.value)
+
+
+def test_an_unknown_profile_gets_a_near_one():
+    with pytest.raises(ConfigError) as caught:
+        load_profile("qick")
+    assert caught.value.error_id == "PRF-01"
+    assert "quick" in caught.value.hint

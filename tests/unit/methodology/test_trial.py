@@ -1,0 +1,162 @@
+"""Validity of trials: in the stated order, and never because of loss."""
+
+import dataclasses
+
+import pytest
+from fake_measurers import Device
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmwg.methodology.records import (
+    Direction,
+    HostDisturbance,
+    LatencyHistogram,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
+from bmwg.methodology.trial import TrialPolicy, assess, valid_trial
+
+POLICY = TrialPolicy()
+SPEC = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=1.0)
+
+
+def result(spec=SPEC, fault=None, disturbance=None, **counts):
+    values = {"intended_frames": 100_000, "sent_frames": 100_000, "received_frames": 100_000}
+    stream = StreamCounts(**{**values, **counts})
+    streams = (stream,) * (2 if spec.direction is Direction.BOTH else 1)
+    return TrialResult(spec=spec, streams=streams, wall_time_ns=1, fault=fault, disturbance=disturbance)
+
+
+@pytest.mark.parametrize(
+    ("counts", "validity"),
+    [
+        ({}, Validity.VALID),
+        ({"received_frames": 0}, Validity.VALID),
+        ({"received_frames": 99_999}, Validity.VALID),
+        ({"sent_frames": 99_900, "received_frames": 99_900}, Validity.VALID),
+        ({"sent_frames": 99_899, "received_frames": 99_899}, Validity.SENT_SHORT),
+        ({"sent_frames": 0, "received_frames": 0}, Validity.SENT_SHORT),
+        ({"largest_gap_ns": 1_000_000}, Validity.VALID),
+        ({"largest_gap_ns": 1_000_001}, Validity.TESTER_STALLED),
+        ({"largest_lateness_ns": 1_000_001}, Validity.TESTER_STALLED),
+        (
+            {"sent_frames": 50_000, "received_frames": 50_000, "largest_lateness_ns": 500_000_000},
+            Validity.SENT_SHORT,
+        ),
+        (
+            {"sent_frames": 50_000, "received_frames": 50_000, "largest_gap_ns": 5_000_000},
+            Validity.TESTER_STALLED,
+        ),
+        ({"received_frames": 100_001}, Validity.INCONSISTENT),
+        ({"sent_frames": 100_001}, Validity.INCONSISTENT),
+        ({"received_frames": -1}, Validity.INCONSISTENT),
+        ({"duplicate_frames": -1}, Validity.INCONSISTENT),
+        (
+            {"intended_frames": 90_000, "sent_frames": 90_000, "received_frames": 90_000},
+            Validity.INCONSISTENT,
+        ),
+        ({"reordered_frames": 100_001}, Validity.INCONSISTENT),
+        ({"effective_duration_ns": 1_000_000_000}, Validity.VALID),
+        ({"effective_duration_ns": 1_100_000_000}, Validity.SENT_SHORT),
+        ({"effective_duration_ns": 900_000_000}, Validity.INCONSISTENT),
+        ({"latency": LatencyHistogram(buckets=((1, 2, 99_999),), sum_ns=150_000)}, Validity.INCONSISTENT),
+        ({"latency": LatencyHistogram(buckets=((1, 2, 100_000),), sum_ns=150_000)}, Validity.VALID),
+        ({"latency": LatencyHistogram(buckets=((1, 2, 100_000),), sum_ns=200_001)}, Validity.INCONSISTENT),
+        (
+            {"latency": LatencyHistogram(buckets=((5, 9, 50_000), (3, 4, 50_000)), sum_ns=500_000)},
+            Validity.INCONSISTENT,
+        ),
+    ],
+)
+def test_each_kind_of_trial_is_told(counts, validity):
+    assessment = assess(result(**counts), POLICY)
+    assert assessment.validity is validity
+    assert bool(assessment.reason) is (validity is not Validity.VALID)
+
+
+def test_a_fault_outranks_everything():
+    broken = result(fault="the tester was killed", received_frames=100_001, largest_gap_ns=10**9)
+    assert assess(broken, POLICY).validity is Validity.FAULT
+    assert assess(broken, POLICY).reason == "the tester was killed"
+
+
+def test_contradiction_outranks_a_stall():
+    assert assess(result(received_frames=100_001, largest_gap_ns=10**9), POLICY).validity is (
+        Validity.INCONSISTENT
+    )
+
+
+def test_both_directions_need_two_streams():
+    both = dataclasses.replace(SPEC, direction=Direction.BOTH)
+    assert assess(result(both), POLICY).validity is Validity.VALID
+    one = dataclasses.replace(result(both), streams=result().streams)
+    assert assess(one, POLICY).validity is Validity.INCONSISTENT
+
+
+@pytest.mark.parametrize(
+    "disturbance",
+    [HostDisturbance(largest_stall_ns=((1, 1_000_001),)), HostDisturbance(steal_ns=((0, 20_000_000),))],
+)
+def test_a_stall_of_the_suts_host_counts_only_where_declared(disturbance):
+    lossy = result(disturbance=disturbance, received_frames=5)
+    assert assess(lossy, POLICY).validity is Validity.VALID
+    quick = TrialPolicy(set_aside_host_stalls=True)
+    assert assess(lossy, quick).validity is Validity.HOST_STALLED
+    assert assess(result(disturbance=disturbance), quick).validity is Validity.HOST_STALLED
+    assert assess(
+        result(disturbance=HostDisturbance(largest_stall_ns=((1, 1_000_000),))), quick
+    ).validity is (Validity.VALID)
+
+
+@given(
+    sent=st.integers(0, 100_000),
+    gap=st.integers(0, 5_000_000),
+    stall=st.integers(0, 5_000_000),
+    data=st.data(),
+)
+def test_loss_never_decides_validity(sent, gap, stall, data):
+    kept = {"sent_frames": sent, "largest_gap_ns": gap}
+    disturbance = HostDisturbance(largest_stall_ns=((1, stall),))
+    policy = TrialPolicy(set_aside_host_stalls=data.draw(st.booleans()))
+    few, many = (data.draw(st.integers(0, sent)) for _ in range(2))
+    validities = {
+        assess(result(disturbance=disturbance, received_frames=received, **kept), policy).validity
+        for received in (few, many)
+    }
+    assert len(validities) == 1
+
+
+def test_a_trial_is_repeated_for_a_stall_but_not_for_loss():
+    lossy = Device(truth_fps=10)
+    assert len(valid_trial(lossy.record, SPEC, POLICY).trials) == 1
+    stalling = Device(truth_fps=10**6, stall_share=1.0)
+    trials = valid_trial(stalling.record, SPEC, TrialPolicy(max_repeats=4))
+    assert trials.valid is None
+    assert [trial.seq for trial in trials.trials] == [1, 2, 3, 4, 5]
+    lengths = set()
+    for seed in range(20):
+        sometimes = Device(truth_fps=10**6, stall_share=0.5, seed=seed)
+        trials = valid_trial(sometimes.record, SPEC, TrialPolicy(max_repeats=30))
+        assert trials.valid is trials.trials[-1]
+        assert not any(trial.valid for trial in trials.trials[:-1])
+        lengths.add(len(trials.trials))
+    assert {1, 2} < lengths
+
+
+def test_a_fault_is_not_repeated():
+    class Broken(Device):
+        def run(self, spec):
+            return dataclasses.replace(super().run(spec), fault="link down")
+
+    trials = valid_trial(Broken(truth_fps=1).record, SPEC, POLICY)
+    assert [trial.validity for trial in trials.trials] == [Validity.FAULT]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"min_sent_ratio": 0.0}, {"min_sent_ratio": 1.1}, {"max_stall_ns": -1}, {"drain_s": -1.0}]
+)
+def test_numbers_that_no_policy_can_have_are_refused(changes):
+    with pytest.raises(ValueError, match="expected"):
+        TrialPolicy(**changes)

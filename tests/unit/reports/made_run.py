@@ -1,0 +1,416 @@
+"""Makes runs through RunStore alone, as a session would: all outcome types, invalid trials, several cells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.records import (
+    Bound,
+    Cell,
+    HostDisturbance,
+    LatencyHistogram,
+    Outcome,
+    OutcomeType,
+    Quantity,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+
+THROUGHPUT = "throughput.rfc2544_26_1"
+LATENCY = "latency.all_frames"
+TESTBED: Mapping[str, Any] = {
+    "schema": "testbed/1.0",
+    "name": "embedded",
+    "nodes": {"dut1": {"kind": "namespace"}},
+    "links": [{"a": "tester/p0", "b": "dut1/nic0"}],
+    "tester": {"driver": "embedded", "ports": ["tester/p0", "tester/p1"], "io": "af_xdp", "cpus": [0]},
+    "networks": {"bridge": {"driver": "cni"}},
+}
+PROFILE: Mapping[str, Any] = {
+    "name": "quick",
+    "indicative": True,
+    "deviations": [
+        {
+            "requirement": "RFC2544-24-01",
+            "what": "trials last 1 s instead of 60 s",
+            "why": "a first answer within minutes",
+        },
+        {
+            "requirement": "RFC2544-26.2-06",
+            "what": "one latency trial instead of 20",
+            "why": "a first answer within minutes",
+        },
+    ],
+}
+
+
+class Clock:
+    """A clock that goes on by a second each time it is asked."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+
+def header(**changes: Any) -> RunHeader:
+    """Return a header of the embedded testbed and the quick profile."""
+    fields: dict[str, Any] = {
+        "toolkit_version": "0.1.0",
+        "toolkit_commit": "0123456789abcdef0123456789abcdef01234567",
+        "toolkit_dirty": False,
+        "simulated": False,
+        "testbed": TESTBED,
+        "testbed_source": None,
+        "profile": PROFILE,
+        "medium_kind": "veth",
+        "line_rate_bps": None,
+        "drivers": ({"name": "embedded", "version": "0.1.0", "declared": ["io"], "probed": ["io"]},),
+    }
+    return RunHeader(**(fields | changes))
+
+
+def histogram(frames: int, buckets: int, median_ns: int) -> LatencyHistogram:
+    """Return a histogram of `frames` frames in at most `buckets` buckets around a median."""
+    count = max(1, min(buckets, frames))
+    share, rest = divmod(frames, count)
+    edges = [median_ns // 2 + 16 * number for number in range(count)]
+    made = tuple((edge, edge + 15, share + (1 if number < rest else 0)) for number, edge in enumerate(edges))
+    made = tuple(bucket for bucket in made if bucket[2])
+    if not made:
+        return LatencyHistogram()
+    return LatencyHistogram(
+        buckets=made,
+        sum_ns=sum(low * held for low, _, held in made),
+        min_ns=made[0][0],
+        max_ns=made[-1][1],
+    )
+
+
+def result(
+    cell: Cell,
+    load_fps: int,
+    *,
+    loss_ratio: float = 0.0,
+    sent_ratio: float = 1.0,
+    gap_ns: int = 20_000,
+    fault: str | None = None,
+    buckets: int = 12,
+    median_ns: int = 12_000,
+    duration_s: float = 1.0,
+) -> TrialResult:
+    """Return a trial in which the counts agree with each other."""
+    spec = TrialSpec(
+        frame_octets=cell.frame_octets,
+        load_fps=load_fps,
+        duration_s=duration_s,
+        direction=cell.direction,
+        frame_format=cell.frame_format,
+        flows=cell.flows,
+        vlan_id=cell.vlan_id,
+    )
+    sent = round(spec.intended_frames * sent_ratio)
+    received = sent - round(sent * loss_ratio)
+    stream = StreamCounts(
+        intended_frames=spec.intended_frames,
+        sent_frames=sent,
+        received_frames=received,
+        largest_gap_ns=gap_ns,
+        largest_lateness_ns=gap_ns // 2,
+        effective_duration_ns=round(duration_s * 1e9),
+        latency=histogram(received, buckets, median_ns),
+    )
+    return TrialResult(
+        spec=spec,
+        streams=(stream,),
+        wall_time_ns=round(duration_s * 1e9) + 30_000_000,
+        disturbance=HostDisturbance(steal_ns=((0, 0), (1, 10_000_000)), largest_stall_ns=((1, 400_000),)),
+        fault=fault,
+        auxiliary=(("tx_dropped", sent - received),),
+    )
+
+
+class Maker:
+    """Writes trials and outcomes into a store, as a measuring session would."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+
+    def trial(
+        self, cell: Cell, load_fps: int, phase: str = "search", metric: str = THROUGHPUT, **how: Any
+    ) -> int:
+        """Append one trial; `validity` and `reason` apart, `how` goes to `result`."""
+        validity = how.pop("validity", Validity.VALID)
+        reason = how.pop("reason", "")
+        return self.store.append_trial(
+            cell_id=cell.cell_id,
+            deployment_id=f"{cell.path}-{cell.network}",
+            metric=metric,
+            test_id=test_id(cell, metric),
+            phase=phase,
+            result=result(cell, load_fps, **how),
+            validity=validity,
+            reason=reason,
+        )
+
+    def search(
+        self, cell: Cell, capacity_fps: int, max_fps: int, steps: int = 7
+    ) -> tuple[list[int], Bound, Bound]:
+        """Bisect as if the DUT carried `capacity_fps`; return all sequence numbers and both bounds."""
+        seqs: list[int] = []
+        low, high = Bound(load_fps=1, trials=()), Bound(load_fps=max_fps, trials=())
+        load = max_fps
+        for _ in range(steps):
+            loss = max(0.0, 1 - capacity_fps / load)
+            seq = self.trial(cell, load, loss_ratio=loss)
+            seqs.append(seq)
+            if loss:
+                high = Bound(load_fps=load, trials=(seq,))
+            else:
+                low = Bound(load_fps=load, trials=(seq,))
+            load = (low.load_fps + high.load_fps) // 2
+        for bound in (low, high):
+            loss = max(0.0, 1 - capacity_fps / bound.load_fps)
+            seqs.append(self.trial(cell, bound.load_fps, phase="verification", loss_ratio=loss))
+        low = Bound(load_fps=low.load_fps, trials=(*low.trials, seqs[-2]))
+        high = Bound(load_fps=high.load_fps, trials=(*high.trials, seqs[-1]))
+        return seqs, low, high
+
+    def measured(self, cell: Cell, capacity_fps: int, max_fps: int, median_ns: int = 12_000) -> int:
+        """Measure throughput and latency of a cell; return the throughput, frames/s."""
+        seqs, low, high = self.search(cell, capacity_fps, max_fps)
+        self.outcome(
+            cell,
+            THROUGHPUT,
+            OutcomeType.MEASURED,
+            values=(Quantity(metric=THROUGHPUT, number=low.load_fps, unit="frames/s"),),
+            lower=low,
+            upper=high,
+            trials=tuple(seqs),
+        )
+        seq = self.trial(cell, low.load_fps, phase="latency", metric=LATENCY, median_ns=median_ns)
+        numbers = {"p50": 1.0, "p90": 1.4, "p99": 2.5, "p99_9": 6.0, "max": 40.0, "mean": 1.1}
+        self.outcome(
+            cell,
+            LATENCY,
+            OutcomeType.MEASURED,
+            values=tuple(
+                Quantity(metric=f"{LATENCY}.{name}", number=round(median_ns * factor), unit="ns")
+                for name, factor in numbers.items()
+            ),
+            trials=(seq,),
+        )
+        return low.load_fps
+
+    def outcome(self, cell: Cell, metric: str, kind: OutcomeType, mend: str = "", **fields: Any) -> None:
+        """Record one outcome."""
+        self.store.add_outcome(
+            Outcome(
+                outcome_id=f"{metric}@{cell.cell_id}",
+                metric=metric,
+                cell=cell,
+                type=kind,
+                requirements=("RFC2544-26.1-01",) if metric == THROUGHPUT else (),
+                **fields,
+            ),
+            mend=mend,
+        )
+
+
+def test_id(cell: Cell, metric: str) -> str:
+    """Return a stable test id as a tag would give it."""
+    return f"CN-{'TPUT' if metric == THROUGHPUT else 'LAT'}-{cell.path.upper()}"
+
+
+def cell(path: str, network: str = "none", octets: int = 64, **changes: Any) -> Cell:
+    """Return a cell of the embedded testbed."""
+    fields: dict[str, Any] = {
+        "path": path,
+        "hosting": {"wire": "none", "node": "baremetal"}.get(path, "pod"),
+        "function": "none" if path == "wire" or path.startswith("p2p") else "kernel-l3",
+        "network": network,
+        "frame_octets": octets,
+    }
+    return Cell(**(fields | changes))
+
+
+def full_plan() -> tuple[PlannedCell, ...]:
+    """Return the plan of `realistic_run`: two metrics on each cell."""
+    cells = [cell(path, octets=size) for path in ("wire", "node") for size in (64, 512, 1518)]
+    cells += [cell("pvp", "bridge", size) for size in (64, 512, 1518)]
+    cells += [cell("pvp", name) for name in ("ptp", "macvlan", "ipvlan", "host-device", "vlan")]
+    cells += [cell("pvp", "bridge", function="testpmd"), cell("p2p", "bridge"), cell("p2p", "ptp")]
+    cells += [cell("p2p-underlay", "bridge"), cell("p2p-vxlan", "bridge")]
+    return tuple(
+        PlannedCell(test_id=test_id(one, metric), metric=metric, cell=one)
+        for one in cells
+        for metric in (THROUGHPUT, LATENCY)
+    )
+
+
+def realistic_run(results: Path, run_id: str = "made", **changes: Any) -> Path:
+    """Write a run like the default suite's, with every outcome type, and return its folder."""
+    with RunStore.create(results, run_id, header(plan=full_plan(), **changes), clock=Clock()) as store:
+        maker = Maker(store)
+        store.set_platform(before=platform_record())
+        for number, one in enumerate(dict.fromkeys(planned.cell for planned in full_plan())):
+            store_cell(maker, one, number)
+        store.set_platform(after=platform_record())
+    return store.folder
+
+
+def store_cell(maker: Maker, one: Cell, number: int) -> None:
+    """Answer one planned cell, each kind of answer at least once."""
+    deployment = f"{one.path}-{one.network}"
+    if one.frame_octets == 64 and one.function != "testpmd":
+        maker.store.add_deployment(deployment, {"plugin": {"name": one.network, "version": "1.1.1"}})
+    size_factor = {64: 1.0, 512: 0.9, 1518: 0.75}[one.frame_octets]
+    seqs: tuple[int, ...]
+    match (one.path, one.network, one.function):
+        case ("wire", _, _):
+            maker.trial(one, 1_500_000, phase="qualification")
+            maker.measured(one, int(1_450_000 * size_factor), 1_600_000, 900)
+        case ("node", _, _):
+            maker.measured(one, int(610_000 * size_factor), 1_450_000, 9_000)
+        case ("pvp", "ipvlan" | "vlan", _):
+            for metric in (THROUGHPUT, LATENCY):
+                maker.outcome(
+                    one,
+                    metric,
+                    OutcomeType.NOT_ASSESSED,
+                    reason=f"the kernel has no {one.network} module",
+                    mend=f"modprobe {one.network}",
+                )
+        case ("pvp", "macvlan", _):
+            seqs = (
+                maker.trial(
+                    one,
+                    800_000,
+                    gap_ns=4_000_000,
+                    loss_ratio=0.02,
+                    validity=Validity.TESTER_STALLED,
+                    reason="largest gap 4000000 ns, limit 1000000 ns",
+                ),
+                maker.trial(
+                    one,
+                    800_000,
+                    gap_ns=30_000,
+                    loss_ratio=0.04,
+                    validity=Validity.HOST_STALLED,
+                    reason="watchdog on CPU 1: 12000000 ns",
+                ),
+                maker.trial(one, 800_000),
+                maker.trial(one, 800_000, loss_ratio=0.01, phase="verification"),
+            )
+            maker.outcome(
+                one,
+                THROUGHPUT,
+                OutcomeType.UNSTABLE,
+                trials=seqs,
+                statement="no loss at 800000 frames/s once, loss once",
+                reason="verification contradicts the search",
+            )
+            maker.outcome(one, LATENCY, OutcomeType.INVALID, trials=seqs[:1], reason="no throughput is known")
+        case ("pvp", "host-device", _):
+            seq = maker.trial(
+                one, 1_500_000, sent_ratio=0.93, validity=Validity.SENT_SHORT, reason="sent 0.93"
+            )
+            low = maker.trial(one, 1_400_000)
+            maker.outcome(
+                one,
+                THROUGHPUT,
+                OutcomeType.TESTER_LIMITED,
+                trials=(seq, low),
+                lower=Bound(load_fps=1_400_000, trials=(low,)),
+                statement="no loss up to 1400000 frames/s, where the tester ends",
+                reason="the tester sent short above it",
+            )
+            maker.outcome(one, LATENCY, OutcomeType.INVALID, trials=(seq,), reason="the trial was sent short")
+        case ("pvp", "bridge", "testpmd"):
+            seq = maker.trial(one, 1_450_000)
+            maker.outcome(
+                one,
+                THROUGHPUT,
+                OutcomeType.AT_CEILING,
+                trials=(seq,),
+                lower=Bound(load_fps=1_450_000, trials=(seq,)),
+                statement="no loss up to 1450000 frames/s",
+                reason="highest load of the search",
+            )
+        case ("p2p", "ptp", _):
+            seq = maker.trial(one, 1_000, loss_ratio=0.5)
+            maker.outcome(
+                one,
+                THROUGHPUT,
+                OutcomeType.AT_FLOOR,
+                trials=(seq,),
+                upper=Bound(load_fps=1_000, trials=(seq,)),
+                statement="loss down to 1000 frames/s",
+                reason="lowest load of the search",
+            )
+        case ("p2p-vxlan", _, _):
+            seq = maker.trial(
+                one,
+                90_000,
+                fault="the pod ended at 192.0.2.7 (02:00:00:00:00:01)",
+                validity=Validity.FAULT,
+                reason="the pod ended",
+            )
+            maker.outcome(one, THROUGHPUT, OutcomeType.INVALID, trials=(seq,), reason="the pod ended")
+        case _:
+            maker.measured(one, int((420_000 - 15_000 * number) * size_factor), 1_450_000, 14_000)
+
+
+def platform_record() -> dict[str, Any]:
+    """Return a small record with each kind of value: got, unknown, not applicable."""
+    at = "2026-01-31T08:00:00.000000Z"
+    return {
+        "kernel": {
+            "release": {
+                "value": "6.1.0-30-amd64",
+                "how": {"kind": "file", "from": "/proc/sys/kernel/osrelease"},
+                "at": at,
+            }
+        },
+        "cpu": {
+            "model": {"value": "Virtual CPU", "how": {"kind": "file", "from": "/proc/cpuinfo"}, "at": at},
+            "governor": {"unknown": "/sys has no cpufreq folder"},
+            "logical_cpus": {"value": 2, "how": {"kind": "file", "from": "/proc/cpuinfo"}, "at": at},
+        },
+        "bios": {"version": {"not_applicable": "a virtual machine without firmware tables"}},
+    }
+
+
+def large_run(results: Path, trials: int, cells: int, buckets: int) -> Path:
+    """Write a run of many trials; the journal is what it would be, the fsyncs are left out for speed."""
+    rng = random.Random(7)
+    per_cell = trials // cells
+    with RunStore.create(results, "large", header(), clock=Clock()) as store:
+        maker = Maker(store)
+        for number in range(cells):
+            one = cell("pvp", f"net{number:03d}", 64)
+            seqs = [
+                maker.trial(
+                    one, 100_000 + rng.randrange(500_000), loss_ratio=rng.choice((0.0, 0.01)), buckets=buckets
+                )
+                for _ in range(per_cell)
+            ]
+            low = Bound(load_fps=100_000 + number, trials=(seqs[0],))
+            maker.outcome(
+                one,
+                THROUGHPUT,
+                OutcomeType.MEASURED,
+                lower=low,
+                trials=tuple(seqs),
+                values=(Quantity(metric=THROUGHPUT, number=low.load_fps, unit="frames/s"),),
+            )
+    return store.folder

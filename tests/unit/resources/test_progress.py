@@ -1,0 +1,75 @@
+import io
+import time
+
+import pytest
+
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
+from bmwg.resources import progress
+from bmwg.resources.progress import Estimate, LineDisplay, bounds_text, clock_text, trial_text
+
+SPEC = TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0)
+
+
+class Clock:
+    def __init__(self):
+        self.now_s = 100.0
+
+    def __call__(self):
+        return self.now_s
+
+
+def result(received: int) -> TrialResult:
+    stream = StreamCounts(intended_frames=1000, sent_frames=1000, received_frames=received)
+    return TrialResult(spec=SPEC, streams=(stream,), wall_time_ns=10**9)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3725, "1:02:05"), (-3, "0:00")])
+def test_clock_text(seconds, text):
+    assert clock_text(seconds) == text
+
+
+def test_a_trial_that_is_not_used_says_so_and_why():
+    text = trial_text(SPEC, result(990), Validity.TESTER_STALLED)
+    assert "lost 10 of 1,000 (1.0000%)" in text
+    assert text.endswith("not used: tester_stalled")
+
+
+def test_bounds_not_yet_known_are_question_marks():
+    assert bounds_text(None, 2000) == "?..2,000"
+
+
+def test_the_estimate_follows_the_pace_so_far():
+    clock = Clock()
+    estimate = Estimate(clock)
+    estimate.planned_s = 100.0
+    assert "about ?" in str(estimate)
+    clock.now_s += 12.0
+    estimate.done_s = 10.0
+    assert estimate.total_s == pytest.approx(12.0 + 90.0 * 1.2)
+    assert str(estimate) == "[ 10%  0:12 of about 2:00]"
+
+
+def test_more_traffic_than_planned_never_shows_above_all():
+    estimate = Estimate(Clock())
+    estimate.planned_s, estimate.done_s = 10.0, 25.0
+    assert estimate.share == 1.0
+
+
+def test_each_trial_gives_a_line_with_load_loss_and_bounds():
+    stream = io.StringIO()
+    display = LineDisplay(stream)
+    with display.trial("cell", "search", SPEC):
+        pass
+    display.result("cell", "search", 7, trial_text(SPEC, result(1000), Validity.VALID), "1,000..?")
+    assert "cell: trial 7 search" in stream.getvalue()
+    assert "bounds 1,000..? fps" in stream.getvalue()
+    assert display.estimate.done_s == 1.0
+
+
+def test_a_long_trial_is_never_silent(monkeypatch):
+    monkeypatch.setattr(progress, "HEARTBEAT_S", 0.05)
+    stream = io.StringIO()
+    display = LineDisplay(stream)
+    with display.trial("cell", "soak", SPEC):
+        time.sleep(0.2)
+    assert "cell: soak at 1,000 fps" in stream.getvalue()

@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import pytest
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.resources.settings import Settings
+
+
+def test_defaults_are_the_embedded_testbed_and_the_quick_profile():
+    settings = Settings.from_environment({})
+    assert settings == Settings(testbed=None, profile="quick", results=Path("results"), console="lines")
+
+
+def test_a_misspelt_variable_is_refused_with_the_near_name():
+    with pytest.raises(ConfigError) as caught:
+        Settings.from_environment({"BMWG_TESTBETT": "x.yaml"})
+    assert caught.value.error_id == "SET-01"
+    assert "did you mean BMWG_TESTBED?" in str(caught.value)
+
+
+def test_variables_of_other_programs_do_not_matter():
+    assert Settings.from_environment({"HOME": "/root", "BMWG_TREX_DIR": "/opt/trex"}).testbed is None
+
+
+def test_an_unknown_console_is_refused():
+    with pytest.raises(ConfigError, match="lines or live"):
+        Settings.from_environment({"BMWG_CONSOLE": "loud"})
