@@ -114,7 +114,9 @@ def drifted(records: Sequence[Mapping[str, Any]], cells: Sequence[Sequence[str]]
     change, stand on a platform that is recorded. ValueError when the counts do not fit.
     """
     if len(cells) != len(records) - 1:
-        raise ValueError(f"cells: expected {len(records) - 1} stretches for {len(records)} records, found {len(cells)}")
+        raise ValueError(
+            f"cells: expected {len(records) - 1} stretches for {len(records)} records, found {len(cells)}"
+        )
     stretches = []
     for index, inside in enumerate(cells):
         if changes := drift(records[index], records[index + 1]):
