@@ -24,7 +24,7 @@ DEFINITIONS = {
     "throughput.rfc2544_26_1": Definition(
         unit="frames/s per port and direction",
         clause="RFC 1242 section 3.17, RFC 2544 section 26.1",
-        meaning="the highest load at which the SUT forwarded every frame that it was offered, found by search",
+        meaning="the highest load at which the SUT forwarded every frame offered to it, found by search",
     ),
     "latency.all_frames.p50": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"median of: {_LATENCY}"),
     "latency.all_frames.p90": Definition(

@@ -16,6 +16,7 @@ from bmwg.reports.render.text import (
     esc,
     fold,
     nanoseconds,
+    pairs,
     percent,
     plain,
     sequence,
@@ -176,7 +177,7 @@ def _pacing(trials: list[JournalTrial]) -> list[str]:
 
 
 def _leaves(data: Any, path: str = "") -> Iterable[tuple[str, str, str]]:
-    """Walk a record: (field, value, how it was got). A leaf carries `value`, `unknown` or `not_applicable`."""
+    """Walk a record: (field, value, how it was got). A leaf has `value`, `unknown` or `not_applicable`."""
     if isinstance(data, Mapping):
         if "value" in data and "how" in data:
             how = data["how"]
@@ -217,13 +218,17 @@ def platform(facts: Facts) -> list[str]:
         unknown = sum(value == "unknown" for _, value, _ in before)
         inapplicable = sum(value == "not applicable" for _, value, _ in before)
         changed = [name for name, value, _ in before if name in after and after[name] != value]
-        rows = [
-            ["fields", whole(len(before))],
-            ["unknown, with the reason", whole(unknown)],
-            ["not applicable, with the reason", whole(inapplicable)],
-            ["other value after the run", whole(len(changed)) if after else esc("no record after the run")],
-        ]
-        lines += table(["", "record before the run"], rows)
+        lines += pairs(
+            [
+                ("fields of the record before the run", whole(len(before))),
+                ("unknown, with the reason", whole(unknown)),
+                ("not applicable, with the reason", whole(inapplicable)),
+                (
+                    "other value after the run",
+                    whole(len(changed)) if after else esc("no record after the run"),
+                ),
+            ]
+        )
         rows, more = _limited(
             [
                 [esc(name), esc(value), esc(after.get(name, NONE)) if name in changed else NONE, esc(how)]
@@ -289,15 +294,15 @@ def reproduction(facts: Facts) -> list[str]:
         "",
     ]
     lines += ["::", "", *(f"   {plain(command)}" for command in commands), ""]
-    rows = [
-        ["SHA-256 of the header", role_free(run.header_sha256)],
-        ["SHA-256 of the last journal line", role_free(run.journal_hash)],
-        ["trials in the journal", str(len(run.trials))],
+    checks = [
+        ("SHA-256 of the header", _grouped(run.header_sha256)),
+        ("SHA-256 of the last journal line", _grouped(run.journal_hash)),
+        ("trials in the journal", str(len(run.trials))),
     ]
-    return [*lines, *table(["", "this run"], rows)]
+    return [*lines, *pairs(checks)]
 
 
-def role_free(text: str) -> str:
+def _grouped(text: str) -> str:
     """Return a hash in groups of eight, so that a narrow page can break it."""
     return esc(" ".join(text[start : start + 8] for start in range(0, len(text), 8)))
 

@@ -14,6 +14,7 @@ from bmwg.reports.store import JournalTrial, PlannedCell, Run
 
 THROUGHPUT = "throughput.rfc2544_26_1"
 LATENCY = "latency.all_frames"
+_USUAL_HOSTING = {"wire": "none", "node": "baremetal"}  # of a path; pod for all others
 PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
 
 
@@ -86,6 +87,8 @@ def option(cell: Cell) -> str:
     parts = [cell.path]
     if cell.network != "none":
         parts.append(cell.network)
+    if cell.hosting != _USUAL_HOSTING.get(cell.path, "pod"):
+        parts.append(cell.hosting)
     if cell.function not in ("none", "kernel-l3"):
         parts.append(cell.function)
     if cell.direction != "forward":
