@@ -114,6 +114,19 @@ def replayed_asks(device, goal):
     return asks
 
 
+def test_a_low_answer_is_remarked_by_what_was_forwarded_above_it():
+    """Every search that ends below a tenth under the truth says that more was forwarded at a higher load."""
+    low = 0
+    for seed in range(1000):
+        result = search(Device(truth_fps=400_000, seed=seed, random_loss_share=0.2), a_goal())
+        if result.upper is not None and result.upper.load_fps < 360_000:
+            low += 1
+            assert any("not overload alone" in remark for remark in result.quality)
+    assert low > 20
+    clean = search(Device(truth_fps=400_000), a_goal())
+    assert clean.quality == ()
+
+
 def test_a_soft_knee_ends_within_it_or_unstable():
     types = set()
     for seed in range(300):
@@ -141,6 +154,7 @@ def test_a_reopening_is_bounded_and_declared():
         (Device(truth_fps=2_000_000), {"envelope_fps": 1_500_000}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=2_000_000), {"medium_fps": 1_500_000}, OutcomeType.MEASURED, 1_500_000),
         (Device(truth_fps=2_000_000, tester_fps=900_000), {}, OutcomeType.TESTER_LIMITED, None),
+        (Device(truth_fps=2_000_000, tester_fps=9), {}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=500_000, tester_fps=900_000), {}, OutcomeType.MEASURED, ...),
         (Device(truth_fps=1_000_000), {"envelope_fps": 800_000}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=500_000), {"envelope_fps": 800_000}, OutcomeType.MEASURED, ...),
