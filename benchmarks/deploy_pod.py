@@ -1,6 +1,6 @@
 """How long a pod takes to deploy and to remove, on a namespace node; JSON on standard output.
 
-Times are wall-clock seconds seen by the runner. The two interfaces are veth ends moved into the pod here: what
+Times are wall-clock seconds seen by the runner. The two interfaces are veth ends moved into the pod: what
 the runtime and the node add. The cost of CNI plugins comes on top and is measured with the paths.
 """
 

@@ -31,7 +31,7 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
     directions, metrics or frame formats, between which no ratio means anything.
     """
     chosen = [o for o in outcomes if o.cell.frame_octets == frame_octets and o.cell.path in PATHS]
-    kinds = {(o.metric, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
+    kinds = {(o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
     if len(kinds) > 1:
         raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
     chosen.sort(key=lambda o: PATHS.index(o.cell.path))

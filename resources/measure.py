@@ -96,7 +96,7 @@ class CellMeasurement:
         return self._remarked(outcome, remarks)
 
     def _remarked(self, outcome: Outcome, remarks: tuple[str, ...]) -> Outcome:
-        """Add what must stand beside the number (design decision 13: the share set aside, the value over all)."""
+        """Add what must stand beside the number: the share of trials set aside, the value over all."""
         trials = [trial for trial in self._trials if trial.seq in outcome.trials]
         share = throughput.set_aside_share(trials)
         if share > 0:

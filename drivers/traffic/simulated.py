@@ -1,4 +1,4 @@
-"""A traffic driver without traffic: a seeded model of a DUT with a known knee, for tests of everything above it.
+"""A traffic driver without traffic: a seeded model of a DUT with a known knee, to test all above it with.
 
 It says so: `describe()["simulated"]` is true, and what it counts is never a measurement.
 """
@@ -27,9 +27,10 @@ from bmwg.methodology.records import (
 class SimulatedConfig:
     """The model: all frames up to `knee_fps` pass, of a higher load exactly `knee_fps`.
 
-    `random_loss_ratio` loses frames below the knee too, each by itself; `stall_ratio` is the share of trials in
-    which the tester itself stalls for `stall_ns` (and a queue of 256 frames then overflows). `tester_limit_fps` is
-    the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT and grows towards the knee.
+    `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
+    in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
+    `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
+    and grows towards the knee.
     """
 
     knee_fps: int = 1_000_000

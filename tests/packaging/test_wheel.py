@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import shutil
 import stat
@@ -24,6 +23,17 @@ print(bmwg.__file__)
 print(len(names))
 from bmwg.drivers.testbed import load_testbed
 print(load_testbed().file)
+"""
+POINTS = """
+import importlib.metadata, sys
+found = importlib.metadata.distribution("bmwg-toolkit")
+print(found.locate_file("").resolve())
+for point in found.entry_points:
+    if not callable(point.load()):
+        sys.exit(f"{point} is not callable")
+    if not sys.modules[point.module].__file__.startswith(str(found.locate_file("").resolve())):
+        sys.exit(f"{point} was loaded from elsewhere")
+    print(point.group, point.name)
 """
 
 
@@ -87,12 +97,13 @@ def test_wheel_holds_no_links_and_nothing_beside_the_package(wheel: Path) -> Non
     assert {top for top in tops if not top.endswith(".dist-info")} == {"bmwg"}
 
 
-def test_wheel_imports_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
+def run_installed(wheel: Path, folder: Path, code: str) -> list[str]:
+    """Run `code` with the unpacked wheel before everything else, and return the lines that it prints."""
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        archive.extractall(folder)
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", WALK],
+        [sys.executable, "-c", code],
         cwd="/",
         env=environment,
         check=False,
@@ -101,17 +112,18 @@ def test_wheel_imports_without_the_checkout(wheel: Path, tmp_path: Path) -> None
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    where, count, testbed = done.stdout.split()
+    return done.stdout.splitlines()
+
+
+def test_wheel_imports_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    where, count, testbed = run_installed(wheel, tmp_path, WALK)
     assert Path(where) == tmp_path / "bmwg" / "__init__.py"
     assert int(count) > 20
     assert Path(testbed) == tmp_path / "bmwg" / "drivers" / "embedded.yaml"
 
 
 def test_entry_points_lead_to_what_they_name(wheel: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    (info,) = tmp_path.glob("*.dist-info")
-    points = importlib.metadata.Distribution.at(info).entry_points
-    assert {"bmwg"} <= {point.name for point in points.select(group="console_scripts")}
-    for point in points:
-        assert callable(point.load()), point
+    lines = run_installed(wheel, tmp_path, POINTS)
+    assert lines[0] == str(tmp_path)
+    assert "console_scripts bmwg" in lines
+    assert "bmwg.drivers.traffic embedded" in lines
