@@ -68,8 +68,8 @@ class TrafficDriver(Protocol):
     """Sends one trial and counts it. It never searches, retries or judges.
 
     `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
-    before they are read. Stays up over attachments; `attach` binds two ports (after `detach` of the former two), resolves the
-    next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
+    before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
+    two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
     """
 
     @classmethod
@@ -117,7 +117,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What a path driver built: the two ports that traffic enters and leaves by, and evidence of the datapath.
+    """What a path driver built: the two ports that traffic enters and leaves by, and evidence.
 
     `evidence` goes to platform.json: rendered CNI configuration, plugin hashes, results, bridge ports, where
     forwarding runs (kernel thread, pod), offload settings made.

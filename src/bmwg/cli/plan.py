@@ -35,7 +35,7 @@ def handle(chosen: argparse.Namespace) -> int:
     finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
     print(
         f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with waits; "
-        f"started now it would end about {finish:%Y-%m-%d %H:%M %Z}. Options that the machine lacks take no time."
+        f"started now it would end about {finish:%Y-%m-%d %H:%M %Z}. What the machine lacks takes no time."
     )
     for deviation in profile.deviations:
         print(f"deviation {deviation.requirement}: {deviation.what}")
