@@ -130,8 +130,7 @@ def test_router_resolved_over_arp_and_nd(tester, io):
 def test_interface_is_as_before_after_detach(tester, ports):
     def features():
         return [
-            bed.inside(Path(port.netns).name, "ethtool", "-k", port.device).splitlines()
-            + [str("PROMISC" in bed.inside(Path(port.netns).name, "ip", "link", "show", port.device))]
+            [*bed.inside(Path(port.netns).name, "ethtool", "-k", port.device).splitlines(), str("PROMISC" in bed.inside(Path(port.netns).name, "ip", "link", "show", port.device))]
             for port in ports
         ]
 
