@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
 from bmwg.drivers.network.cni_network import Attached
-from bmwg.drivers.paths import queues, routers, testpmd, uplinks
+from bmwg.drivers.paths import batch, queues, routers, testpmd, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -171,16 +171,20 @@ class PvpPath:
             )
             testpmd.write_command(self._command_folder(pod.pod_id), line)
             return
+        steps = []
         for side, item in zip(sides, attached, strict=True):
             interface = item.attachment.interface
-            pod.inside(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+            steps.append(batch.step(f"{_ROUTING}:disable_reverse_path_filter", interface=interface))
             for destination, via in item.attachment.routes:
-                pod.inside(f"{_ROUTING}:add_route", destination=destination, via=via, interface=interface)
+                steps.append(
+                    batch.step(f"{_ROUTING}:add_route", destination=destination, via=via, interface=interface)
+                )
             routed = self._uplink == uplinks.ROUTED
             neighbours = INNER[side.number].router if routed else OUTER[side.number].far
             mac = self._neighbour_mac(side, item)
             for arguments in routers.neighbour_arguments(interface, neighbours, mac):
-                pod.inside(f"{_ROUTING}:set_neighbour", **arguments)
+                steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
+        pod.inside("bmwg.drivers.paths.batch:run", steps=steps)
 
     def _neighbour_mac(self, side: Side, attached: Attached) -> str:
         """Return the MAC that frames leaving the pod by this side go to."""
