@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.network import cache, plugins, results
+from bmwg.drivers.network import cache, datapath, plugins, results
 from bmwg.drivers.network.conflist import (
     FIRST_VERSION_WITH_CHECK,
     NetworkList,
@@ -154,9 +154,11 @@ def delete(
 
     Idempotent: with nothing cached and no `conflist` there is nothing to do. The cached attachment wins over
     the arguments; these serve when the cache was lost. A failing plugin does not stop the others, and the
-    cache file stays for another try. A `netns` that is gone is passed as empty, as the specification asks.
+    cache file stays for another try; only where nothing was cached and the interface is not there, failures
+    are none. A `netns` that is gone is passed as empty, as the specification asks.
     """
     entry = cache.read(cache_dir, network, container_id, interface)
+    cached = entry is not None
     if entry is None:
         if conflist is None:
             return []
@@ -183,6 +185,8 @@ def delete(
                 raise _plugin_error(run, call, listed, plugin["type"], "DEL")
         except ToolkitError as error:
             failures.append(str(error))
+    if failures and not cached and not datapath.has_interface(netns=call.netns, interface=interface):
+        return []  # some plugins refuse a DEL of what never was; the specification wants it accepted
     if not failures:
         cache.remove(cache_dir, network, container_id, interface)
     return failures

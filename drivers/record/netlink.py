@@ -68,13 +68,13 @@ def _vfs(message: Any) -> list[int]:
     return checks
 
 
-_PASSING = ("timer", "unknown", "pending", "topology_change", "hosts_cnt", "n_learned", "root_path")
+_PASSING = ("timer", "unknown", "pending", "topology_change", "hosts_cnt", "_n_", "root_path")
 _PASSING_ENDS = ("_age", "_id", "_cost", "_port", "port_state", "port_no")
 _KEPT = ("vxlan_id", "vxlan_port", "vlan_id")
 
 
 def _builtins(data: Any) -> dict[str, Any]:
-    """The plain settings of a link kind (bridge, vxlan, macvlan) or port; timers, state and tables are left out."""
+    """The plain settings of a link kind or port; timers, state and tables are left out."""
     settings: dict[str, Any] = {}
     for key, value in (data or {"attrs": ()})["attrs"]:
         short = key.removeprefix("IFLA_").lower()

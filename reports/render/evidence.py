@@ -9,7 +9,7 @@ from typing import Any
 
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render.facts import ENVELOPE, Facts, option
 from bmwg.reports.render.results import answer, type_badge
 from bmwg.reports.render.text import (
     NONE,
@@ -49,7 +49,7 @@ def validity(facts: Facts) -> list[str]:
     if not rows:
         return [*lines, "The journal holds no trial.", ""]
     lines += table(["validity", "trials", "share", "meaning"], rows, f"{total} trials by validity")
-    aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_metric(THROUGHPUT)]
+    aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_search()]
     rows = []
     for outcome, seqs in aside:
         if not seqs:
@@ -100,7 +100,7 @@ def search(facts: Facts) -> list[str]:
     lines: list[str] = []
     left = MAX_TRIAL_ROWS
     unshown = 0
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
         trials = [facts.run.trial(seq) for seq in outcome.trials]
         if not trials:
             continue
@@ -132,7 +132,7 @@ def search(facts: Facts) -> list[str]:
 def tester(facts: Facts) -> list[str]:
     """Return what the tester alone reached (the wire rung) and how exactly it sent."""
     lines = title("Tester: envelope and pacing", 1)
-    wire = [outcome for outcome in facts.of_metric(THROUGHPUT) if outcome.cell.path == "wire"]
+    wire = facts.of_metric(ENVELOPE)
     if wire:
         rows = [
             [
@@ -144,7 +144,7 @@ def tester(facts: Facts) -> list[str]:
             ]
             for outcome in wire
         ]
-        head = ["path", "frame size", "type", "throughput per port and direction", "trials"]
+        head = ["path", "frame size", "type", "envelope per port and direction", "trials"]
         lines += table(head, rows, "Envelope: the tester with nothing between its ports")
     else:
         lines += ["The run holds no answer for the wire, so the tester's envelope is not known.", ""]

@@ -13,6 +13,7 @@ from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 
 THROUGHPUT = "throughput.rfc2544_26_1"
+ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
 _USUAL_HOSTING = {"wire": "none", "node": "baremetal"}  # of a path; pod for all others
 PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
@@ -36,6 +37,10 @@ class Facts:
     def of_metric(self, metric: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a metric or of a family of metrics."""
         return tuple(o for o in self.outcomes if o.metric == metric or o.metric.startswith(metric + "."))
+
+    def of_search(self) -> tuple[Outcome, ...]:
+        """Return what searches found: the tester's envelope on the wire, throughput everywhere else."""
+        return tuple(o for o in self.outcomes if o.metric in (ENVELOPE, THROUGHPUT))
 
     def not_assessed(self) -> tuple[Outcome, ...]:
         """Return the outcomes of cells that could not be tried."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
+from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.text import nanoseconds, plain
 
 _INK, _GRID = "#010203", "#010204"
@@ -124,7 +124,7 @@ def _thousands(axis: Any) -> None:
 
 def _numbers(facts: Facts) -> dict[str, list[tuple[int, float]]]:
     series: dict[str, list[tuple[int, float]]] = {}
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
         number = plain_number(outcome)
         if number is not None:
             series.setdefault(option(outcome.cell), []).append((outcome.cell.frame_octets, number))
@@ -175,7 +175,7 @@ def _throughput(facts: Facts) -> Plot | None:
 
 
 def _options(facts: Facts) -> Plot | None:
-    outcomes = facts.of_metric(THROUGHPUT)
+    outcomes = facts.of_search()
     if not outcomes:
         return None
     size = min(outcome.cell.frame_octets for outcome in outcomes)
@@ -263,7 +263,7 @@ def _latency_values(outcome: Outcome) -> dict[str, float]:
 
 
 def _search(facts: Facts) -> Plot | None:
-    searched = [outcome for outcome in facts.of_metric(THROUGHPUT) if outcome.trials]
+    searched = [outcome for outcome in facts.of_search() if outcome.trials]
     shown = searched[:_MAX_ROWS]
     if not shown:
         return None

@@ -154,7 +154,7 @@ def throughput(facts: Facts) -> list[str]:
 
 def ladder_section(facts: Facts) -> list[str]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
-    outcomes = [o for o in facts.of_metric(THROUGHPUT) if o.cell.path in LADDER_PATHS]
+    outcomes = [o for o in facts.of_search() if o.cell.path in LADDER_PATHS]
     kinds = dict.fromkeys(
         (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in outcomes
     )

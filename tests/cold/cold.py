@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Run one command line of the README on a Debian 12 that holds nothing but a base system and git.
 
-The root file system is made for the purpose and runs as a privileged container: mount, process and host
-name spaces of its own, every capability that this machine's root has, this machine's /dev, /sys (cgroups
+The root file system is made for the purpose and runs as a privileged container: mount, IPC and host name
+spaces of its own, every capability that this machine's root has, this machine's /dev, /sys (cgroups
 included) and network. The network is shared only because packages must be fetched; the toolkit's own
 traffic stays in namespaces that it makes.
 A plain chroot is not enough: its root is no mount point, and the container runtime inside needs one.
@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -131,7 +132,8 @@ def container(command: str, name: str) -> dict[str, object]:
         "linux": {
             "cgroupsPath": f"/{name}",
             "resources": {"devices": [{"allow": True, "access": "rwm"}]},
-            "namespaces": [{"type": kind} for kind in ("mount", "pid", "ipc", "uts")],
+            # the kernel's threads (threaded NAPI) are only seen from this machine's own process namespace
+            "namespaces": [{"type": kind} for kind in ("mount", "ipc", "uts")],
         },
     }  # fmt: skip
 
@@ -172,7 +174,14 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
 
 
 def remove(work: Path, name: str) -> None:
-    """Take everything away, and say so when something holds on."""
+    """Take everything away, and say so when something was left."""
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if process.name.isdigit() and (process / "root").readlink().is_relative_to(work):
+                print(
+                    f"== a process was left, killed: {process.name} {(process / 'comm').read_text().strip()}"
+                )
+                os.kill(int(process.name), signal.SIGKILL)
     mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if f" {work}/" in line]
     if mounts:
         sys.exit(f"still mounted below {work}, nothing removed:\n" + "\n".join(mounts))

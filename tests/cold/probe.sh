@@ -20,10 +20,11 @@ try "veth pair inside a network namespace" \
 try "bridge inside a network namespace" unshare --net ip link add name br0 type bridge
 try "macvlan inside a network namespace" \
     unshare --net sh -c 'ip link add pa type veth peer name pb && ip link add name mv link pa type macvlan mode bridge'
-try "threaded NAPI switch in the namespace's own sysfs" \
+try "threaded NAPI: switch in the namespace's own sysfs, and its kernel thread in sight" \
     unshare --net --mount --propagation private sh -c \
     'mount -t sysfs sysfs /sys && ip link add pa type veth peer name pb && ethtool -K pa gro on &&
-     ip link set pa up && ip link set pb up && echo 1 >/sys/class/net/pa/threaded'
+     ip link set pa up && ip link set pb up && echo 1 >/sys/class/net/pa/threaded &&
+     grep -qs "^napi/pa" /proc/[0-9]*/comm'
 mkdir "$work/root"
 cat >"$work/config.json" <<JSON
 {"ociVersion": "1.0.0", "root": {"path": "$work/root", "readonly": true},

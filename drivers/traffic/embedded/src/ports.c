@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
@@ -186,6 +187,50 @@ static int prepare(struct port *p, const json_t *spec, struct failure *f)
 	return 0;
 }
 
+/*
+ * DPDK 22.11 over libxdp 1.3 closes a net_af_xdp device without closing its socket (measured: the queue stays busy
+ * for the next attach). With no port plugged, no AF_XDP socket can be in use: close what is left.
+ */
+static void close_forgotten_sockets(void)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		int domain = 0;
+		socklen_t size = sizeof(domain);
+
+		if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_XDP)
+			close(fd);
+	}
+}
+
+static void unplug(struct port *p)
+{
+	if (!p->plugged || netns_enter(p))
+		return;
+	if (p->attached) {
+		rte_eth_promiscuous_disable(p->id);
+		rte_eth_dev_stop(p->id);
+		rte_eth_dev_close(p->id);
+	}
+	rte_eal_hotplug_remove(strchr(p->device, ':') ? "pci" : "vdev", p->device);
+	netns_leave(p);
+	rte_mempool_free(p->pool);
+	p->pool = NULL;
+	p->plugged = p->attached = false;
+}
+
+/* The kernel gives an AF_XDP queue back some time after its socket was closed: look again a few times. */
+static int plug_patiently(struct port *p, const json_t *spec, struct failure *f)
+{
+	int result = plug(p, spec, f);
+
+	for (int again = 0; result && again < 5; again++) {
+		unplug(p);
+		nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
+		result = plug(p, spec, f);
+	}
+	return result;
+}
+
 int ports_attach(const json_t *specs, struct failure *f)
 {
 	int result = 0;
@@ -194,30 +239,17 @@ int ports_attach(const json_t *specs, struct failure *f)
 	for (unsigned int i = 0; i < PORTS && !result; i++)
 		result = prepare(&ports[i], json_array_get(specs, i), f);
 	for (unsigned int i = 0; i < PORTS && !result; i++)
-		result = plug(&ports[i], json_array_get(specs, i), f);
+		result = plug_patiently(&ports[i], json_array_get(specs, i), f);
 	if (result)
 		ports_detach();
 	return result;
 }
 
-static void unplug(struct port *p)
-{
-	if (!p->plugged || netns_enter(p))
-		return;
-	if (p->attached) {
-		rte_eth_dev_stop(p->id);
-		rte_eth_dev_close(p->id);
-	}
-	rte_eal_hotplug_remove(strchr(p->device, ':') ? "pci" : "vdev", p->device);
-	netns_leave(p);
-}
-
 void ports_detach(void)
 {
-	for (unsigned int i = 0; i < PORTS; i++) {
+	for (unsigned int i = 0; i < PORTS; i++)
 		unplug(&ports[i]);
-		rte_mempool_free(ports[i].pool);
-	}
+	close_forgotten_sockets();
 	for (unsigned int i = 0; i < PORTS; i++) {
 		struct port *p = &ports[i];
 
