@@ -187,9 +187,9 @@ def _leaves(data: Any, path: str = "") -> Iterable[tuple[str, str, str]]:
                 else str(how)
             )
             yield path, _short(data["value"]), source
-        elif "unknown" in data:
+        elif isinstance(data.get("unknown"), str):
             yield path, "unknown", str(data["unknown"])
-        elif "not_applicable" in data:
+        elif isinstance(data.get("not_applicable"), str):
             yield path, "not applicable", str(data["not_applicable"])
         else:
             for key, value in data.items():

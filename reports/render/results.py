@@ -79,6 +79,8 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     lacking = len(facts.not_assessed())
     if lacking:
         found.append(("missing", f"Not assessed: {lacking} of {len(facts.outcomes)} answers, reasons below."))
+    if facts.outcomes and not any(o.type is OutcomeType.MEASURED for o in facts.outcomes):
+        found.append(("interrupted", "No answer of this run is a plain number."))
     if run.toolkit_dirty:
         found.append(("interrupted", "The toolkit's files were changed after the commit that is named here."))
     if not found:
@@ -203,7 +205,7 @@ def latency(facts: Facts) -> list[str]:
             row.append(esc(quantity_text(value.number, value.unit)) if value else NONE)
         row += [
             esc(sequence(outcome.trials)),
-            esc("; ".join(p for p in (outcome.reason, outcome.statement) if p)),
+            esc("; ".join(p for p in (outcome.reason, outcome.statement, *outcome.quality) if p)),
         ]
         rows.append(row)
     head = ["path and option", "frame size", "type", "load", *PERCENTILES, "trials", "remarks"]
