@@ -28,6 +28,10 @@ from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
 
+class _DeploymentBrokenError(Exception):
+    """Tester, link or DUT failed while a cell was measured."""
+
+
 class Bench:
     """One run. `open` makes everything or nothing; `close` removes all and writes the report."""
 
@@ -109,7 +113,7 @@ class Bench:
 
     def _ensure(self, wanted: PlannedCell) -> Outcome:
         """Measure a cell, and what is selected on the same deployment, unless it was measured before."""
-        if wanted.outcome_id not in self._outcomes:
+        while wanted.outcome_id not in self._outcomes:  # each pass gives at least one outcome more
             together = [planned for planned in self._plan if planned.deployment == wanted.deployment]
             chosen = {planned.cell.cell_id for planned in together if planned.test_id in self._selected}
             self._measure_group(
@@ -128,35 +132,15 @@ class Bench:
 
     def _measure_group(self, group: list[PlannedCell]) -> None:
         """Measure cells of one deployment; what goes wrong there is their outcome and stops no other cell."""
-        cell = group[0].cell
         try:
-            probed = {planned.cell.cell_id: path_driver(planned.cell, self._bed).probe() for planned in group}
-            for planned in list(group):
-                missing = probed[planned.cell.cell_id]
-                reason = f"{missing.what}: {missing.reason}" if missing else planned.missing
-                if reason:
-                    self._keep(
-                        throughput.not_assessed(
-                            planned.cell,
-                            outcome_id=planned.outcome_id,
-                            metric=_metric(planned),
-                            reason=reason,
-                        ),
-                        mend=missing.mend if missing else "",
-                    )
-                    group.remove(planned)
+            group = self._qualified(self._assessable(group))
             if not group:
                 return
-            if cell.path != "wire":
-                for planned in list(group):
-                    if self._envelope(planned.cell) is None:
-                        self._fail([planned], "the tester is not qualified for this traffic")
-                        group.remove(planned)
-            if not group:
-                return
-            with self._deployed(cell) as (deployment_id, traffic):
+            with self._deployed(group[0].cell) as (deployment_id, traffic):
                 for planned in group:
                     self._measure(planned, deployment_id, traffic)
+        except _DeploymentBrokenError:
+            pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
         except ToolkitBug:
             raise
         except ToolkitError as error:
@@ -166,6 +150,31 @@ class Bench:
             left = [planned for planned in group if planned.outcome_id not in self._outcomes]
             self._fail(left[:1], "the run was interrupted")
             raise
+
+    def _assessable(self, group: list[PlannedCell]) -> list[PlannedCell]:
+        """Return the cells that can be tried here; the others are kept as not assessed, with the reason."""
+        left = []
+        for planned in group:
+            missing = None if planned.missing else path_driver(planned.cell, self._bed).probe()
+            reason = planned.missing or (f"{missing.what}: {missing.reason}" if missing else "")
+            if not reason:
+                left.append(planned)
+                continue
+            outcome = throughput.not_assessed(
+                planned.cell, outcome_id=planned.outcome_id, metric=_metric(planned), reason=reason
+            )
+            self._keep(outcome, mend=missing.mend if missing else "")
+        return left
+
+    def _qualified(self, group: list[PlannedCell]) -> list[PlannedCell]:
+        """Return the cells for whose traffic the tester is qualified (design decision 4)."""
+        left = []
+        for planned in group:
+            if planned.cell.path == "wire" or self._envelope(planned.cell) is not None:
+                left.append(planned)
+            else:
+                self._fail([planned], "the tester is not qualified for this traffic")
+        return left
 
     def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:
         cell = planned.cell
@@ -194,6 +203,8 @@ class Bench:
             envelope_fps = self._envelope(cell) or 1
             goal = self._profile.goal(cell, max_load_fps=envelope_fps, envelope_fps=envelope_fps)
             self._keep(measurement.search(goal, phase="search"))
+        if measurement.broken:
+            raise _DeploymentBrokenError
 
     def _planned(self, metric: str, cell: Cell) -> PlannedCell:
         """Find a cell in the whole plan, or plan it now: a prerequisite may lie outside the list."""
