@@ -82,7 +82,7 @@ def switch(folder: Path, cpu: int) -> Iterator[Switch]:
         ovs.vsctl("--no-wait", "init")
         settings = {
             "dpdk-init": "true",
-            "dpdk-extra": '"--no-huge --legacy-mem -m 1024 --no-pci --no-telemetry --no-shconf"',
+            "dpdk-extra": '"--no-huge --legacy-mem -m 2048 --no-pci --no-telemetry --no-shconf"',
             "pmd-cpu-mask": hex(1 << cpu),
             "dpdk-lcore-mask": hex(1 << cpu),
         }
