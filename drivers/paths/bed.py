@@ -17,6 +17,7 @@ from bmwg.drivers.api import JsonValue, Missing, TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.undo import UndoLog
+from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
 from bmwg.methodology.errors import ConfigError
 
@@ -58,7 +59,9 @@ class Bed:
         self._deployments = 0
 
     def open(self, stack: ExitStack) -> None:
-        """Start the nodes and cable them; `stack` ends them."""
+        """Start the nodes and cable them; `stack` ends them. A simulated tester needs neither."""
+        if self.testbed.tester.driver == SIMULATED:
+            return
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
             if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
                 raise ConfigError(
