@@ -1,7 +1,7 @@
 """Beds for the tester's own benchmarks and contract tests: veth pairs between namespaces made for one run.
 
-`direct()` joins the two tester ports by one veth pair; `forwarder()` puts a namespace between them that bridges or
-routes, with a device queue and a CPU of its own, so that its overload shows as loss.
+`direct()` joins the two tester ports by one veth pair; `forwarder()` puts a namespace between them that
+bridges or routes, with a device queue and a CPU of its own, so that its overload shows as loss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bmwg.drivers.api import TesterPort
 _serial = itertools.count()
 
 
-def _inside(namespace: str, *argv: str) -> str:
+def inside(namespace: str, *argv: str) -> str:
     """Run one command in a namespace, with its own /sys (iproute2 mounts it)."""
     done = subprocess.run(
         ["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True, timeout=10, check=False
@@ -33,11 +33,11 @@ def _inside(namespace: str, *argv: str) -> str:
 
 @contextmanager
 def namespace(role: str) -> Iterator[str]:
-    """A named network namespace, unique over runs; its interfaces are silent (no IPv6 of the kernel's own)."""
+    """A named network namespace, unique over runs; its interfaces are silent (no IPv6 of the kernel)."""
     name = f"bt{os.getpid()}x{next(_serial)}{role}"
     netns.create(name)
     try:
-        _inside(name, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+        inside(name, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
         yield name
     finally:
         netns.remove(name)
@@ -82,8 +82,8 @@ def direct(io: str, *, mtu: int = 1500) -> Iterator[tuple[TesterPort, TesterPort
 def own_queue(space: str, device: str, cpu: int) -> None:
     """Give a veth end a device queue of its own: GRO on, threaded NAPI, its kernel thread on `cpu`."""
     before = _napi_threads(device)
-    _inside(space, "ethtool", "-K", device, "gro", "on")
-    _inside(space, "sh", "-c", f"echo 1 > /sys/class/net/{device}/threaded")
+    inside(space, "ethtool", "-K", device, "gro", "on")
+    inside(space, "sh", "-c", f"echo 1 > /sys/class/net/{device}/threaded")
     end_s = time.monotonic() + 5
     while not (fresh := _napi_threads(device) - before):
         if time.monotonic() > end_s:
@@ -111,7 +111,7 @@ def _napi_threads(device: str) -> set[int]:
 def forwarder(
     io: str, *, mode: str = "bridge", cpu: int | None = None, mtu: int = 1500
 ) -> Iterator[tuple[TesterPort, TesterPort, str]]:
-    """Two veth pairs with a namespace between that bridges (`bridge`) or routes (`route`); yields it as third.
+    """Two veth pairs and a namespace between that bridges (`bridge`) or routes (`route`): yielded third.
 
     With `cpu`, its receive queues have threads of their own there. Its interfaces are `d<n>q0` and `d<n>q1`.
     """
@@ -129,11 +129,11 @@ def forwarder(
                 route.link("set", index=bridge, state="up")
             gateways: list[dict[str, object]] = [{}, {}]
         else:
-            _inside(dut, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.disable_ipv6=0")
-            _inside(dut, "sysctl", "-qw", "net.ipv6.conf.all.forwarding=1", "net.ipv6.conf.all.accept_dad=0")
+            inside(dut, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.disable_ipv6=0")
+            inside(dut, "sysctl", "-qw", "net.ipv6.conf.all.forwarding=1", "net.ipv6.conf.all.accept_dad=0")
             with IPRoute(netns=dut) as route:
                 for side in (0, 1):
-                    _inside(dut, "sysctl", "-qw", f"net.ipv6.conf.{tag}{side}.disable_ipv6=0")
+                    inside(dut, "sysctl", "-qw", f"net.ipv6.conf.{tag}{side}.disable_ipv6=0")
                     index = route.link_lookup(ifname=f"{tag}{side}")[0]
                     route.addr("add", index=index, address=f"198.18.{side}.1", prefixlen=24)
                     route.addr("add", index=index, address=f"2001:2:0:{side}::1", prefixlen=64, flags=0x02)

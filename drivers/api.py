@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.records import TrialResult, TrialSpec
 
 JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
@@ -65,10 +67,13 @@ class TrafficLimits:
 class TrafficDriver(Protocol):
     """Sends one trial and counts it. It never searches, retries or judges.
 
-    Stays up over attachments; `attach` binds two ports (after `detach` of the former two), resolves the
-    next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
+    `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
+    before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
+    two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
     """
 
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...
     def __enter__(self) -> TrafficDriver: ...
     def __exit__(self, *exc: object) -> None: ...
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits: ...
@@ -112,7 +117,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What a path driver built: the two ports that traffic enters and leaves by, and evidence of the datapath.
+    """What a path driver built: the two ports that traffic enters and leaves by, and evidence.
 
     `evidence` goes to platform.json: rendered CNI configuration, plugin hashes, results, bridge ports, where
     forwarding runs (kernel thread, pod), offload settings made.

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.throughput import ENVELOPE_METRIC, METRIC
 
 PATHS = ("wire", "node", "pvp")  # bottom up
+_METRICS = (METRIC, ENVELOPE_METRIC)  # both are frames/s; any other metric is left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +29,15 @@ class Rung:
 def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...]:
     """Order the throughput outcomes of one frame size and direction bottom up, with the cost of each layer.
 
-    All PVP options stand on the highest rung tried below them. Raises ValueError when outcomes mix
-    directions, metrics or frame formats, between which no ratio means anything.
+    All PVP options stand on the highest rung tried below them; outcomes of other metrics take no part. Raises
+    ValueError when outcomes mix directions, frame formats or flows, between which no ratio means anything.
     """
-    chosen = [o for o in outcomes if o.cell.frame_octets == frame_octets and o.cell.path in PATHS]
-    kinds = {(o.metric, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
+    chosen = [
+        o
+        for o in outcomes
+        if o.metric in _METRICS and o.cell.frame_octets == frame_octets and o.cell.path in PATHS
+    ]
+    kinds = {(o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
     if len(kinds) > 1:
         raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
     chosen.sort(key=lambda o: PATHS.index(o.cell.path))

@@ -13,6 +13,7 @@ from bmwg.methodology import latency, throughput
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import Cell
 
+QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
 TEST_IDS = {  # stable: append, never renumber

@@ -9,20 +9,21 @@ from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.trial import JudgedTrial
 
 METRIC = "throughput.rfc2544_26_1"  # RFC2544-26.1-01
+ENVELOPE_METRIC = "tester.envelope"  # the tester's own limit on the wire, docs/adr/0002
 UNIT = "frames/s"  # RFC2544-26.1-08
 REQUIREMENTS = ("RFC2544-26.1-01", "RFC2544-26.1-02", "RFC2544-26.1-08")
 _COUNTED = (Validity.VALID, Validity.HOST_STALLED)
 
 
-def outcome(result: SearchResult, cell: Cell, *, outcome_id: str) -> Outcome:
+def outcome(result: SearchResult, cell: Cell, *, outcome_id: str, metric: str = METRIC) -> Outcome:
     """Return the outcome of one cell; a number (per port and direction) only when the search measured one."""
     value = result.value_fps
     return Outcome(
         outcome_id=outcome_id,
-        metric=METRIC,
+        metric=metric,
         cell=cell,
         type=result.type,
-        values=() if value is None else (Quantity(metric=METRIC, number=value, unit=UNIT),),
+        values=() if value is None else (Quantity(metric=metric, number=value, unit=UNIT),),
         lower=result.lower,
         upper=result.upper,
         trials=result.trials,

@@ -15,11 +15,10 @@ from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import latency, planning, throughput
-from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
+from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
-from bmwg.methodology.trial import Learning
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import PlannedCell as StoredPlan
 from bmwg.reports.store import RunHeader, RunStore, read_run
@@ -27,6 +26,10 @@ from bmwg.resources.measure import CellMeasurement
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
+
+
+class _DeploymentBrokenError(Exception):
+    """Tester, link or DUT failed while a cell was measured."""
 
 
 class Bench:
@@ -110,50 +113,68 @@ class Bench:
 
     def _ensure(self, wanted: PlannedCell) -> Outcome:
         """Measure a cell, and what is selected on the same deployment, unless it was measured before."""
-        if wanted.outcome_id not in self._outcomes:
-            group = [
-                planned
-                for planned in self._plan
-                if planned.deployment == wanted.deployment
-                and planned.outcome_id not in self._outcomes
-                and (planned.test_id in self._selected or planned.cell == wanted.cell)
-            ]
-            self._measure_group(group)
+        while wanted.outcome_id not in self._outcomes:  # each pass gives at least one outcome more
+            together = [planned for planned in self._plan if planned.deployment == wanted.deployment]
+            chosen = {planned.cell.cell_id for planned in together if planned.test_id in self._selected}
+            self._measure_group(
+                [
+                    planned
+                    for planned in together
+                    if planned.outcome_id not in self._outcomes
+                    and (
+                        planned.test_id in self._selected
+                        # the throughput comes first, asked for or not (RFC 2544 26.2)
+                        or (planned.metric == throughput.METRIC and planned.cell.cell_id in chosen)
+                    )
+                ]
+            )
         return self._outcomes[wanted.outcome_id]
 
     def _measure_group(self, group: list[PlannedCell]) -> None:
         """Measure cells of one deployment; what goes wrong there is their outcome and stops no other cell."""
-        cell = group[0].cell
         try:
-            probed = {planned.cell.cell_id: path_driver(planned.cell, self._bed).probe() for planned in group}
-            for planned in list(group):
-                missing = probed[planned.cell.cell_id]
-                reason = f"{missing.what}: {missing.reason}" if missing else planned.missing
-                if reason:
-                    self._keep(
-                        throughput.not_assessed(
-                            planned.cell, outcome_id=planned.outcome_id, metric=_metric(planned), reason=reason
-                        ),
-                        mend=missing.mend if missing else "",
-                    )
-                    group.remove(planned)
+            group = self._qualified(self._assessable(group))
             if not group:
                 return
-            if cell.path != "wire":
-                for planned in group:
-                    self._envelope(planned.cell)
-            with self._deployed(cell) as (deployment_id, traffic):
+            with self._deployed(group[0].cell) as (deployment_id, traffic):
                 for planned in group:
                     self._measure(planned, deployment_id, traffic)
+        except _DeploymentBrokenError:
+            pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
         except ToolkitBug:
             raise
         except ToolkitError as error:
-            self._fail(group, str(error))
+            self._fail(group, _one_line(error))
         except BaseException as error:
             self._interrupted = f"{type(error).__name__}: {error}".rstrip(": ")
             left = [planned for planned in group if planned.outcome_id not in self._outcomes]
             self._fail(left[:1], "the run was interrupted")
             raise
+
+    def _assessable(self, group: list[PlannedCell]) -> list[PlannedCell]:
+        """Return the cells that can be tried here; the others are kept as not assessed, with the reason."""
+        left = []
+        for planned in group:
+            missing = None if planned.missing else path_driver(planned.cell, self._bed).probe()
+            reason = planned.missing or (f"{missing.what}: {missing.reason}" if missing else "")
+            if not reason:
+                left.append(planned)
+                continue
+            outcome = throughput.not_assessed(
+                planned.cell, outcome_id=planned.outcome_id, metric=_metric(planned), reason=reason
+            )
+            self._keep(outcome, mend=missing.mend if missing else "")
+        return left
+
+    def _qualified(self, group: list[PlannedCell]) -> list[PlannedCell]:
+        """Return the cells for whose traffic the tester is qualified (design decision 4)."""
+        left = []
+        for planned in group:
+            if planned.cell.path == "wire" or self._envelope(planned.cell) is not None:
+                left.append(planned)
+            else:
+                self._fail([planned], "the tester is not qualified for this traffic")
+        return left
 
     def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:
         cell = planned.cell
@@ -167,58 +188,40 @@ class Bench:
             display=self.display,
         )
         if planned.metric == latency.METRIC:
-            load_fps, remark = self._latency_load(cell)
-            spec = self._profile.latency_spec(cell, load_fps)
-            self._keep(measurement.latency(spec, remark))
+            found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
+            if found.lower is None:  # RFC 2544 26.2 determines the throughput first
+                self._keep(_without_load(planned, found))
+                return
+            spec = self._profile.latency_spec(cell, found.lower.load_fps)
+            self._keep(measurement.latency(spec, _load_remark(found)))
         elif cell.path == "wire":
             goal = self._profile.goal(
                 cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True
             )
             self._keep(measurement.search(goal, phase="qualification"))
         else:
-            envelope_fps = self._envelope(cell)
+            envelope_fps = self._envelope(cell) or 1
             goal = self._profile.goal(cell, max_load_fps=envelope_fps, envelope_fps=envelope_fps)
             self._keep(measurement.search(goal, phase="search"))
+        if measurement.broken:
+            raise _DeploymentBrokenError
 
     def _planned(self, metric: str, cell: Cell) -> PlannedCell:
-        """Find a cell in the whole plan, or plan it now: a prerequisite may lie outside the profile's list."""
+        """Find a cell in the whole plan, or plan it now: a prerequisite may lie outside the list."""
         for planned in self._plan:
             if planned.metric == metric and planned.cell.cell_id == cell.cell_id:
                 return planned
         return PlannedCell(test_id=planning.TEST_IDS[metric, cell.path], metric=metric, cell=cell)
 
-    def _envelope(self, cell: Cell) -> int:
+    def _envelope(self, cell: Cell) -> int | None:
         """The tester's qualified load for this shape of traffic, frames/s; qualified now if it is not yet."""
         wire = replace(cell, path="wire", hosting="none", function="none", network="none")
         planned = self._planned(throughput.METRIC, wire)
-        outcome = self._outcomes.get(planned.outcome_id)
-        if outcome is None:
+        if planned.outcome_id not in self._outcomes:
             self._measure_group([planned])
-            outcome = self._outcomes[planned.outcome_id]
-        if outcome.type not in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) or outcome.lower is None:
-            raise DriverError(
-                "BENCH-01",
-                f"{cell.cell_id}: the tester is not qualified for this traffic; the DUT was not measured",
-                expected="an envelope on the wire",
-                found=f"{outcome.type.value}: {outcome.reason or outcome.statement}",
-                hint="a quieter machine, or a CPU of its own for the tester (tester.cpus)",
-            )
-        return outcome.lower.load_fps
-
-    def _latency_load(self, cell: Cell) -> tuple[int, tuple[str, ...]]:
-        """Load for latency (RFC 2544 26.2), the throughput in frames/s, and a remark when it is no plain one."""
-        found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
-        if found.lower is None:
-            raise DriverError(
-                "BENCH-02",
-                f"{cell.cell_id}: no load at which to measure latency",
-                expected="a throughput (RFC 2544 26.2 determines it first)",
-                found=f"{found.type.value}: {found.reason or found.statement}",
-            )
-        if found.type is OutcomeType.MEASURED:
-            return found.lower.load_fps, ()
-        remark = f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})"
-        return found.lower.load_fps, (remark,)
+        outcome = self._outcomes[planned.outcome_id]
+        usable = outcome.type in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) and outcome.lower is not None
+        return outcome.lower.load_fps if usable and outcome.lower else None
 
     @contextmanager
     def _deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver]]:
@@ -304,6 +307,27 @@ def _metric(planned: PlannedCell) -> str:
     return throughput.ENVELOPE_METRIC if wire else planned.metric
 
 
+def _load_remark(found: Outcome) -> tuple[str, ...]:
+    """Say beside a latency that its load is no plain throughput."""
+    if found.type is OutcomeType.MEASURED or found.lower is None:
+        return ()
+    return (f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})",)
+
+
+def _without_load(planned: PlannedCell, found: Outcome) -> Outcome:
+    return throughput.not_assessed(
+        planned.cell,
+        outcome_id=planned.outcome_id,
+        metric=planned.metric,
+        reason=f"no load without loss is known: throughput is {found.type.value}",
+    )
+
+
+def _one_line(error: ToolkitError) -> str:
+    found = f"; found {error.found}" if error.found else ""
+    return " ".join(f"{error.error_id} {error.what}{found}".split())
+
+
 def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
     version, commit, dirty = toolkit_state()
     return RunHeader(
@@ -321,5 +345,3 @@ def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> 
             for planned in plan
         ),
     )
-
-

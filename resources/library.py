@@ -87,7 +87,9 @@ class Bmwg:
                 "TRIAL-01",
                 f"{len(invalid)} of {len(outcomes)} cells have no valid procedure",
                 expected="valid trials (profile's limits)",
-                found="; ".join(f"{outcome.cell.cell_id}: {outcome.reason}" for outcome in invalid),
+                found="".join(
+                    f"\n            {outcome.cell.cell_id}: {outcome.reason}" for outcome in invalid
+                ),
                 hint="the report lists the trials; a quieter machine or a longer list of repeats helps",
             )
         if all(outcome.type is OutcomeType.NOT_ASSESSED for outcome in outcomes):

@@ -33,6 +33,7 @@ class CellMeasurement:
         self._planned = planned
         self._metric = metric
         self._trials: list[JudgedTrial] = []
+        self.broken = False  # tester, link or DUT failed: nothing more can be measured on this deployment
         self._deployment_id = deployment_id
         self._traffic = traffic
         self._store = store
@@ -44,7 +45,8 @@ class CellMeasurement:
 
     def trial(self, spec: TrialSpec, phase: str) -> JudgedTrial:
         """Run one trial (RFC 2544 section 23), record it, and judge it after the policy."""
-        if self._policy.learning is Learning.TRIAL or not self._learnt:
+        learning = self._policy.learning
+        if learning is Learning.TRIAL or (learning is Learning.DEPLOYMENT and not self._learnt):
             self._traffic.learn(spec)  # rfc2544-23, phase b
             time.sleep(self._policy.learning_wait_s)
             self._learnt = True
@@ -65,6 +67,7 @@ class CellMeasurement:
             seq=sequence, result=result, validity=assessment.validity, reason=assessment.reason
         )
         self._trials.append(judged)
+        self.broken = self.broken or judged.validity is Validity.FAULT
         self._note_bounds(judged)
         self._display.result(
             self._planned.cell.cell_id,
@@ -79,6 +82,7 @@ class CellMeasurement:
     def search(self, goal: ThroughputGoal, phase: str) -> Outcome:
         """Find the throughput (RFC 1242 section 3.17) by the bisection of RFC 2544 section 26.1."""
         found = search(lambda spec: self.trial(spec, phase), goal)
+        self.broken = self.broken or found.error is not None
         outcome = throughput.outcome(
             found, self._planned.cell, outcome_id=self._planned.outcome_id, metric=self._metric
         )
@@ -96,7 +100,7 @@ class CellMeasurement:
         return self._remarked(outcome, remarks)
 
     def _remarked(self, outcome: Outcome, remarks: tuple[str, ...]) -> Outcome:
-        """Add what must stand beside the number (design decision 13: the share set aside, the value over all)."""
+        """Add what must stand beside the number: the share of trials set aside, the value over all."""
         trials = [trial for trial in self._trials if trial.seq in outcome.trials]
         share = throughput.set_aside_share(trials)
         if share > 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import struct
 import threading
 import time
@@ -48,6 +49,7 @@ def serve(channel: Any) -> None:
     """Answer calls until the runner goes away. Runs on the node, in the main thread."""
     with contextlib.suppress(OSError):
         os.setsid()  # Ctrl-C at the runner's terminal must reach the runner only: it tears down through us
+    signal.signal(signal.SIGINT, _interrupt_call)
     while True:
         try:
             number, function, arguments = channel.receive()
@@ -66,14 +68,28 @@ def serve(channel: Any) -> None:
             channel.send([number, "error", encode_error(refused)])
 
 
+_running = False  # whether a call is being served; only then SIGINT means anything
+
+
+def _interrupt_call(number: int, frame: object) -> None:
+    if _running:
+        raise KeyboardInterrupt
+
+
 def _run(function: str, arguments: dict[str, JsonValue]) -> list[JsonValue]:
+    global _running  # noqa: PLW0603 - read by a signal handler, which has no other place to look
     try:
+        _running = True
         return ["value", resolve(function)(**arguments)]
+    except KeyboardInterrupt:
+        return ["crash", "interrupted by the runner"]
     except ToolkitError as error:
         return ["error", encode_error(error)]
     except Exception:
         tail = traceback.format_exc().strip().splitlines()[-TRACEBACK_LINES:]
         return ["crash", "\n".join(tail)]
+    finally:
+        _running = False
 
 
 def resolve(function: str) -> Callable[..., JsonValue]:
@@ -214,9 +230,16 @@ class AgentNode:
                 raise self._lost(
                     f"agent died during {function}: {str(error) or type(error).__name__}"
                 ) from error
+            except BaseException:  # Ctrl-C: the call must not keep the tear-down waiting
+                self._interrupt(function)
+                raise
             number, kind, content = reply
             if number == self._number:  # else the answer of a call that Ctrl-C interrupted
                 return kind, content
+
+    def _interrupt(self, function: str) -> None:
+        """Stop the call that runs; here the node is given up, since nothing reaches it but the channel."""
+        self._lost(f"{function} was interrupted")
 
     def _lost(self, cause: str) -> DriverError:
         self._broken = cause

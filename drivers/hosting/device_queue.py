@@ -23,6 +23,7 @@ from bmwg.methodology.errors import TestbedError
 
 THREAD_DEADLINE_S = 2.0  # choice: the kernel starts the thread within the same system call
 VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
+_UNSEEN = "kernel threads are outside this PID namespace: the thread exists and is not pinned"
 _GRO = "rx-gro"
 _TSO = (
     "tx-tcp-segmentation",
@@ -35,7 +36,8 @@ _TSO = (
 def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     """Node function: queue and pinned thread for `interface`; returns evidence for the platform record.
 
-    Apply it after the interface's last `up`. Applying it again is harmless.
+    Apply it after the interface's last `up`. Applying it again is harmless. In a container with a PID
+    namespace of its own the thread is there but cannot be pinned: `threads` is then empty, `cpu` is `None`.
     """
     online = _online_cpus()
     if cpu not in online:
@@ -72,7 +74,8 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
         "interface": interface,
         "device_queue": "threaded",
         "queue_frames": VETH_QUEUE_FRAMES,
-        "cpu": cpu,
+        "cpu": cpu if threads else None,
+        "cpu_reason": "" if threads else _UNSEEN,
         "offload_changed": offload_changed,
         "threads": [_describe(pid) for pid in threads],
         "forwarding": forwarding_place(threads),
@@ -84,12 +87,13 @@ def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonVa
     now = Path(f"/sys/class/net/{interface}/threaded").read_text().strip()
     lost = [pid for pid in threads if not _is_queue_thread(pid, interface)]
     strayed = [pid for pid in threads if pid not in lost and os.sched_getaffinity(pid) != {cpu}]
-    if now != "1" or lost or strayed:
+    up = int(Path(f"/sys/class/net/{interface}/flags").read_text(), 16) & 1
+    if now != "1" or not up or lost or strayed:
         raise TestbedError(
             "QUEUE-03",
             f"device queue of {interface}",
             expected=f"threaded 1, threads {threads} on CPU {cpu}",
-            found=f"threaded {now}, gone {lost}, on other CPUs {strayed}",
+            found=f"interface {'up' if up else 'down'}, threaded {now}, gone {lost}, on other CPUs {strayed}",
             hint="the interface went down and up since; apply isolate again",
         )
     return {"interface": interface, "threads": [_describe(pid) for pid in threads]}
@@ -137,6 +141,8 @@ def _set_features(interface: str, names: tuple[str, ...], wanted: bool) -> dict[
 
 def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
     """Find the threads: by the kernel's own list where it has one, else those that are new by name."""
+    if not _sees_kernel_threads():
+        return []
     end_s = time.monotonic() + THREAD_DEADLINE_S
     found: list[int] = []
     listed: list[int] | None = None
@@ -157,13 +163,20 @@ def _find_threads(interface: str, number: int, before: set[int]) -> list[int]:
         f"kernel thread of the device queue of {interface}",
         expected=f"a thread napi/{interface}-* that this process can see",
         found=f"{found or 'none'}",
-        hint="inside a container this needs the host's PID namespace; or set dut.device_queue: inline",
+        hint="inside a container share the host's PID namespace; or set dut.device_queue: inline",
     )
 
 
 def _kernel_threads(interface: str) -> set[int]:
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return {pid for pid in pids if _is_queue_thread(pid, interface)}
+
+
+def _sees_kernel_threads() -> bool:
+    try:
+        return Path("/proc/2/comm").read_text().strip() == "kthreadd"
+    except OSError:
+        return False
 
 
 def _online_cpus() -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -71,6 +72,13 @@ class NamespaceNode(AgentNode):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _interrupt(self, function: str) -> None:
+        """Stop the call that runs and keep the node: the tear-down needs it. Its late answer is dropped."""
+        if process.same(self.pid, self.start_ticks):
+            os.kill(self.pid, signal.SIGINT)
+        else:
+            super()._interrupt(function)
 
     @property
     def place(self) -> dict[str, JsonValue]:

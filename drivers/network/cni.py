@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.network import cache, plugins, results
+from bmwg.drivers.network import cache, datapath, plugins, results
 from bmwg.drivers.network.conflist import (
     FIRST_VERSION_WITH_CHECK,
     NetworkList,
@@ -154,7 +154,8 @@ def delete(
 
     Idempotent: with nothing cached and no `conflist` there is nothing to do. The cached attachment wins over
     the arguments; these serve when the cache was lost. A failing plugin does not stop the others, and the
-    cache file stays for another try. A `netns` that is gone is passed as empty, as the specification asks.
+    cache file stays for another try. Where the interface is gone, a plugin that fails is asked again
+    without a namespace. A `netns` that is gone is passed as empty, as the specification asks.
     """
     entry = cache.read(cache_dir, network, container_id, interface)
     if entry is None:
@@ -178,14 +179,27 @@ def delete(
     failures = []
     for plugin in reversed(listed.plugins):
         try:
-            run = _execute(call, plugin["type"], "DEL", _config(listed, plugin, version, entry))
-            if run.exit_status != 0:
-                raise _plugin_error(run, call, listed, plugin["type"], "DEL")
+            _delete_one(listed, plugin, version, call, entry)
         except ToolkitError as error:
             failures.append(str(error))
     if not failures:
         cache.remove(cache_dir, network, container_id, interface)
     return failures
+
+
+def _delete_one(
+    listed: NetworkList, plugin: Mapping[str, Any], version: str, call: _Call, entry: Mapping[str, Any]
+) -> None:
+    """DEL by one plugin; raises its error."""
+    config = _config(listed, plugin, version, entry)
+    run = _execute(call, plugin["type"], "DEL", config)
+    if run.exit_status == 0:
+        return
+    gone = call.netns and not datapath.has_interface(netns=call.netns, interface=call.interface)
+    # some plugins refuse to delete what is gone; to those it is as if the namespace were gone with it
+    if gone and _execute(replace(call, netns=""), plugin["type"], "DEL", config).exit_status == 0:
+        return
+    raise _plugin_error(run, call, listed, plugin["type"], "DEL")
 
 
 def detach(*, network: str, container_id: str, **arguments: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from bmwg.drivers.network.conflist import parse
 from bmwg.drivers.network.template import render
 from bmwg.drivers.network.undo import PlacedNode, UndoLog
 from bmwg.drivers.testbed import NetworkSpec
-from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.errors import ConfigError, ToolkitError
 
 UNDO_KIND = "cni"
 PLUGIN_DEADLINE_S = 20.0  # choice: as in cni.py; a call on the node lasts at most two of them a plugin
@@ -137,8 +138,11 @@ class CniNetwork:
         entry = self._undo.before(UNDO_KIND, node.place, **delete)
         try:
             added = node.call(f"{_CNI}:add", deadline_s=deadline_s, **made)
-        except TestbedError:
-            self._undo.done(entry)  # a failed ADD has detached what it made
+        except BaseException:
+            # whatever stopped it, what it made goes; if that fails too, the entry stays for the clean-up
+            with contextlib.suppress(ToolkitError):
+                node.call(f"{_CNI}:detach", deadline_s=deadline_s, **delete)
+                self._undo.done(entry)
             raise
         try:
             view = node.call(

@@ -88,6 +88,14 @@ def attachment_view(*, netns: str, interface: str) -> dict[str, Any]:
     return {"inside": inside, "host_side": host_side, "node_interfaces": sorted(names.values())}
 
 
+def has_interface(*, netns: str, interface: str) -> bool:
+    """Return whether `netns` is there and has an interface of that name."""
+    if not netns:
+        return False
+    with NetNS(netns, flags=0) as pod:
+        return any(link.get("ifname") == interface for link in pod.get_links())
+
+
 def _addresses(handle: Any, index: int) -> list[str]:
     return [
         f"{address.get('IFA_LOCAL') or address.get('IFA_ADDRESS')}/{address['prefixlen']}"

@@ -17,11 +17,20 @@ from bmwg.drivers.api import JsonValue, Missing, TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.undo import UndoLog
+from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
 from bmwg.methodology.errors import ConfigError
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
 FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
+
+
+# A bridge joins and leaves the snoopers' group; its reports leave at once, not during a trial.
+_QUIET_IGMP = {
+    f"net.ipv4.conf.{scope}.igmpv{version}_unsolicited_report_interval": "1"
+    for scope in ("all", "default")
+    for version in (2, 3)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +59,9 @@ class Bed:
         self._deployments = 0
 
     def open(self, stack: ExitStack) -> None:
-        """Start the nodes and cable them; `stack` ends them."""
+        """Start the nodes and cable them; `stack` ends them. A simulated tester needs neither."""
+        if self.testbed.tester.driver == SIMULATED:
+            return
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
             if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
                 raise ConfigError(
@@ -61,6 +72,7 @@ class Bed:
                 )
             node = NamespaceNode(name, keep=[self.run_dir])
             self._nodes[name] = stack.enter_context(node)
+            node.call("bmwg.drivers.hosting.sysctl:write_many", settings=_QUIET_IGMP)
         for link in self.testbed.links:
             if link.kind == "veth":
                 ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)

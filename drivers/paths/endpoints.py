@@ -111,7 +111,7 @@ def _endpoint(
         if routed:
             host_interface = uplinks.host_side(node, attached)
             node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=host_interface)
-            for arguments in routers.neighbour_arguments(host_interface, INNER[number], attached.mac):
+            for arguments in routers.neighbour_arguments(host_interface, INNER[number].far, attached.mac):
                 node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
         queue: dict[str, JsonValue] = {"at": f"{pod.pod_id}/{INTERFACE}", "device_queue": "inline"}
         if attached.host_interface is not None:

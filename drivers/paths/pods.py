@@ -55,7 +55,8 @@ def created_pod(
     *,
     name: str,
     forwarding: bool,
-    arguments: tuple[str, ...] | None = None,
+    arguments: tuple[str, ...] = SLEEPER,
+    binds: tuple[tuple[str, str, bool], ...] = (),
 ) -> Iterator[Pod]:
     """Make a pod of the testbed's size on `node`, its program not started; remove it on leaving."""
     limits = bed.testbed.pods
@@ -65,7 +66,8 @@ def created_pod(
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
         forwarding=forwarding,
-        arguments=SLEEPER if arguments is None else arguments,
+        arguments=arguments,
+        binds=binds,
     )
     state_dir = str(bed.run_dir / "pods")
     undo: dict[str, JsonValue] = {"pod_id": name, "state_dir": state_dir}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
 from bmwg.drivers.network.cni_network import Attached
-from bmwg.drivers.paths import queues, routers, testpmd, uplinks
+from bmwg.drivers.paths import batch, queues, routers, testpmd, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -18,6 +19,7 @@ from bmwg.methodology.records import Cell
 
 _ROUTING = "bmwg.drivers.hosting.routing"
 _BUNDLES = "/run/bmwg-pods"
+_COMMAND_MOUNT = "/run/bmwg-command"
 
 
 class PvpPath:
@@ -92,13 +94,23 @@ class PvpPath:
                 yield pod
             return
         # the command line needs the neighbours' MACs, which exist only after ADD: a file hands it over
-        command = bed.run_dir / f"{name}.sh"
-        arguments = ("/bin/sh", str(command))
-        with created_pod(bed, node, name=name, forwarding=False, arguments=arguments) as pod:
-            try:
+        folder = self._command_folder(name)
+        folder.mkdir(parents=True)
+        try:
+            with created_pod(
+                bed,
+                node,
+                name=name,
+                forwarding=False,
+                arguments=("/bin/sh", f"{_COMMAND_MOUNT}/{testpmd.COMMAND_FILE}"),
+                binds=((str(folder), _COMMAND_MOUNT, False),),
+            ) as pod:
                 yield pod
-            finally:
-                command.unlink(missing_ok=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _command_folder(self, pod_id: str) -> Path:
+        return self._bed.run_dir / "commands" / pod_id
 
     @contextmanager
     def _attached(self, pod: Pod, side: Side) -> Iterator[Attached]:
@@ -139,7 +151,9 @@ class PvpPath:
                 yield
         elif self._uplink == uplinks.ROUTED:
             host_interface = uplinks.host_side(pod.node, attached)
-            for arguments in routers.neighbour_arguments(host_interface, INNER[side.number], attached.mac):
+            for arguments in routers.neighbour_arguments(
+                host_interface, INNER[side.number].far, attached.mac
+            ):
                 pod.node.call(f"{_ROUTING}:set_neighbour", **arguments)
             with routers.steered_to_pod(pod.node, side, host_interface):
                 yield
@@ -149,22 +163,28 @@ class PvpPath:
     def _furnish(self, pod: Pod, sides: tuple[Side, Side], attached: list[Attached]) -> None:
         """Give the pod its routes and fixed neighbours, or testpmd its command line."""
         if self._cell.function == "testpmd":
-            neighbours = [self._neighbour_mac(side, item) for side, item in zip(sides, attached, strict=True)]
+            macs = [self._neighbour_mac(side, item) for side, item in zip(sides, attached, strict=True)]
             line = testpmd.arguments(
                 interfaces=("net0", "net1"),
-                neighbours=(neighbours[0], neighbours[1]),
+                neighbours=(macs[0], macs[1]),
                 cpu=self._bed.testbed.pods.cpus[0],
             )
-            testpmd.write_command(self._bed.run_dir / f"{pod.pod_id}.sh", line)
+            testpmd.write_command(self._command_folder(pod.pod_id), line)
             return
+        steps = []
         for side, item in zip(sides, attached, strict=True):
             interface = item.attachment.interface
-            pod.inside(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+            steps.append(batch.step(f"{_ROUTING}:disable_reverse_path_filter", interface=interface))
             for destination, via in item.attachment.routes:
-                pod.inside(f"{_ROUTING}:add_route", destination=destination, via=via, interface=interface)
-            if self._uplink != uplinks.ROUTED:
-                for arguments in routers.neighbour_arguments(interface, OUTER[side.number], side.tester_mac):
-                    pod.inside(f"{_ROUTING}:set_neighbour", **arguments)
+                steps.append(
+                    batch.step(f"{_ROUTING}:add_route", destination=destination, via=via, interface=interface)
+                )
+            routed = self._uplink == uplinks.ROUTED
+            neighbours = INNER[side.number].router if routed else OUTER[side.number].far
+            mac = self._neighbour_mac(side, item)
+            for arguments in routers.neighbour_arguments(interface, neighbours, mac):
+                steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
+        pod.inside("bmwg.drivers.paths.batch:run", steps=steps)
 
     def _neighbour_mac(self, side: Side, attached: Attached) -> str:
         """Return the MAC that frames leaving the pod by this side go to."""

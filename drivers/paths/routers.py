@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host
+from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Side
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
@@ -16,9 +16,9 @@ FIRST_TABLE = 100  # choice: policy routing tables 100 and 101
 RULE_PRIORITY = 100  # choice: before the main table
 
 
-def neighbour_arguments(interface: str, segment: Segment, mac: str) -> list[dict[str, JsonValue]]:
-    """Return the fixed neighbour entries of a segment's far end: the router need not ask for it, ever."""
-    return [{"interface": interface, "address": host(address), "mac": mac} for address in segment.far]
+def neighbour_arguments(interface: str, addresses: tuple[str, str], mac: str) -> list[dict[str, JsonValue]]:
+    """Return fixed neighbour entries, so that the kernel never asks and needs no link-local address."""
+    return [{"interface": interface, "address": host(address), "mac": mac} for address in addresses]
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def router_addresses(node: NamespaceNode, side: Side) -> Iterator[None]:
         for address in segment.router:
             node.call(f"{_INTERFACES}:add_address", interface=side.nic, address=address)
         node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=side.nic)
-        for arguments in neighbour_arguments(side.nic, segment, side.tester_mac):
+        for arguments in neighbour_arguments(side.nic, segment.far, side.tester_mac):
             node.call(f"{_ROUTING}:set_neighbour", **arguments)
         yield
     finally:

@@ -14,6 +14,7 @@ from bmwg.drivers.paths.p2p import PodToPodPath
 from bmwg.drivers.paths.p2p_underlay import UnderlayPath
 from bmwg.drivers.paths.p2p_vxlan import VxlanPath
 from bmwg.drivers.paths.pvp import PvpPath
+from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
 from bmwg.drivers.paths.wire import WirePath
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
@@ -61,6 +62,8 @@ def path_driver(cell: Cell, bed: Bed) -> ProbingPathDriver:
             found="; ".join(problems),
             hint="nothing was deployed",
         )
+    if bed.testbed.tester.driver == SIMULATED:
+        return SimulatedPath(cell, bed.testbed)
     match cell.path:
         case "wire":
             return WirePath(cell, bed)

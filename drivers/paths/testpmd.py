@@ -14,6 +14,7 @@ from bmwg.methodology.errors import DriverError
 
 BINARY = "/usr/bin/dpdk-testpmd"
 MEND = "apt-get install dpdk"
+COMMAND_FILE = "command.sh"
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _READY = "packet forwarding -"
 
@@ -70,6 +71,6 @@ def wait_ready(*, log: str, ready_deadline_s: float = 20.0) -> str:
     )
 
 
-def write_command(path: Path, line: tuple[str, ...]) -> None:
+def write_command(folder: Path, line: tuple[str, ...]) -> None:
     """Write the command line where the pod's program, a shell, takes it from."""
-    path.write_text("exec " + shlex.join(line) + "\n", encoding="utf-8")
+    (folder / COMMAND_FILE).write_text("exec " + shlex.join(line) + "\n", encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The platform configuration record: collectors, sampling and the doctor."""

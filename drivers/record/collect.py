@@ -1,4 +1,6 @@
-"""Take the platform configuration record of the place where this code runs (RFC 8172 3, RFC 8204 3.3, draft 5.2)."""
+"""Take the platform configuration record of the place where this code runs (RFC 8172 3, RFC 8204 3.3, draft
+5.2).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bmwg.drivers.record.collectors import cpu, datapath, hardware, hosting, memory, nic, system, toolkit, workload
+from bmwg.drivers.record.collectors import (
+    cpu,
+    datapath,
+    hardware,
+    hosting,
+    memory,
+    nic,
+    system,
+    toolkit,
+    workload,
+)
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import Group, JsonValue, Source
 from bmwg.methodology.errors import ConfigError
@@ -48,16 +60,19 @@ def collect(
 ) -> dict[str, JsonValue]:
     """The record of this place, in JSON builtins.
 
-    `scope` is `machine` (everything), `network` (interfaces, forwarding state and kernel settings of this network
+    `scope` is `machine` (everything), `network` (interfaces, forwarding state and kernel settings of this
+    network
     namespace, for evidence of a deployment) or `workload` (the process `pid` and its network namespace, from
     outside). `workloads`, `topology` and `tester` are what their drivers know; a workload's `pid` must be one
-    of this node. Commands take `budget_s` seconds at most together. Never raises for what the machine answers.
-    ConfigError REC-01 on an unknown scope or a scope without its process.
+    of this node. Commands take `budget_s` seconds at most together. Never raises for what the machine
+    answers. ConfigError REC-01 on an unknown scope or a scope without its process.
     """
     if scope not in SCOPES:
         raise ConfigError("REC-01", "record: unknown scope", expected=", ".join(SCOPES), found=repr(scope))
     if (scope == "workload") != (pid is not None):
-        raise ConfigError("REC-01", "record: scope `workload`, and no other, takes `pid`", found=f"{scope}, pid {pid}")
+        raise ConfigError(
+            "REC-01", "record: scope `workload`, and no other, takes `pid`", found=f"{scope}, pid {pid}"
+        )
     if scope == "workload" and pid is not None:
         from bmwg.drivers.record.inside import collect_inside
 

@@ -1,6 +1,7 @@
 """Record a workload from outside: its process from here, its interfaces from within its network namespace.
 
-Run as a module it is the helper that enters the namespace: a process of its own, so that nothing of this one moves.
+Run as a module it is the helper that enters the namespace: a process of its own, so that nothing of this
+one moves.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _RESERVE_S = 4.0
 def collect_inside(pid: int, *, budget_s: float) -> dict[str, JsonValue]:
     """The `network` record within the namespace of `pid`, with the process's own facts as `workload`.
 
-    TestbedError REC-02 when the process is gone or may not be entered; DriverError REC-03 when the helper does
-    not answer in time.
+    TestbedError REC-02 when the process is gone or may not be entered; DriverError REC-03 when the helper
+    does not answer in time.
     """
     argv = [sys.executable, "-m", "bmwg.drivers.record.inside", str(pid), str(budget_s)]
     try:
@@ -32,7 +33,9 @@ def collect_inside(pid: int, *, budget_s: float) -> dict[str, JsonValue]:
             argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=budget_s + _RESERVE_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise DriverError("REC-03", f"record of process {pid}: no answer after {budget_s + _RESERVE_S:.0f} s") from None
+        raise DriverError(
+            "REC-03", f"record of process {pid}: no answer after {budget_s + _RESERVE_S:.0f} s"
+        ) from None
     if ended.returncode != 0:
         said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
         raise TestbedError(
@@ -53,7 +56,9 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 def _enter(pid: int) -> None:
-    """Take the network namespace of `pid` and see it in a /sys of our own, in a mount namespace that dies with us."""
+    """Take the network namespace of `pid` and see it in a /sys of our own, in a mount namespace that dies
+    with us.
+    """
     descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         _call("setns", descriptor, _CLONE_NEWNET)
@@ -61,7 +66,7 @@ def _enter(pid: int) -> None:
         os.close(descriptor)
     _call("unshare", _CLONE_NEWNS)
     _call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
-    # cgroup limits are read under /sys/fs/cgroup, which a fresh sysfs would hide: move the tree aside and back
+    # cgroup limits are read under /sys/fs/cgroup, which a fresh sysfs would hide: it is bound there again
     library = ctypes.CDLL(None, use_errno=True)
     held = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC) if os.path.isdir("/sys/fs/cgroup") else -1
     _call("mount", b"sysfs", b"/sys", b"sysfs", 0, None)
@@ -85,7 +90,10 @@ def main() -> int:
     source = LocalSource(budget_s=budget_s)
     record = assemble(source, "network")
     record["scope"] = "workload"
-    record["fields"]["workload"] = gather(source, lambda group: workload.workloads(group, {"process": {"pid": pid}}))
+    viewer = str(os.getppid())
+    record["fields"]["workload"] = gather(
+        source, lambda group: workload.workloads(group, {"process": {"pid": pid}}, viewer)
+    )
     print(json.dumps(record))
     return 0
 

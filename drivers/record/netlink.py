@@ -36,6 +36,7 @@ def _link(message: Any) -> dict[str, Any]:
         "index": message["index"],
         "kind": info.get_attr("IFLA_INFO_KIND") if info else None,
         "settings": _builtins(data),
+        "port_settings": _builtins(info.get_attr("IFLA_INFO_SLAVE_DATA") if info else None),
         "mac": message.get_attr("IFLA_ADDRESS"),
         "mtu": message.get_attr("IFLA_MTU"),
         "up": bool(message["flags"] & _IFF_UP),
@@ -67,13 +68,18 @@ def _vfs(message: Any) -> list[int]:
     return checks
 
 
+_PASSING = ("timer", "unknown", "pending", "topology_change", "hosts_cnt", "_n_", "root_path")
+_PASSING_ENDS = ("_age", "_id", "_cost", "_port", "port_state", "port_no")
+_KEPT = ("vxlan_id", "vxlan_port", "vlan_id")
+
+
 def _builtins(data: Any) -> dict[str, Any]:
-    """The plain settings of a link kind (bridge, vxlan, macvlan); timers and tables are left out."""
+    """The plain settings of a link kind or port; timers, state and tables are left out."""
     settings: dict[str, Any] = {}
     for key, value in (data or {"attrs": ()})["attrs"]:
         short = key.removeprefix("IFLA_").lower()
-        passing = "timer" in short or "unknown" in short or short.endswith(("_age", "_id", "changed", "_cost", "_port"))
-        if isinstance(value, (int, str, bool)) and (not passing or short in ("vxlan_id", "vxlan_port", "vlan_id")):
+        passing = any(word in short for word in _PASSING) or short.endswith(_PASSING_ENDS)
+        if isinstance(value, (int, str, bool)) and (not passing or short in _KEPT):
             settings[short] = value
     return settings
 
@@ -146,7 +152,9 @@ _DUMPS: dict[str, Callable[[Any], list[dict[str, Any]]]] = {
 
 
 def _ethtool(name: str) -> dict[str, Any]:
-    """Rings, channels, coalescing and offloads of one interface; an entry is a sentence where it cannot be had."""
+    """Rings, channels, coalescing and offloads of one interface; an entry is a sentence where it cannot be
+    had.
+    """
     from pyroute2.ethtool.ioctl import IoctlEthtool
 
     device = IoctlEthtool(name)

@@ -113,7 +113,9 @@ class LocalSource:
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
-    """End a command and what it started, and close its pipes without waiting on a stranger that holds them."""
+    """End a command and what it started, and close its pipes without waiting on a stranger that holds
+    them.
+    """
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     for stream in (process.stdout, process.stderr):

@@ -1,7 +1,8 @@
 """How one fact stands in a record: known with its origin, unknown with a reason, or not applicable with one.
 
 A leaf is `{"value": ..., "how": {"kind", "from"}, "at"}`, `{"unknown": reason, ...}` or
-`{"not_applicable": reason, ...}`. A collector fills a `Group`; whatever goes wrong with one field stays with that field.
+`{"not_applicable": reason, ...}`. A collector fills a `Group`; whatever goes wrong with one field stays
+with that field.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ Kind = Literal["file", "command", "netlink", "declared", "computed"]
 _REASON_CHARACTERS = 300  # choice: a reason is a line in a report, not a log
 
 
-class NotApplicable(Exception):  # noqa: N818 - an answer, not an error
+class NotApplicable(Exception):
     """The question has no meaning on this machine; the message says why."""
 
 
-class Unread(Exception):  # noqa: N818 - a reason, not an error of ours
+class Unread(Exception):
     """The answer could not be had; the message says why."""
 
 
@@ -50,7 +51,9 @@ class Source(Protocol):
         ...
 
     def netlink(self, what: str, /, name: str = "") -> JsonValue:
-        """A netlink dump in builtins (`links`, `routes`, `qdiscs`, `filters`) or one interface's (`ethtool`)."""
+        """A netlink dump in builtins (`links`, `routes`, `qdiscs`, `filters`) or one interface's
+        (`ethtool`).
+        """
         ...
 
 
@@ -79,7 +82,9 @@ class Group:
             self.fields[name] = leaf("unknown", str(reason), kind, origin, at)
         except OSError as error:
             self.fields[name] = leaf("unknown", f"{origin}: {error.strerror or error}", kind, origin, at)
-        except Exception as error:  # what a machine answers is outside our control: the field bears it, the rest stands
+        except (
+            Exception
+        ) as error:  # what a machine answers is outside our control: the field bears it, the rest stands
             said = f"{origin}: not understood ({type(error).__name__}: {error})"
             self.fields[name] = leaf("unknown", said, kind, origin, at)
         else:

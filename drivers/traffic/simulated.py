@@ -1,4 +1,4 @@
-"""A traffic driver without traffic: a seeded model of a DUT with a known knee, for tests of everything above it.
+"""A traffic driver without traffic: a seeded model of a DUT with a known knee, to test all above it with.
 
 It says so: `describe()["simulated"]` is true, and what it counts is never a measurement.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
@@ -27,9 +30,10 @@ from bmwg.methodology.records import (
 class SimulatedConfig:
     """The model: all frames up to `knee_fps` pass, of a higher load exactly `knee_fps`.
 
-    `random_loss_ratio` loses frames below the knee too, each by itself; `stall_ratio` is the share of trials in
-    which the tester itself stalls for `stall_ns` (and a queue of 256 frames then overflows). `tester_limit_fps` is
-    the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT and grows towards the knee.
+    `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
+    in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
+    `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
+    and grows towards the knee.
     """
 
     knee_fps: int = 1_000_000
@@ -64,6 +68,22 @@ class SimulatedTraffic:
         self.config = config or SimulatedConfig()
         self._random = random.Random(self.config.seed)
         self._ports: tuple[TesterPort, TesterPort] | None = None
+
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> SimulatedTraffic:
+        """Make the model that `tester.options` of a testbed file describes."""
+        known = {field.name: field.type for field in fields(SimulatedConfig)}
+        for name in testbed.tester.options:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                raise ConfigError(
+                    "TST-31",
+                    f"{testbed.file}: tester.options.{name}; nothing was started",
+                    expected=f"one of {', '.join(known)}",
+                    found=name,
+                    hint=f"did you mean {near[0]}?" if near else "",
+                )
+        return cls(SimulatedConfig(**testbed.tester.options))
 
     def __enter__(self) -> SimulatedTraffic:
         return self
@@ -116,7 +136,8 @@ class SimulatedTraffic:
         sent = min(intended, max(1, int(config.tester_limit_fps * spec.duration_s)))
         offered_fps = min(spec.load_fps, config.tester_limit_fps)
         knee_fps = config.knee_fps / directions
-        passed = sent if offered_fps <= knee_fps else int(sent * knee_fps / offered_fps)
+        wired = self._ports is not None and self._ports[0].device == "wire"  # no DUT between the ports
+        passed = sent if wired or offered_fps <= knee_fps else int(sent * knee_fps / offered_fps)
         lost = self._binomial(passed, config.random_loss_ratio)
         if stalled:
             burst = int(offered_fps * config.stall_ns / 1e9)

@@ -1,4 +1,5 @@
-"""What can be said of platform configuration records without the machine: drift, coverage, overlay, redaction.
+"""What can be said of platform configuration records without the machine: drift, coverage, overlay,
+redaction.
 
 Pure, so that a report or a verification elsewhere says the same as the run did.
 """

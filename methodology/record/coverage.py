@@ -61,8 +61,8 @@ def configuration_rows() -> tuple[str, ...]:
 def coverage(records: Sequence[Mapping[str, Any]]) -> Coverage:
     """Score the records of one run (the machine's, then those of nodes and deployments) together.
 
-    A row is missing when any fact it asks for is unknown or absent, answered when at least one is known and none
-    missing, and not applicable when all are, each with its reason.
+    A row is missing when any fact it asks for is unknown or absent, answered when at least one is known and
+    none missing, and not applicable when all are, each with its reason.
     """
     wanted: dict[str, list[Declared]] = {row: [] for row in configuration_rows()}
     for fact in declared().values():
@@ -91,7 +91,9 @@ def _row(row: str, asked: Sequence[Declared], records: Sequence[Mapping[str, Any
 
 
 def _found(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The facts of one record that a declared path names; one made up when the record counts none of the kind."""
+    """The facts of one record that a declared path names; one made up when the record counts none of the
+    kind.
+    """
     group, *middle, name = path.split("/")
     tree = fields.get(group, {})
     if middle != [EACH]:

@@ -17,7 +17,8 @@ _SHOWN_CHARACTERS = 120
 class Change:
     """One thing that differs. `path` goes down into structured values: `nic/eth0/offloads/rx-gro`.
 
-    `before` and `after` are in words: the value, or `unknown: ...`, `not applicable: ...`, `(not in the record)`.
+    `before` and `after` are in words: the value, or `unknown: ...`, `not applicable: ...`, `(not in the
+    record)`.
     """
 
     path: str
@@ -32,9 +33,10 @@ class Change:
 def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
     """All changes outside the facts that the schema declares volatile, by path.
 
-    Times and the way a value was got don't count; neither does the wording of why a fact is unknown. A fact that
-    was known and no longer is, or the reverse, counts: nothing shows that it stayed. ConfigError REC-04 on records
-    that are not of one scope and schema.
+    Times and the way a value was got don't count; neither does the wording of why a fact is unknown. A fact
+    that
+    was known and no longer is, or the reverse, counts: nothing shows that it stayed. ConfigError REC-04 on
+    records that are not of one scope and schema.
     """
     return tuple(change for change in differences(before, after) if not change.volatile)
 
@@ -114,7 +116,9 @@ def drifted(records: Sequence[Mapping[str, Any]], cells: Sequence[Sequence[str]]
     change, stand on a platform that is recorded. ValueError when the counts do not fit.
     """
     if len(cells) != len(records) - 1:
-        raise ValueError(f"cells: expected {len(records) - 1} stretches for {len(records)} records, found {len(cells)}")
+        raise ValueError(
+            f"cells: expected {len(records) - 1} stretches for {len(records)} records, found {len(cells)}"
+        )
     stretches = []
     for index, inside in enumerate(cells):
         if changes := drift(records[index], records[index + 1]):

@@ -25,6 +25,7 @@ from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, Conclusion, IllegalTrialError
 from bmwg.methodology.trial import JudgedTrial
 
+MORE_FORWARDED = 1.1  # choice: forwarding this much above the upper bound is worth a remark
 _Procedure = Generator[Ask, JudgedTrial, Conclusion]
 
 
@@ -223,6 +224,7 @@ def _result(
         kinds = {trial.lossless for trial in trials if trial.valid and trial.result.spec.load_fps == load}
         if len(kinds) == 2:
             quality.append(f"{load} frames/s was found both with and without loss")
+    quality.extend(_forwarded_more(trials, upper))
     statement = ""
     if conclusion.type is not OutcomeType.MEASURED and conclusion.type is not OutcomeType.INVALID:
         statement = f"no loss up to {lower} frames/s" if lower is not None else conclusion.reason
@@ -239,6 +241,28 @@ def _result(
         quality=tuple(quality),
         error=error,
     )
+
+
+def _forwarded_more(trials: list[JudgedTrial], upper: int | None) -> list[str]:
+    """Remark a valid trial that forwarded far more than the upper bound; overload alone does not do that.
+
+    Sporadic loss and a soft knee look so; a strict zero-loss answer can then lie far below the device's rate.
+    """
+    rates = [
+        (min(stream.received_frames for stream in trial.result.streams) / trial.result.spec.duration_s, trial)
+        for trial in trials
+        if trial.valid
+    ]
+    if upper is None or not rates:
+        return []
+    rate_fps, best = max(rates, key=lambda entry: entry[0])
+    if rate_fps <= upper * MORE_FORWARDED:
+        return []
+    load, ratio = best.result.spec.load_fps, best.result.loss_ratio
+    return [
+        f"trial {best.seq} forwarded {rate_fps:.0f} frames/s of {load} with a loss ratio of {ratio:.2g}:"
+        " what bounds this answer is not overload alone"
+    ]
 
 
 def _bound(trials: list[JudgedTrial], load: int | None, *, lossless: bool) -> Bound | None:

@@ -24,7 +24,12 @@ DEFINITIONS = {
     "throughput.rfc2544_26_1": Definition(
         unit="frames/s per port and direction",
         clause="RFC 1242 section 3.17, RFC 2544 section 26.1",
-        meaning="the highest load at which the SUT forwarded every frame that it was offered, found by search",
+        meaning="the highest load at which the SUT forwarded every frame offered to it, found by search",
+    ),
+    "tester.envelope": Definition(
+        unit="frames/s per port and direction",
+        clause="no clause; the search is that of RFC 2544 section 26.1, with nothing between the ports",
+        meaning="the highest load that the tester itself sent in full, received in full and accounted for",
     ),
     "latency.all_frames.p50": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"median of: {_LATENCY}"),
     "latency.all_frames.p90": Definition(

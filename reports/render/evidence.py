@@ -9,13 +9,14 @@ from typing import Any
 
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY
-from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render.facts import ENVELOPE, Facts, option
 from bmwg.reports.render.results import answer, type_badge
 from bmwg.reports.render.text import (
     NONE,
     esc,
     fold,
     nanoseconds,
+    pairs,
     percent,
     plain,
     sequence,
@@ -48,7 +49,7 @@ def validity(facts: Facts) -> list[str]:
     if not rows:
         return [*lines, "The journal holds no trial.", ""]
     lines += table(["validity", "trials", "share", "meaning"], rows, f"{total} trials by validity")
-    aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_metric(THROUGHPUT)]
+    aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_search()]
     rows = []
     for outcome, seqs in aside:
         if not seqs:
@@ -99,7 +100,7 @@ def search(facts: Facts) -> list[str]:
     lines: list[str] = []
     left = MAX_TRIAL_ROWS
     unshown = 0
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
         trials = [facts.run.trial(seq) for seq in outcome.trials]
         if not trials:
             continue
@@ -131,7 +132,7 @@ def search(facts: Facts) -> list[str]:
 def tester(facts: Facts) -> list[str]:
     """Return what the tester alone reached (the wire rung) and how exactly it sent."""
     lines = title("Tester: envelope and pacing", 1)
-    wire = [outcome for outcome in facts.of_metric(THROUGHPUT) if outcome.cell.path == "wire"]
+    wire = facts.of_metric(ENVELOPE)
     if wire:
         rows = [
             [
@@ -143,7 +144,7 @@ def tester(facts: Facts) -> list[str]:
             ]
             for outcome in wire
         ]
-        head = ["path", "frame size", "type", "throughput per port and direction", "trials"]
+        head = ["path", "frame size", "type", "envelope per port and direction", "trials"]
         lines += table(head, rows, "Envelope: the tester with nothing between its ports")
     else:
         lines += ["The run holds no answer for the wire, so the tester's envelope is not known.", ""]
@@ -176,7 +177,7 @@ def _pacing(trials: list[JournalTrial]) -> list[str]:
 
 
 def _leaves(data: Any, path: str = "") -> Iterable[tuple[str, str, str]]:
-    """Walk a record: (field, value, how it was got). A leaf carries `value`, `unknown` or `not_applicable`."""
+    """Walk a record: (field, value, how it was got). A leaf has `value`, `unknown` or `not_applicable`."""
     if isinstance(data, Mapping):
         if "value" in data and "how" in data:
             how = data["how"]
@@ -186,9 +187,9 @@ def _leaves(data: Any, path: str = "") -> Iterable[tuple[str, str, str]]:
                 else str(how)
             )
             yield path, _short(data["value"]), source
-        elif "unknown" in data:
+        elif isinstance(data.get("unknown"), str):
             yield path, "unknown", str(data["unknown"])
-        elif "not_applicable" in data:
+        elif isinstance(data.get("not_applicable"), str):
             yield path, "not applicable", str(data["not_applicable"])
         else:
             for key, value in data.items():
@@ -217,13 +218,17 @@ def platform(facts: Facts) -> list[str]:
         unknown = sum(value == "unknown" for _, value, _ in before)
         inapplicable = sum(value == "not applicable" for _, value, _ in before)
         changed = [name for name, value, _ in before if name in after and after[name] != value]
-        rows = [
-            ["fields", whole(len(before))],
-            ["unknown, with the reason", whole(unknown)],
-            ["not applicable, with the reason", whole(inapplicable)],
-            ["other value after the run", whole(len(changed)) if after else esc("no record after the run")],
-        ]
-        lines += table(["", "record before the run"], rows)
+        lines += pairs(
+            [
+                ("fields of the record before the run", whole(len(before))),
+                ("unknown, with the reason", whole(unknown)),
+                ("not applicable, with the reason", whole(inapplicable)),
+                (
+                    "other value after the run",
+                    whole(len(changed)) if after else esc("no record after the run"),
+                ),
+            ]
+        )
         rows, more = _limited(
             [
                 [esc(name), esc(value), esc(after.get(name, NONE)) if name in changed else NONE, esc(how)]
@@ -289,15 +294,15 @@ def reproduction(facts: Facts) -> list[str]:
         "",
     ]
     lines += ["::", "", *(f"   {plain(command)}" for command in commands), ""]
-    rows = [
-        ["SHA-256 of the header", role_free(run.header_sha256)],
-        ["SHA-256 of the last journal line", role_free(run.journal_hash)],
-        ["trials in the journal", str(len(run.trials))],
+    checks = [
+        ("SHA-256 of the header", _grouped(run.header_sha256)),
+        ("SHA-256 of the last journal line", _grouped(run.journal_hash)),
+        ("trials in the journal", str(len(run.trials))),
     ]
-    return [*lines, *table(["", "this run"], rows)]
+    return [*lines, *pairs(checks)]
 
 
-def role_free(text: str) -> str:
+def _grouped(text: str) -> str:
     """Return a hash in groups of eight, so that a narrow page can break it."""
     return esc(" ".join(text[start : start + 8] for start in range(0, len(text), 8)))
 

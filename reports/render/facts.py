@@ -13,7 +13,9 @@ from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 
 THROUGHPUT = "throughput.rfc2544_26_1"
+ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
+_USUAL_HOSTING = {"wire": "none", "node": "baremetal"}  # of a path; pod for all others
 PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
 
 
@@ -35,6 +37,10 @@ class Facts:
     def of_metric(self, metric: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a metric or of a family of metrics."""
         return tuple(o for o in self.outcomes if o.metric == metric or o.metric.startswith(metric + "."))
+
+    def of_search(self) -> tuple[Outcome, ...]:
+        """Return what searches found: the tester's envelope on the wire, throughput everywhere else."""
+        return tuple(o for o in self.outcomes if o.metric in (ENVELOPE, THROUGHPUT))
 
     def not_assessed(self) -> tuple[Outcome, ...]:
         """Return the outcomes of cells that could not be tried."""
@@ -86,6 +92,8 @@ def option(cell: Cell) -> str:
     parts = [cell.path]
     if cell.network != "none":
         parts.append(cell.network)
+    if cell.hosting != _USUAL_HOSTING.get(cell.path, "pod"):
+        parts.append(cell.hosting)
     if cell.function not in ("none", "kernel-l3"):
         parts.append(cell.function)
     if cell.direction != "forward":

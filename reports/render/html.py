@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 from docutils import nodes
 from docutils.core import publish_string
@@ -11,6 +12,7 @@ from docutils.writers import html5_polyglot
 
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.reports.render.plots import Plot
+from bmwg.reports.render.text import NONE
 
 _SETTINGS = {
     "file_insertion_enabled": False,
@@ -19,11 +21,11 @@ _SETTINGS = {
     "embed_stylesheet": True,
     "stylesheet_path": "",
     "stylesheet": "",
-    "output_encoding": "unicode",
+    "output_encoding": "utf-8",
     "input_encoding": "unicode",
     "report_level": 2,
     "halt_level": 2,
-    "traceback": False,
+    "traceback": True,  # an error is raised, not printed
     "warning_stream": False,
     "datestamp": None,
     "generator": False,
@@ -61,7 +63,7 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
             super().__init__(document)
             self.head_names: list[str] = []
             self.stylesheet = [f"<style>\n{style}</style>\n"]
-            self.head.insert(0, '<meta name="color-scheme" content="light dark" />\n')
+            self.meta.append('<meta name="color-scheme" content="light dark" />\n')
 
         def visit_image(self, node: nodes.image) -> None:
             name = str(node["uri"]).rsplit("/", 1)[-1].removesuffix(".svg")
@@ -71,10 +73,12 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
             """Nothing is open."""
 
         def visit_table(self, node: nodes.table) -> None:
-            self.head_names = [entry.astext() for head in node.findall(nodes.thead) for entry in head[0]]
+            heads = list(node.findall(nodes.thead))
+            self.head_names = [entry.astext() for head in heads for entry in head.findall(nodes.entry)]
             label = next((caption.astext() for caption in node.findall(nodes.title)), "Table")
-            attributes = {"role": "region", "tabindex": "0", "aria-label": label}
-            self.body.append(self.starttag(nodes.container(), "div", CLASS="wide", **attributes))
+            self.body.append(
+                f'<div class="wide" role="region" tabindex="0" aria-label="{self.attval(label)}">\n'
+            )
             super().visit_table(node)
 
         def depart_table(self, node: nodes.table) -> None:
@@ -85,15 +89,20 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
             """Column widths are the browser's affair."""
 
         def visit_entry(self, node: nodes.entry) -> None:
-            column = node.parent.column
+            row: Any = node.parent
+            column: int = row.column
             super().visit_entry(node)
-            in_head = isinstance(node.parent.parent, nodes.thead)
-            name = self.head_names[column] if column < len(self.head_names) else ""
-            if in_head:
-                self.body[-1] = self.body[-1].replace("<th", '<th scope="col"', 1)
-            elif name:
-                label = self.attval(name)
-                self.body[-1] = self.body[-1].replace("<td", f'<td data-label="{label}"', 1)
+            if isinstance(row.parent, nodes.thead):
+                self._mark("<th", 'scope="col"')
+            elif self.head_names:
+                self._mark("<td", f'data-label="{self.attval(self.head_names[column])}"')
+                if node.astext() == NONE:
+                    self._mark("<td", 'class="none"')
+            else:
+                self._mark("<th", 'scope="row"')
+
+        def _mark(self, tag: str, attribute: str) -> None:
+            self.body[-1] = self.body[-1].replace(tag, f"{tag} {attribute}", 1)
 
         def visit_container(self, node: nodes.container) -> None:
             if "fold" in node["classes"]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
-from bmwg.reports.render.text import plain
+from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
+from bmwg.reports.render.text import nanoseconds, plain
 
 _INK, _GRID = "#010203", "#010204"
 _SERIES = ("#010210", "#010211", "#010212", "#010213", "#010214", "#010215")
@@ -124,7 +124,7 @@ def _thousands(axis: Any) -> None:
 
 def _numbers(facts: Facts) -> dict[str, list[tuple[int, float]]]:
     series: dict[str, list[tuple[int, float]]] = {}
-    for outcome in facts.of_metric(THROUGHPUT):
+    for outcome in facts.of_search():
         number = plain_number(outcome)
         if number is not None:
             series.setdefault(option(outcome.cell), []).append((outcome.cell.frame_octets, number))
@@ -153,7 +153,7 @@ def _throughput(facts: Facts) -> Plot | None:
                 label=_label(envelope if name == "wire" else name),
             )
         axes.set(xlabel="frame size, octets", ylabel="throughput, frames/s", ylim=(0, None), xticks=sizes)
-        axes.tick_params(axis="x", rotation=45)
+        axes.tick_params(axis="x", rotation=45 if len(sizes) > 4 else 0)
         axes.grid(axis="y")
         _thousands(axes.yaxis)
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
@@ -175,7 +175,7 @@ def _throughput(facts: Facts) -> Plot | None:
 
 
 def _options(facts: Facts) -> Plot | None:
-    outcomes = facts.of_metric(THROUGHPUT)
+    outcomes = facts.of_search()
     if not outcomes:
         return None
     size = min(outcome.cell.frame_octets for outcome in outcomes)
@@ -241,7 +241,9 @@ def _latency(facts: Facts) -> Plot | None:
         )
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xscale("log")
-        axes.set(xlabel="latency, ns (logarithmic)")
+        axes.xaxis.set_major_formatter(lambda value, _: nanoseconds(value))
+        axes.xaxis.set_minor_formatter(lambda _value, _place: "")
+        axes.set(xlabel="latency, logarithmic")
         axes.grid(axis="x")
         figure.legend(loc="outside lower center", ncols=5, frameon=False, columnspacing=1, handletextpad=0.2)
 
@@ -261,7 +263,7 @@ def _latency_values(outcome: Outcome) -> dict[str, float]:
 
 
 def _search(facts: Facts) -> Plot | None:
-    searched = [outcome for outcome in facts.of_metric(THROUGHPUT) if outcome.trials]
+    searched = [outcome for outcome in facts.of_search() if outcome.trials]
     shown = searched[:_MAX_ROWS]
     if not shown:
         return None
@@ -293,6 +295,8 @@ def _search(facts: Facts) -> Plot | None:
 
 
 def _search_panel(axes: Any, facts: Facts, outcome: Outcome) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     trials = [facts.run.trial(seq) for seq in outcome.trials]
     ends = (0.5, len(trials) + 0.5)
     kinds: list[tuple[str, str, str, str, Callable[[Any], bool]]] = [
@@ -320,7 +324,7 @@ def _search_panel(axes: Any, facts: Facts, outcome: Outcome) -> None:
     axes.set_title(_label(f"{option(outcome.cell)}, {outcome.cell.frame_octets}", 32), size=8.5, loc="left")
     axes.set_xlim(*ends)
     axes.set_ylim(0, top * 1.08)
-    axes.xaxis.get_major_locator().set_params(integer=True, nbins=6)
-    axes.yaxis.get_major_locator().set_params(nbins=4)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
     axes.tick_params(labelsize=8)
     _thousands(axes.yaxis)

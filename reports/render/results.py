@@ -12,6 +12,7 @@ from bmwg.reports.render.text import (
     NONE,
     esc,
     nanoseconds,
+    pairs,
     percent,
     role,
     sequence,
@@ -78,6 +79,8 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     lacking = len(facts.not_assessed())
     if lacking:
         found.append(("missing", f"Not assessed: {lacking} of {len(facts.outcomes)} answers, reasons below."))
+    if facts.outcomes and not any(o.type is OutcomeType.MEASURED for o in facts.outcomes):
+        found.append(("interrupted", "No answer of this run is a plain number."))
     if run.toolkit_dirty:
         found.append(("interrupted", "The toolkit's files were changed after the commit that is named here."))
     if not found:
@@ -99,16 +102,16 @@ def _run_facts(facts: Facts) -> list[str]:
     run = facts.run
     commit = run.toolkit_commit[:12] if run.toolkit_commit else "unknown"
     rows = [
-        ["run", esc(run.run_id)],
-        ["testbed", esc(run.testbed.get("name", NONE))],
-        ["profile", esc(run.profile["name"])],
-        ["toolkit", esc(f"{run.toolkit_version}, commit {commit}")],
-        ["begun", esc(run.started_at)],
-        ["ended", esc(run.ended_at or NONE)],
-        ["medium", esc(_medium(facts))],
-        ["trials in the journal", str(len(run.trials))],
+        ("run", esc(run.run_id)),
+        ("testbed", esc(run.testbed.get("name", NONE))),
+        ("profile", esc(run.profile["name"])),
+        ("toolkit", esc(f"{run.toolkit_version}, commit {commit}")),
+        ("begun", esc(run.started_at)),
+        ("ended", esc(run.ended_at or NONE)),
+        ("medium", esc(_medium(facts))),
+        ("trials in the journal", str(len(run.trials))),
     ]
-    return table(["", "this run"], rows)
+    return pairs(rows)
 
 
 def _medium(facts: Facts) -> str:
@@ -153,7 +156,7 @@ def throughput(facts: Facts) -> list[str]:
 
 def ladder_section(facts: Facts) -> list[str]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
-    outcomes = [o for o in facts.of_metric(THROUGHPUT) if o.cell.path in LADDER_PATHS]
+    outcomes = [o for o in facts.of_search() if o.cell.path in LADDER_PATHS]
     kinds = dict.fromkeys(
         (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in outcomes
     )
@@ -181,10 +184,10 @@ def _rung(rung: Rung) -> list[str]:
         esc(unit(outcome.cell.frame_octets, "octets")),
         type_badge(outcome),
         answer(outcome),
-        esc(percent(rung.to_below)) if rung.to_below is not None else NONE,
-        esc(percent(1 - rung.to_below)) if rung.to_below is not None else NONE,
-        esc(percent(rung.to_wire)) if rung.to_wire is not None else NONE,
-        esc(rung.note) if rung.note else NONE,
+        esc(percent(rung.to_below, 1)) if rung.to_below is not None else NONE,
+        esc(percent(1 - rung.to_below, 1)) if rung.to_below is not None else NONE,
+        esc(percent(rung.to_wire, 1)) if rung.to_wire is not None else NONE,
+        esc(rung.note.replace("_", " ")) if rung.note else NONE,
     ]
 
 
@@ -202,7 +205,7 @@ def latency(facts: Facts) -> list[str]:
             row.append(esc(quantity_text(value.number, value.unit)) if value else NONE)
         row += [
             esc(sequence(outcome.trials)),
-            esc("; ".join(p for p in (outcome.reason, outcome.statement) if p)),
+            esc("; ".join(p for p in (outcome.reason, outcome.statement, *outcome.quality) if p)),
         ]
         rows.append(row)
     head = ["path and option", "frame size", "type", "load", *PERCENTILES, "trials", "remarks"]

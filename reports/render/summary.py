@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, facts, option, percentile_name
+from bmwg.reports.render.facts import LATENCY, facts, option, percentile_name
 from bmwg.reports.render.results import TYPE_WORDS, banner, quantity_text
 from bmwg.reports.render.text import plain
 from bmwg.reports.store import Run
@@ -23,7 +23,7 @@ def summary_lines(run: Run) -> list[str]:
             _answer(outcome),
             _tail(outcome, latency),
         )
-        for outcome in told.of_metric(THROUGHPUT)
+        for outcome in told.of_search()
     ]
     if rows:
         head = ("path and option", "octets", "throughput per port and direction", "p50 / p99 latency")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 NONE = "—"  # a field that has no value
 MAX_CHARACTERS = 1500  # choice: a longer text is cut, and shows it
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_BREAKS = re.compile(r"[ \t\n\r\x0b\x0c\x1c-\x1f\x85\u2028\u2029]+")  # what any reader takes for a line's end
 _MARKUP = re.compile(r"([\\*`|_:<@\[])")
 _ENUMERATOR = re.compile(r"^(\w+)([.)])")
 
@@ -18,7 +19,7 @@ _ENUMERATOR = re.compile(r"^(\w+)([.)])")
 def plain(value: object) -> str:
     """Return a value as one line of text, control characters and lone surrogates replaced."""
     text = str(value).encode("utf-8", "replace").decode("utf-8")
-    text = _CONTROL.sub("\ufffd", " ".join(text.split()))
+    text = _CONTROL.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
@@ -44,12 +45,24 @@ def title(text: str, level: int) -> list[str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> list[str]:
-    """Return a list table; cells are ready reStructuredText of one line (`esc`, `role`)."""
+    """Return a list table of ready one-line cells (`esc`, `role`); nothing when there is no row."""
+    rows = list(rows)
+    if not rows:
+        return []
     lines = ["", f".. list-table:: {esc(caption) if caption else ''}".rstrip(), "   :header-rows: 1"]
     lines += ["   :widths: auto", "   :class: cards", ""]
     for cells in (tuple(esc(name) for name in head), *rows):
         for number, cell in enumerate(cells):
             lines.append(f"   {'*' if number == 0 else ' '} - {cell}")
+    return [*lines, ""]
+
+
+def pairs(rows: Iterable[tuple[str, str]], caption: str = "") -> list[str]:
+    """Return a table of names and values; the names are ours, the values ready reStructuredText."""
+    lines = ["", f".. list-table:: {esc(caption) if caption else ''}".rstrip(), "   :stub-columns: 1"]
+    lines += ["   :widths: auto", "   :class: pairs", ""]
+    for name, value in rows:
+        lines += [f"   * - {esc(name)}", f"     - {value}"]
     return [*lines, ""]
 
 
@@ -80,12 +93,13 @@ def nanoseconds(number: float | int) -> str:
     return f"{number / 1e6:.4g}\u00a0ms" if number < 1_000_000_000 else f"{number / 1e9:.4g}\u00a0s"
 
 
-def percent(ratio: float) -> str:
+def percent(ratio: float, decimals: int = 3) -> str:
     """Return a ratio (0..1) as percent; a ratio above 0 never shows as 0."""
     value = ratio * 100
-    if 0 < abs(value) < 0.001:
-        return "< 0.001\u00a0%" if value > 0 else "> -0.001\u00a0%"
-    return f"{value:.3f}".rstrip("0").rstrip(".") + "\u00a0%"
+    least = 10.0**-decimals
+    if 0 < abs(value) < least:
+        return f"< {least:g}\u00a0%" if value > 0 else f"> -{least:g}\u00a0%"
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".") + "\u00a0%"
 
 
 def sequence(numbers: Iterable[int]) -> str:

@@ -291,7 +291,7 @@ def _as_json(data: Mapping[str, Any]) -> Json:
 def _pretty(data: Json) -> bytes:
     ordered = {"schema": data["schema"], "run_id": data["run_id"]}
     ordered |= {key: data[key] for key in sorted(data) if key not in ordered}
-    return (json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    return (json.dumps(ordered, indent=1, allow_nan=False) + "\n").encode("ascii")
 
 
 def _new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Path:

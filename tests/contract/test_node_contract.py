@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -280,3 +281,51 @@ def test_a_host_key_that_is_not_known_is_refused(far: dict[str, object], tmp_pat
     with pytest.raises(TestbedError) as caught, SshNode("far", "root@bmwg-far", options=options):
         pass
     assert caught.value.error_id == "NODE-20"
+
+
+INTERRUPTED = """
+import signal, sys, time
+from bmwg.drivers.hosting.namespace import NamespaceNode
+with NamespaceNode("dut1") as node:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    print("ready", flush=True)
+    try:
+        node.call("bmwg.drivers.hosting.probe:pause", pause_s=60, deadline_s=60)
+    except KeyboardInterrupt:
+        begun = time.monotonic()
+        assert node.call("bmwg.drivers.hosting.probe:echo", value="torn down") == "torn down"
+        assert time.monotonic() - begun < 5
+        print("torn down", flush=True)
+"""
+
+
+def test_ctrl_c_reaches_the_runner_and_leaves_it_a_node_to_tear_down_with() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as runner:
+        assert runner.stdout is not None
+        assert runner.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        os.killpg(runner.pid, signal.SIGINT)  # what a terminal does: the whole group
+        assert runner.stdout.read() == "torn down\n"
+        assert runner.wait(10) == 0
+
+
+def test_without_root_one_line_with_the_mend() -> None:
+    script = (
+        "import os\n"
+        "from bmwg.drivers.hosting.namespace import NamespaceNode\n"
+        "os.seteuid(65534)\n"
+        "try:\n    NamespaceNode('dut1').__enter__()\n"
+        "except Exception as error: print(error.error_id, error.hint)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert done.stdout == "NODE-10 run the command with sudo\n", done.stderr
+
+
+def test_a_name_no_host_can_have_is_refused_and_leaves_no_agent() -> None:
+    with pytest.raises(DriverError) as caught:
+        NamespaceNode("n" * 100).__enter__()
+    assert caught.value.error_id == "NODE-11"

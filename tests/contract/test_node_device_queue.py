@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,11 @@ pytestmark = [
 
 QUEUE = "bmwg.drivers.hosting.device_queue:"
 INTERFACES = "bmwg.drivers.hosting.interfaces:"
+KTHREADD = Path("/proc/2/comm")
+SEES_KERNEL_THREADS = pytest.mark.skipif(
+    not KTHREADD.exists() or KTHREADD.read_text().strip() != "kthreadd",
+    reason="needs the host's PID namespace: kernel threads are not visible here",
+)
 FRAMES = 60_000
 TSO = (
     "tx-tcp-segmentation",
@@ -113,6 +119,7 @@ def busy_dut_cpu() -> Iterator[None]:
         burner.kill()
 
 
+@SEES_KERNEL_THREADS
 @pytest.mark.usefixtures("busy_dut_cpu")
 def test_overload_of_the_duts_cpu_is_loss_at_the_queue(bed: Bed) -> None:
     evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
@@ -130,6 +137,7 @@ def test_without_the_queue_the_sender_does_the_duts_work_and_nothing_is_lost(bed
     assert moved == {"sent": FRAMES, "dropped": 0, "into_dut": FRAMES, "forwarded": FRAMES}
 
 
+@SEES_KERNEL_THREADS
 def test_the_thread_runs_on_the_stated_cpu_and_the_evidence_says_where(bed: Bed) -> None:
     for cpu in CPUS:
         evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=cpu)
@@ -151,6 +159,7 @@ def test_the_sender_bypasses_the_queue_unless_it_is_prepared(bed: Bed) -> None:
     assert all(item == {"before": False, "now": False} for item in changed.values())
 
 
+@SEES_KERNEL_THREADS
 def test_down_and_up_loses_the_queue_and_is_noticed(bed: Bed) -> None:
     first = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
     threads = [thread["pid"] for thread in first["threads"]]
@@ -164,6 +173,7 @@ def test_down_and_up_loses_the_queue_and_is_noticed(bed: Bed) -> None:
     bed.dut.call(QUEUE + "inspect", interface="nic0", threads=threads, cpu=CPUS[-1])
 
 
+@SEES_KERNEL_THREADS
 def test_a_thread_moved_by_somebody_is_noticed(bed: Bed) -> None:
     evidence = bed.dut.call(QUEUE + "isolate", interface="nic0", cpu=CPUS[-1])
     pid = evidence["threads"][0]["pid"]
@@ -171,6 +181,34 @@ def test_a_thread_moved_by_somebody_is_noticed(bed: Bed) -> None:
     with pytest.raises(TestbedError) as caught:
         bed.dut.call(QUEUE + "inspect", interface="nic0", threads=[pid], cpu=CPUS[-1])
     assert caught.value.error_id == "QUEUE-03"
+
+
+CONTAINED = """
+import json
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.links import connect
+with NamespaceNode("dut1") as dut, NamespaceNode("tester") as tester:
+    connect(tester, "p0", dut, "nic0")
+    queue = "bmwg.drivers.hosting.device_queue:"
+    evidence = dut.call(queue + "isolate", interface="nic0", cpu=0)
+    dut.call(queue + "inspect", interface="nic0", threads=[], cpu=0)
+    dut.call("bmwg.drivers.hosting.interfaces:down", interface="nic0")
+    try:
+        dut.call(queue + "inspect", interface="nic0", threads=[], cpu=0)
+    except Exception as error:
+        print(json.dumps([evidence, error.error_id]))
+"""
+
+
+def test_where_the_thread_cannot_be_seen_the_evidence_does_not_claim_a_cpu() -> None:
+    contained = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", sys.executable, "-c", CONTAINED]
+    done = subprocess.run(contained, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    evidence, error_id = json.loads(done.stdout)
+    assert evidence["cpu"] is None
+    assert "not pinned" in evidence["cpu_reason"]
+    assert evidence["threads"] == []
+    assert error_id == "QUEUE-03"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The testbed file: the embedded one loads; each bad one is one ConfigError that lists every problem."""
 
+import copy
 import dataclasses
+import json
 import textwrap
 from pathlib import Path
 
@@ -176,3 +178,52 @@ def test_problems_of_other_shapes():
     assert problems(None, "testbed")[0].expected == "a mapping"
     assert parse(textwrap.dedent("a: .inf")).problems[0].expected == "a finite number"
     assert parse("d: 2026-01-02").data == {"d": "2026-01-02"}
+
+
+def test_the_packaged_copy_is_the_same_file():
+    packaged = Path(__file__).parents[2] / "drivers" / "embedded.yaml"
+    assert packaged.read_bytes() == embedded_file().read_bytes()
+
+
+def attempt(file):
+    try:
+        load_testbed(file)
+    except ConfigError as error:
+        return error
+    return None
+
+
+def places(value, way=()):
+    yield way
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, inner in entries:
+        yield from places(inner, (*way, key))
+
+
+WEIRD = [None, True, -1, 10**30, 1.5, "", "a/b", "tester/p0", "\u0000", [], {"": 1}]
+
+
+def test_any_value_at_any_place_is_accepted_or_refused_by_name(tmp_path):
+    """No mutation of the file ends in anything but a Testbed or a ConfigError that names the place."""
+    original = yaml.safe_load(embedded_file().read_text())
+    file = tmp_path / "m.yaml"
+    refusals = []
+    for way in [way for way in places(original) if way and "conflist" not in way[:-1]]:
+        for weird in WEIRD:
+            data = copy.deepcopy(original)
+            inner = data
+            for key in way[:-1]:
+                inner = inner[key]
+            inner[way[-1]] = weird
+            file.write_text(json.dumps(data))
+            error = attempt(file)
+            if error is not None:
+                refusals.append((way, error))
+    assert len(refusals) > 500
+    assert {error.error_id for _, error in refusals} == {"CFG-03", "CFG-04"}
+    unnamed = [(way, error) for way, error in refusals if f": {way[0]}" not in str(error)]
+    # without links the tester's ports are what is wrong
+    assert {way[0] for way, _ in unnamed} <= {"links"}
+    assert all("tester.ports" in str(error) for _, error in unnamed)

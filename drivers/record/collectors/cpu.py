@@ -41,7 +41,9 @@ def _all(blocks: list[dict[str, str]], *keys: str) -> str:
 
 def flags(group: Group) -> set[str]:
     """CPU flags that every processor has; empty when they cannot be read."""
-    found = re.search(r"^(?:flags|Features)\s*:(.*)$", text_or_none(group.source, "/proc/cpuinfo") or "", re.M)
+    found = re.search(
+        r"^(?:flags|Features)\s*:(.*)$", text_or_none(group.source, "/proc/cpuinfo") or "", re.M
+    )
     return set(found[1].split()) if found else set()
 
 
@@ -53,7 +55,14 @@ def cpu(group: Group) -> None:
     group.file(
         "stepping",
         info,
-        lambda text: "/".join(_all(_blocks(text), *keys) for keys in (("cpu family", "CPU architecture"), ("model", "CPU variant"), ("stepping", "CPU revision"))),
+        lambda text: "/".join(
+            _all(_blocks(text), *keys)
+            for keys in (
+                ("cpu family", "CPU architecture"),
+                ("model", "CPU variant"),
+                ("stepping", "CPU revision"),
+            )
+        ),
     )
     group.file("microcode", info, lambda text: _all(_blocks(text), "microcode"))
     group.file("flags", info, lambda _: sorted(flags(group)) or _refuse("no flags are listed"))
@@ -173,12 +182,18 @@ def _partition(group: Group) -> dict[str, str]:
 
 
 def power(group: Group) -> None:
-    """Power management of every layer: ACPI and CPU idle states, frequency policy, turbo, and energy meters."""
+    """Power management of every layer: ACPI and CPU idle states, frequency policy, turbo, and energy
+    meters.
+    """
     idle = f"{_CPUS}/cpuidle"
     group.file("idle_driver", f"{idle}/current_driver", absent="the kernel has no cpuidle")
     group.take("idle_governor", "file", f"{idle}/current_governor*", lambda: _idle_governor(group))
     group.take("idle_states", "file", f"{_CPUS}/cpu*/cpuidle", lambda: _idle_states(group))
-    names = {"driver": "scaling_driver", "governor": "scaling_governor", "preference": "energy_performance_preference"}
+    names = {
+        "driver": "scaling_driver",
+        "governor": "scaling_governor",
+        "preference": "energy_performance_preference",
+    }
     group.take("frequency_policy", "file", f"{_CPUS}/cpu*/cpufreq", lambda: _policy(group, names, line))
     group.take("turbo", "file", f"{_CPUS}/intel_pstate/no_turbo, cpufreq/boost", lambda: _turbo(group))
 
@@ -193,7 +208,10 @@ def power(group: Group) -> None:
         zones = [name for name in entries(group.source, "/sys/class/powercap") if ":" in name]
         if not zones:
             raise NotApplicable("the machine shows no energy meter (RAPL)")
-        return [f"{name} {text_or_none(group.source, f'/sys/class/powercap/{name}/name') or ''}".strip() for name in zones]
+        return [
+            f"{name} {text_or_none(group.source, f'/sys/class/powercap/{name}/name') or ''}".strip()
+            for name in zones
+        ]
 
     group.take("energy_meters", "file", "/sys/class/powercap", meters)
 
@@ -214,9 +232,12 @@ def _idle_states(group: Group) -> dict[str, Any]:
             if name := text_or_none(group.source, f"{path}/{state}/name"):
                 latency = text_or_none(group.source, f"{path}/{state}/latency")
                 kept = states.setdefault(
-                    f"{state} {name}", {"exit_latency_us": int(latency) if latency else None, "disabled_on_cpus": 0}
+                    f"{state} {name}",
+                    {"exit_latency_us": int(latency) if latency else None, "disabled_on_cpus": 0},
                 )
-                kept["disabled_on_cpus"] += (text_or_none(group.source, f"{path}/{state}/disable") or "0") != "0"
+                kept["disabled_on_cpus"] += (
+                    text_or_none(group.source, f"{path}/{state}/disable") or "0"
+                ) != "0"
     if not states:
         raise NotApplicable("the kernel offers no idle state")
     return states
@@ -242,14 +263,18 @@ def numa(group: Group) -> None:
             if re.fullmatch(r"node\d+", name):
                 found[name] = {
                     "cpus": number_list(group.source.read_file(f"{base}/{name}/cpulist")),
-                    "distances": [int(part) for part in group.source.read_file(f"{base}/{name}/distance").split()],
+                    "distances": [
+                        int(part) for part in group.source.read_file(f"{base}/{name}/distance").split()
+                    ],
                 }
         if not found:
             raise Unread("no node is listed")
         return found
 
     group.take("nodes", "file", base, nodes)
-    group.file("balancing", "/proc/sys/kernel/numa_balancing", integer, absent="the kernel has no NUMA balancing")
+    group.file(
+        "balancing", "/proc/sys/kernel/numa_balancing", integer, absent="the kernel has no NUMA balancing"
+    )
 
     def shared() -> dict[str, Any]:
         caches = _caches(group)

@@ -12,14 +12,18 @@ from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, li
 
 _PLUGIN_FOLDERS = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
 _CONFIGURATIONS = "/etc/cni/net.d"
-_LIMIT = 512  # choice: rows of a table that stand in a record; beyond it the record gives their number and hash
+_LIMIT = (
+    512  # choice: rows of a table that stand in a record; beyond it the record gives their number and hash
+)
 
 
 def datapath(group: Group) -> None:
     """Layer 2 and 3 forwarding state of the network namespace."""
     group.take("bridges", "netlink", "RTM_GETLINK", lambda: _bridges(group.source.netlink("links")))
     group.take("routes", "netlink", "RTM_GETROUTE", lambda: _bounded(group.source.netlink("routes")))
-    group.take("queueing", "netlink", "RTM_GETQDISC", lambda: _bounded(_set_by_hand(group.source.netlink("qdiscs"))))
+    group.take(
+        "queueing", "netlink", "RTM_GETQDISC", lambda: _bounded(_set_by_hand(group.source.netlink("qdiscs")))
+    )
     group.take("filters", "netlink", "RTM_GETTFILTER", lambda: _bounded(group.source.netlink("filters")))
     group.take("firewall", "command", "nft --json list ruleset", lambda: _firewall(group))
 
@@ -29,12 +33,17 @@ def _bounded(rows: Any) -> Any:
         raise ValueError(f"no table: {rows!r}"[:100])
     if len(rows) <= _LIMIT:
         return rows
-    return {"rows": len(rows), "sha256": hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()}
+    return {
+        "rows": len(rows),
+        "sha256": hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest(),
+    }
 
 
 def _bridges(links: Any) -> dict[str, list[str]]:
     names = {link["index"]: str(link["name"]) for link in links}
-    found: dict[str, list[str]] = {str(link["name"]): [] for link in links if link["kind"] in ("bridge", "openvswitch")}
+    found: dict[str, list[str]] = {
+        str(link["name"]): [] for link in links if link["kind"] in ("bridge", "openvswitch")
+    }
     for link in links:
         if (master := names.get(link["master"])) in found:
             found[str(master)].append(str(link["name"]))
@@ -55,17 +64,24 @@ def _firewall(group: Group) -> Any:
     bare = [_without_counters(rule) for rule in rules if "metainfo" not in rule]
     if not bare:
         return {"rules": 0}
-    return {"rules": len(bare), "sha256": hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()}
+    return {
+        "rules": len(bare),
+        "sha256": hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest(),
+    }
 
 
 def _without_counters(node: Any) -> Any:
     if isinstance(node, dict):
-        return {key: _without_counters(value) for key, value in node.items() if key not in ("counter", "handle")}
+        return {
+            key: _without_counters(value) for key, value in node.items() if key not in ("counter", "handle")
+        }
     return [_without_counters(entry) for entry in node] if isinstance(node, list) else node
 
 
 def cni(group: Group) -> None:
-    """The node's CNI plugins (hash, version) and configurations. A run's own plugins come with its deployments."""
+    """The node's CNI plugins (hash, version) and configurations. A run's own plugins come with its
+    deployments.
+    """
 
     def plugins() -> dict[str, Any]:
         found = {}
@@ -85,10 +101,18 @@ def cni(group: Group) -> None:
             path = f"{folder}/{name}"
             if path in (found or {}):
                 # the plugins tell it on standard error
-                said = group.source.run(["sh", "-c", 'exec "$0" --version 2>&1 </dev/null', path]).splitlines()
+                said = group.source.run(
+                    ["sh", "-c", 'exec "$0" --version 2>&1 </dev/null', path]
+                ).splitlines()
                 answer = {"plugin": said[0] if said else "nothing said"}
                 if folder == "/usr/lib/cni":
-                    package = ["dpkg-query", "-W", "-f", "${Package} ${Version}", "containernetworking-plugins"]
+                    package = [
+                        "dpkg-query",
+                        "-W",
+                        "-f",
+                        "${Package} ${Version}",
+                        "containernetworking-plugins",
+                    ]
                     answer["package"] = group.source.run(package).strip()
                 return answer
         if not found:
@@ -102,7 +126,10 @@ def cni(group: Group) -> None:
         for name in entries(group.source, _CONFIGURATIONS):
             if name.endswith((".conf", ".conflist", ".json")):
                 text = group.source.read_file(f"{_CONFIGURATIONS}/{name}")
-                found[name] = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "plugins": _types(json.loads(text))}
+                found[name] = {
+                    "sha256": hashlib.sha256(text.encode()).hexdigest(),
+                    "plugins": _types(json.loads(text)),
+                }
         if not found:
             raise NotApplicable(f"no configuration in {_CONFIGURATIONS}")
         return found
@@ -118,14 +145,17 @@ def _types(configuration: Any) -> list[str]:
 def vswitch(group: Group) -> None:
     """Open vSwitch or VPP when one runs; not applicable, field by field, when none does."""
     fields = (
-        "name", "version", "command_line", "datapath", "dpdk_version", "pmd_cores", "queue_affinity", "flow_timeout_ms",
+        "name", "version", "command_line", "datapath", "dpdk_version", "pmd_cores", "queue_affinity",
+        "flow_timeout_ms",
         "memory", "numa_node", "bridges", "flows",
     )  # fmt: skip
     running = processes(group)
     pid = next((pid for pid, name in running.items() if name in ("ovs-vswitchd", "vpp_main", "vpp")), None)
     if pid is None:
         for field in fields:
-            group.not_applicable(field, "no virtual switch process (Open vSwitch, VPP) runs here", "/proc/*/comm")
+            group.not_applicable(
+                field, "no virtual switch process (Open vSwitch, VPP) runs here", "/proc/*/comm"
+            )
         return
     group.take("name", "file", f"/proc/{pid}/comm", lambda: running[pid])
     group.file("command_line", f"/proc/{pid}/cmdline", lambda text: without_secrets(line(text)))
@@ -134,7 +164,11 @@ def vswitch(group: Group) -> None:
     if running[pid].startswith("vpp"):
         group.command("version", ["vppctl", "show", "version"], line)
         group.command("pmd_cores", ["vppctl", "show", "threads"], lambda text: text.strip().splitlines())
-        group.command("queue_affinity", ["vppctl", "show", "interface", "rx-placement"], lambda text: text.strip().splitlines())
+        group.command(
+            "queue_affinity",
+            ["vppctl", "show", "interface", "rx-placement"],
+            lambda text: text.strip().splitlines(),
+        )
         group.command("bridges", ["vppctl", "show", "bridge-domain"], lambda text: text.strip().splitlines())
         group.command("dpdk_version", ["vppctl", "show", "dpdk", "version"], line)
         group.take("datapath", "computed", "VPP", lambda: "userspace")
@@ -150,13 +184,19 @@ def _memory_nodes(group: Group, pid: str) -> list[int]:
 
 
 def _memory(group: Group, pid: str) -> dict[str, int]:
-    rows = dict(row.split(":", 1) for row in group.source.read_file(f"/proc/{pid}/status").splitlines() if ":" in row)
+    rows = dict(
+        row.split(":", 1) for row in group.source.read_file(f"/proc/{pid}/status").splitlines() if ":" in row
+    )
     return {"hugetlb_kib": int(rows["HugetlbPages"].split()[0]), "locked_kib": int(rows["VmLck"].split()[0])}
 
 
 def _open_vswitch(group: Group) -> None:
     def column(table: str, name: str) -> Any:
-        answer = json.loads(group.source.run(["ovs-vsctl", "--timeout=2", "--format=json", f"--columns={name}", "list", table]))
+        answer = json.loads(
+            group.source.run(
+                ["ovs-vsctl", "--timeout=2", "--format=json", f"--columns={name}", "list", table]
+            )
+        )
         return [_plain(row[0]) for row in answer["data"]]
 
     def one(name: str) -> Any:
@@ -165,18 +205,37 @@ def _open_vswitch(group: Group) -> None:
 
     source = "ovs-vsctl list Open_vSwitch"
     group.take("version", "command", source, lambda: one("ovs_version"))
-    group.take("dpdk_version", "command", source, lambda: one("dpdk_version") or _none("built without DPDK, or not initialized"))
-    group.take("datapath", "command", "ovs-vsctl list Bridge", lambda: sorted({kind or "system" for kind in column("Bridge", "datapath_type")}))
+    group.take(
+        "dpdk_version",
+        "command",
+        source,
+        lambda: one("dpdk_version") or _none("built without DPDK, or not initialized"),
+    )
+    group.take(
+        "datapath",
+        "command",
+        "ovs-vsctl list Bridge",
+        lambda: sorted({kind or "system" for kind in column("Bridge", "datapath_type")}),
+    )
     group.take("pmd_cores", "command", source, lambda: one("other_config").get("pmd-cpu-mask", "not set"))
     group.take("flow_timeout_ms", "command", source, lambda: int(one("other_config").get("max-idle", 10000)))
     group.command("queue_affinity", ["ovs-appctl", "-T", "2", "dpif-netdev/pmd-rxq-show"], _rows_without_use)
-    group.command("bridges", ["ovs-vsctl", "--timeout=2", "show"], lambda text: [row.strip() for row in text.splitlines() if row.strip()])
+    group.command(
+        "bridges",
+        ["ovs-vsctl", "--timeout=2", "show"],
+        lambda text: [row.strip() for row in text.splitlines() if row.strip()],
+    )
 
     def flows() -> dict[str, Any]:
         found = {}
         for bridge in column("Bridge", "name"):
-            rows = group.source.run(["ovs-ofctl", "--no-stats", "--timeout=2", "dump-flows", bridge]).splitlines()
-            found[bridge] = {"flows": len(rows), "sha256": hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()}
+            rows = group.source.run(
+                ["ovs-ofctl", "--no-stats", "--timeout=2", "dump-flows", bridge]
+            ).splitlines()
+            found[bridge] = {
+                "flows": len(rows),
+                "sha256": hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest(),
+            }
         return found
 
     group.take("flows", "command", "ovs-ofctl --no-stats dump-flows", flows)
@@ -198,5 +257,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 2 and value[0] == "set":
         return value[1][0] if len(value[1]) == 1 else (value[1] or None)
     return value
-
-

@@ -8,13 +8,14 @@ from typing import Any
 from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, integer, line, text_or_none
 
 _DMI = "/sys/class/dmi/id"
-_NO_DMI = "this machine shows no SMBIOS (firmware-less virtual machine, or another architecture)"
+_NO_DMI = "the hypervisor shows this guest no SMBIOS"
 _DATE = re.compile(r"(\d{2})/(\d{2})/(\d{4})")
 _PCI = "/sys/bus/pci/devices"
 
 
 def host(group: Group) -> None:
     """Who made the machine, and its names."""
+    absent = _NO_DMI if _is_guest(group) else ""
     for field, name in (
         ("vendor", "sys_vendor"),
         ("product", "product_name"),
@@ -22,7 +23,7 @@ def host(group: Group) -> None:
         ("board_vendor", "board_vendor"),
         ("board_name", "board_name"),
     ):
-        group.file(field, f"{_DMI}/{name}", absent=_NO_DMI)
+        group.file(field, f"{_DMI}/{name}", absent=absent)
     group.file("hostname", "/proc/sys/kernel/hostname")
     group.file("architecture", "/proc/sys/kernel/arch", absent="the kernel is older than 6.1")
     group.take("machines", "computed", "one record is of one machine", lambda: 1)
@@ -36,9 +37,10 @@ def bios(group: Group) -> None:
             raise ValueError(f"no date MM/DD/YYYY: {text.strip()[:40]!r}")
         return f"{match[3]}-{match[1]}-{match[2]}"
 
-    group.file("vendor", f"{_DMI}/bios_vendor", absent=_NO_DMI)
-    group.file("version", f"{_DMI}/bios_version", absent=_NO_DMI)
-    group.file("date", f"{_DMI}/bios_date", date, absent=_NO_DMI)
+    absent = _NO_DMI if _is_guest(group) else ""
+    group.file("vendor", f"{_DMI}/bios_vendor", absent=absent)
+    group.file("version", f"{_DMI}/bios_version", absent=absent)
+    group.file("date", f"{_DMI}/bios_date", date, absent=absent)
 
     def changes() -> Any:
         if text_or_none(group.source, f"{_DMI}/bios_version") is None and _is_guest(group):
@@ -50,7 +52,7 @@ def bios(group: Group) -> None:
 
 def _is_guest(group: Group) -> bool:
     flags = re.search(r"^flags\s*:(.*)$", text_or_none(group.source, "/proc/cpuinfo") or "", re.M)
-    return bool(flags) and "hypervisor" in flags[1].split()
+    return flags is not None and "hypervisor" in flags[1].split()
 
 
 def storage(group: Group) -> None:
@@ -88,7 +90,9 @@ def storage(group: Group) -> None:
 
 
 def pci(group: Group) -> None:
-    """Each PCI function: identity, driver, NUMA node, link, and the parameters of its PCI Express capability."""
+    """Each PCI function: identity, driver, NUMA node, link, and the parameters of its PCI Express
+    capability.
+    """
     names = entries(group.source, _PCI)
     if not names:
         group.not_applicable("devices", "no PCI bus is visible here", _PCI)
@@ -119,7 +123,9 @@ def _function(group: Group, path: str) -> None:
     no_link = "the function has no PCI Express link"
     group.file("link_speed", f"{path}/current_link_speed", _link, absent=no_link)
     group.file("link_width", f"{path}/current_link_width", _width, absent=no_link)
-    group.take("express", "file", f"{path}/config", lambda: express(group.source.read_bytes(f"{path}/config")))
+    group.take(
+        "express", "file", f"{path}/config", lambda: express(group.source.read_bytes(f"{path}/config"))
+    )
 
 
 def _link(text: str) -> str:

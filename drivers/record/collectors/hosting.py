@@ -17,26 +17,36 @@ _ABSENT = "no kubelet runs on this machine"
 
 def processes(group: Group) -> dict[str, str]:
     """Process id to name, of the processes that this one may see."""
-    names = {pid: text_or_none(group.source, f"/proc/{pid}/comm") for pid in entries(group.source, "/proc") if pid.isdigit()}
+    names = {
+        pid: text_or_none(group.source, f"/proc/{pid}/comm")
+        for pid in entries(group.source, "/proc")
+        if pid.isdigit()
+    }
     return {pid: name for pid, name in names.items() if name}
 
 
 def virtualization(group: Group) -> None:
     """Bare metal, virtual machine or container; which hypervisor; IOMMU; nesting; steal accounting."""
     group.take("kind", "computed", "CPU flags, /proc/self/ns/pid", lambda: _kind(group))
-    group.take("hypervisor", "file", "/sys/hypervisor, /sys/class/dmi/id, /proc/cpuinfo", lambda: _hypervisor(group))
+    group.take(
+        "hypervisor", "file", "/sys/hypervisor, /sys/class/dmi/id, /proc/cpuinfo", lambda: _hypervisor(group)
+    )
 
     def version() -> str:
         if "hypervisor" in flags(group):
             raise NotApplicable("a guest is not told its hypervisor's version")
-        raise NotApplicable("no hypervisor under this system; the virtual machines of a run carry their own record")
+        raise NotApplicable(
+            "no hypervisor under this system; the virtual machines of a run carry their own record"
+        )
 
     group.take("hypervisor_version", "computed", "CPU flags", version)
 
     def iommu() -> list[str]:
         groups = entries(group.source, "/sys/class/iommu")
         if not groups:
-            raise NotApplicable("no IOMMU is active (none shown, or not enabled by firmware or boot parameters)")
+            raise NotApplicable(
+                "no IOMMU is active (none shown, or not enabled by firmware or boot parameters)"
+            )
         return groups
 
     group.take("iommu", "file", "/sys/class/iommu", iommu)
@@ -81,12 +91,15 @@ def _hypervisor(group: Group) -> str:
     if text := text_or_none(group.source, "/sys/hypervisor/type"):
         return text
     known = {"QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
-             "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox", "OpenStack": "KVM (OpenStack)"}  # fmt: skip
+             "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox",
+             "OpenStack": "KVM (OpenStack)"}  # fmt: skip
     vendor = text_or_none(group.source, "/sys/class/dmi/id/sys_vendor") or ""
     for word, name in known.items():
         if word in vendor:
             return name
-    sources = text_or_none(group.source, "/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    sources = (
+        text_or_none(group.source, "/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    )
     if "kvm-clock" in sources:
         # a process 1 that is told so on its command line is the only trace that Firecracker leaves
         trace = "firecracker" in (text_or_none(group.source, "/proc/cmdline") or "")
@@ -102,7 +115,10 @@ def container(group: Group) -> None:
     def runtimes() -> dict[str, str]:
         found = {}
         for name in _RUNTIMES:
-            if any(name in entries(group.source, folder) for folder in ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")):
+            if any(
+                name in entries(group.source, folder)
+                for folder in ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
+            ):
                 try:
                     found[name] = line(group.source.run([name, "--version"]).splitlines()[0])
                 except (Unread, IndexError) as reason:
@@ -121,13 +137,30 @@ def container(group: Group) -> None:
 
 def kubernetes(group: Group) -> None:
     """Distribution, version and the kubelet's policies; not applicable without a kubelet."""
-    fields = ("version", "distribution", "cpu_policy", "memory_policy", "topology_policy", "device_plugins", "manifests")
-    pids = [pid for pid, name in processes(group).items() if name in ("kubelet", "k3s", "k3s-server", "microk8s", "rke2")]
+    fields = (
+        "version",
+        "distribution",
+        "cpu_policy",
+        "memory_policy",
+        "topology_policy",
+        "device_plugins",
+        "manifests",
+    )
+    pids = [
+        pid
+        for pid, name in processes(group).items()
+        if name in ("kubelet", "k3s", "k3s-server", "microk8s", "rke2")
+    ]
     if not pids:
         for field in fields:
             group.not_applicable(field, _ABSENT, "/proc/*/comm")
         return
-    group.take("version", "command", "kubectl version -o json", lambda: _json(group, ["kubectl", "version", "-o", "json"])["serverVersion"]["gitVersion"])
+    group.take(
+        "version",
+        "command",
+        "kubectl version -o json",
+        lambda: _json(group, ["kubectl", "version", "-o", "json"])["serverVersion"]["gitVersion"],
+    )
     group.take("distribution", "command", "kubectl version -o json", lambda: _distribution(group))
     path = "/var/lib/kubelet/config.yaml"
 
@@ -137,15 +170,29 @@ def kubernetes(group: Group) -> None:
     group.file("cpu_policy", path, policy("cpuManagerPolicy", "none"))
     group.file("memory_policy", path, policy("memoryManagerPolicy", "None"))
     group.file("topology_policy", path, policy("topologyManagerPolicy", "none"))
-    group.take("device_plugins", "file", "/var/lib/kubelet/device-plugins", lambda: [name for name in group.source.list_dir("/var/lib/kubelet/device-plugins") if name.endswith(".sock") and name != "kubelet.sock"])
-    group.take("manifests", "file", "/etc/kubernetes/manifests", lambda: digests(group, "/etc/kubernetes/manifests"))
+    group.take(
+        "device_plugins",
+        "file",
+        "/var/lib/kubelet/device-plugins",
+        lambda: [
+            name
+            for name in group.source.list_dir("/var/lib/kubelet/device-plugins")
+            if name.endswith(".sock") and name != "kubelet.sock"
+        ],
+    )
+    group.take(
+        "manifests", "file", "/etc/kubernetes/manifests", lambda: digests(group, "/etc/kubernetes/manifests")
+    )
 
 
 def digests(group: Group, folder: str) -> dict[str, str]:
     """SHA-256 of each file of a folder by name."""
     import hashlib
 
-    return {name: hashlib.sha256(group.source.read_bytes(f"{folder}/{name}")).hexdigest() for name in group.source.list_dir(folder)}
+    return {
+        name: hashlib.sha256(group.source.read_bytes(f"{folder}/{name}")).hexdigest()
+        for name in group.source.list_dir(folder)
+    }
 
 
 def _mapping(text: str) -> dict[str, Any]:

@@ -6,10 +6,27 @@ import re
 from typing import Any
 
 from bmwg.drivers.record.collectors.cpu import flags
-from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, integer, key_values, text_or_none
+from bmwg.drivers.record.values import (
+    Group,
+    NotApplicable,
+    Unread,
+    entries,
+    integer,
+    key_values,
+    text_or_none,
+)
 
 _TABLES = "/sys/firmware/dmi/tables/DMI"
-_TYPES = {0x18: "DDR3", 0x1A: "DDR4", 0x1E: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x07: "RAM"}
+_TYPES = {
+    0x18: "DDR3",
+    0x1A: "DDR4",
+    0x1E: "LPDDR4",
+    0x20: "HBM",
+    0x21: "HBM2",
+    0x22: "DDR5",
+    0x23: "LPDDR5",
+    0x07: "RAM",
+}
 _HUGE = "/sys/kernel/mm/hugepages"
 _NODES = "/sys/devices/system/node"
 
@@ -22,8 +39,15 @@ def memory(group: Group) -> None:
     group.take("modules", "file", _TABLES, lambda: _modules(group))
     group.take("type", "file", _TABLES, lambda: sorted({str(module["type"]) for module in _modules(group)}))
     group.take("channels", "file", _TABLES, lambda: _channels(_modules(group)))
-    group.take("hugepages", "file", f"{_HUGE}, {_NODES}/node*/hugepages", lambda: _hugepages(group, "nr_hugepages"))
-    group.take("hugepages_free", "file", f"{_HUGE}, {_NODES}/node*/hugepages", lambda: _hugepages(group, "free_hugepages"))
+    group.take(
+        "hugepages", "file", f"{_HUGE}, {_NODES}/node*/hugepages", lambda: _hugepages(group, "nr_hugepages")
+    )
+    group.take(
+        "hugepages_free",
+        "file",
+        f"{_HUGE}, {_NODES}/node*/hugepages",
+        lambda: _hugepages(group, "free_hugepages"),
+    )
     group.file(
         "transparent_hugepages",
         "/sys/kernel/mm/transparent_hugepage/enabled",
@@ -104,7 +128,11 @@ def memory_modules(table: bytes) -> list[dict[str, Any]]:
 def _module(body: bytes, strings: list[bytes]) -> dict[str, Any]:
     def text(offset: int) -> str | None:
         number = body[offset] if offset < len(body) else 0
-        return strings[number - 1].decode("ascii", "replace").strip() or None if 0 < number <= len(strings) else None
+        return (
+            strings[number - 1].decode("ascii", "replace").strip() or None
+            if 0 < number <= len(strings)
+            else None
+        )
 
     def word(offset: int, octets: int = 2) -> int:
         return int.from_bytes(body[offset : offset + octets], "little")

@@ -34,7 +34,9 @@ def nic(group: Group) -> None:
 
         group.take("interfaces", "netlink", "RTM_GETLINK", fail)
         return
-    group.take("interfaces", "netlink", "RTM_GETLINK", lambda: sorted(name for name, _ in names if name != "lo"))
+    group.take(
+        "interfaces", "netlink", "RTM_GETLINK", lambda: sorted(name for name, _ in names if name != "lo")
+    )
     by_index = {link["index"]: name for name, link in names if "index" in link}
     for name, link in sorted(names, key=lambda pair: pair[0]):
         if name != "lo":
@@ -54,8 +56,14 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
     netlink("mtu_octets", lambda: int(link["mtu"]))
     netlink("up", lambda: bool(link["up"]))
     netlink("promiscuous", lambda: bool(link["promiscuous"]))
-    netlink("master", lambda: names[link["master"]] if link["master"] else _none("the interface has no master"))
+    netlink(
+        "master", lambda: names[link["master"]] if link["master"] else _none("the interface has no master")
+    )
     netlink("settings", lambda: link["settings"] or _none(f"kind {kind} has no settings of its own"))
+    netlink(
+        "port_settings",
+        lambda: link.get("port_settings") or _none("the interface is a port of no bridge or bond"),
+    )
     netlink("qdisc", lambda: link["qdisc"] or _none("no queueing discipline"))
     netlink(
         "queues",
@@ -112,7 +120,11 @@ def _ethtool(group: Group, name: str) -> None:
     def part(key: str) -> Any:
         answer = group.source.netlink("ethtool", name)[key]
         if "refused" in answer:
-            raise NotApplicable(str(answer["refused"])) if "support" in answer["refused"] else Unread(answer["refused"])
+            raise (
+                NotApplicable(str(answer["refused"]))
+                if "support" in answer["refused"]
+                else Unread(answer["refused"])
+            )
         value = answer["value"]
         if not isinstance(value, dict) or not all(isinstance(entry, int | str) for entry in value.values()):
             raise ValueError(f"{key} is {value!r}"[:120])
@@ -122,9 +134,12 @@ def _ethtool(group: Group, name: str) -> None:
         group.take(key, "command", f"SIOCETHTOOL {name} {key}", lambda key=key: part(key))  # type: ignore[misc]
 
 
-def _hardware(group: Group, name: str, path: str, device: str | None, kind: str, link: dict[str, Any]) -> None:
+def _hardware(
+    group: Group, name: str, path: str, device: str | None, kind: str, link: dict[str, Any]
+) -> None:
     fields = (
-        "driver", "driver_version", "firmware", "bus_address", "identity", "numa_node", "sriov", "irq_affinity",
+        "driver", "driver_version", "firmware", "bus_address", "identity", "numa_node", "sriov",
+        "irq_affinity",
         "speed_mbps", "duplex", "pause", "spoof_check",
     )  # fmt: skip
     if device is None:
@@ -146,7 +161,9 @@ def _hardware(group: Group, name: str, path: str, device: str | None, kind: str,
     group.take("identity", "file", f"{path}/device", lambda: _identity(group, f"{path}/device"))
     group.file("numa_node", f"{path}/device/numa_node", _node, absent="the device's bus tells no NUMA node")
     group.take("sriov", "file", f"{path}/device/sriov_*", lambda: _sriov(group, path))
-    group.take("irq_affinity", "file", "/proc/interrupts, /proc/irq", lambda: _interrupts(group, name, path, device))
+    group.take(
+        "irq_affinity", "file", "/proc/interrupts, /proc/irq", lambda: _interrupts(group, name, path, device)
+    )
     group.file("speed_mbps", f"{path}/speed", _speed)
     group.file("duplex", f"{path}/duplex", _duplex)
     group.take("pause", "command", f"ethtool --json -a {name}", lambda: _pause(group, name))
@@ -192,7 +209,9 @@ def _interrupts(group: Group, name: str, path: str, device: str) -> dict[str, An
             continue
         words = match[2].split()
         said = words[-1] if words else ""
-        if match[1] in own or any(re.match(rf"{re.escape(known)}([-.:@]|$)", said) for known in (name, device)):
+        if match[1] in own or any(
+            re.match(rf"{re.escape(known)}([-.:@]|$)", said) for known in (name, device)
+        ):
             cpus = group.source.read_file(f"/proc/irq/{match[1]}/smp_affinity_list")
             found[f"{match[1]} {said}"] = number_list(cpus)
     if not found:

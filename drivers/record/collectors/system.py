@@ -19,25 +19,29 @@ from bmwg.drivers.record.values import (
 
 _SECRET = re.compile(r"pass|secret|token|credential|auth|key|psk|cookie", re.IGNORECASE)
 _SYSCTLS = (
-    "kernel.sched_rt_runtime_us", "kernel.sched_rt_period_us", "kernel.sched_autogroup_enabled", "kernel.timer_migration",
-    "kernel.numa_balancing", "kernel.nmi_watchdog", "kernel.watchdog", "kernel.perf_event_paranoid",
-    "kernel.unprivileged_bpf_disabled", "vm.swappiness", "vm.nr_hugepages", "vm.nr_overcommit_hugepages", "vm.stat_interval",
-    "vm.zone_reclaim_mode", "vm.dirty_ratio", "vm.dirty_background_ratio", "net.core.busy_poll", "net.core.busy_read",
-    "net.core.netdev_budget", "net.core.netdev_budget_usecs", "net.core.netdev_max_backlog", "net.core.dev_weight",
-    "net.core.default_qdisc", "net.core.rmem_max", "net.core.wmem_max", "net.core.rmem_default", "net.core.wmem_default",
-    "net.core.optmem_max", "net.core.somaxconn", "net.core.bpf_jit_enable", "net.core.bpf_jit_harden",
-    "net.core.rps_sock_flow_entries", "net.core.gro_normal_batch", "net.core.flow_limit_cpu_bitmap",
-    "net.ipv4.ip_forward", "net.ipv4.conf.all.rp_filter", "net.ipv4.conf.default.rp_filter",
-    "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_mtu_probing", "net.ipv4.ip_local_port_range", "net.ipv4.fib_multipath_hash_policy",
-    "net.ipv4.neigh.default.gc_thresh1", "net.ipv4.neigh.default.gc_thresh2", "net.ipv4.neigh.default.gc_thresh3",
-    "net.ipv6.conf.all.forwarding", "net.ipv6.conf.all.disable_ipv6", "net.ipv6.route.max_size",
-    "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables", "net.netfilter.nf_conntrack_max",
+    "kernel.sched_rt_runtime_us", "kernel.sched_rt_period_us", "kernel.sched_autogroup_enabled",
+    "kernel.timer_migration", "kernel.numa_balancing", "kernel.nmi_watchdog", "kernel.watchdog",
+    "kernel.perf_event_paranoid", "kernel.unprivileged_bpf_disabled", "vm.swappiness",
+    "vm.nr_hugepages", "vm.nr_overcommit_hugepages", "vm.stat_interval", "vm.zone_reclaim_mode",
+    "vm.dirty_ratio", "vm.dirty_background_ratio", "net.core.busy_poll", "net.core.busy_read",
+    "net.core.netdev_budget", "net.core.netdev_budget_usecs", "net.core.netdev_max_backlog",
+    "net.core.dev_weight", "net.core.default_qdisc", "net.core.rmem_max", "net.core.wmem_max",
+    "net.core.rmem_default", "net.core.wmem_default", "net.core.optmem_max", "net.core.somaxconn",
+    "net.core.bpf_jit_enable", "net.core.bpf_jit_harden", "net.core.rps_sock_flow_entries",
+    "net.core.gro_normal_batch", "net.core.flow_limit_cpu_bitmap", "net.ipv4.ip_forward",
+    "net.ipv4.conf.all.rp_filter", "net.ipv4.conf.default.rp_filter", "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.ip_local_port_range", "net.ipv4.fib_multipath_hash_policy",
+    "net.ipv4.neigh.default.gc_thresh1", "net.ipv4.neigh.default.gc_thresh2",
+    "net.ipv4.neigh.default.gc_thresh3", "net.ipv6.conf.all.forwarding",
+    "net.ipv6.conf.all.disable_ipv6", "net.ipv6.route.max_size", "net.bridge.bridge-nf-call-iptables",
+    "net.bridge.bridge-nf-call-ip6tables", "net.netfilter.nf_conntrack_max",
 )  # fmt: skip
 _LIBRARIES = (
-    "dpdk", "libdpdk-dev", "librte-eal23", "libbpf1", "libxdp1", "libibverbs1", "rdma-core", "openvswitch-switch",
-    "openvswitch-switch-dpdk", "vpp", "crun", "runc", "containerd", "containerd.io", "podman", "docker.io",
-    "containernetworking-plugins", "qemu-system-x86", "iproute2", "ethtool", "meson", "libc6",
+    "dpdk", "libdpdk-dev", "librte-eal23", "libbpf1", "libxdp1", "libibverbs1", "rdma-core",
+    "openvswitch-switch", "openvswitch-switch-dpdk", "vpp", "crun", "runc", "containerd",
+    "containerd.io", "podman", "docker.io", "containernetworking-plugins", "qemu-system-x86",
+    "iproute2", "ethtool", "meson", "libc6",
 )  # fmt: skip
 
 
@@ -59,7 +63,9 @@ def system(group: Group) -> None:
 
     def packages() -> dict[str, str]:
         # names that are not installed make the command fail after it has printed the others
-        rows = group.source.run(["sh", "-c", 'dpkg-query "$@" 2>/dev/null || [ $? = 1 ]', "sh", *argv[1:]]).splitlines()
+        rows = group.source.run(
+            ["sh", "-c", 'dpkg-query "$@" 2>/dev/null || [ $? = 1 ]', "sh", *argv[1:]]
+        ).splitlines()
         fields = [row.split(" ") for row in rows]
         found = {row[0]: row[1] for row in fields if len(row) == 3 and row[2] == "installed"}
         if not found:
@@ -83,7 +89,12 @@ def without_secrets(command_line: str) -> str:
         before = words[-1] if words else ""
         if equals and _SECRET.search(name):
             words.append(f"{name}=(left out)")
-        elif before.startswith("--") and "=" not in before and not word.startswith("-") and _SECRET.search(before):
+        elif (
+            before.startswith("--")
+            and "=" not in before
+            and not word.startswith("-")
+            and _SECRET.search(before)
+        ):
             words.append("(left out)")
         else:
             words.append(word)
@@ -102,8 +113,17 @@ def kernel(group: Group) -> None:
     group.file("version", "/proc/sys/kernel/version")
     group.file("boot_parameters", "/proc/cmdline", _boot_parameters)
     group.take("settings", "file", "/proc/sys", lambda: _settings(group))
-    group.file("modules", "/proc/modules", lambda text: sorted(row.split()[0] for row in text.splitlines() if row), absent="the kernel has no modules")
-    group.file("security_modules", "/sys/kernel/security/lsm", absent="securityfs is not mounted or the kernel has no security modules")
+    group.file(
+        "modules",
+        "/proc/modules",
+        lambda text: sorted(row.split()[0] for row in text.splitlines() if row),
+        absent="the kernel has no modules",
+    )
+    group.file(
+        "security_modules",
+        "/sys/kernel/security/lsm",
+        absent="securityfs is not mounted or the kernel has no security modules",
+    )
 
     def preemption() -> str:
         version = group.source.read_file("/proc/sys/kernel/version")
@@ -137,12 +157,18 @@ def isolation(group: Group) -> None:
         group.take(field, "file", "/proc/cmdline", lambda name=name: parameter(name))  # type: ignore[misc]
     base = "/sys/devices/system/cpu"
     group.file("isolated_cpus", f"{base}/isolated", number_list, absent="the kernel is too old to show it")
-    group.file("default_irq_affinity", "/proc/irq/default_smp_affinity", absent="no interrupt controller is shown")
+    group.file(
+        "default_irq_affinity", "/proc/irq/default_smp_affinity", absent="no interrupt controller is shown"
+    )
     group.take("cgroup_version", "file", "/proc/self/mounts", lambda: cgroup_version(group))
     group.take("cgroup_cpusets", "file", "/sys/fs/cgroup", lambda: _cpusets(group))
 
     def balancer() -> str:
-        names = {text_or_none(group.source, f"/proc/{pid}/comm") for pid in entries(group.source, "/proc") if pid.isdigit()}
+        names = {
+            text_or_none(group.source, f"/proc/{pid}/comm")
+            for pid in entries(group.source, "/proc")
+            if pid.isdigit()
+        }
         return "running" if "irqbalance" in names else "not running"
 
     group.take("irqbalance", "file", "/proc/*/comm", balancer)
@@ -156,7 +182,11 @@ def isolation(group: Group) -> None:
 
 def cgroup_version(group: Group) -> str:
     """`v1`, `v2` or `v1 with v2 beside it` by what is mounted."""
-    kinds = {row.split(" ")[2] for row in group.source.read_file("/proc/self/mounts").splitlines() if row.count(" ") > 2}
+    kinds = {
+        row.split(" ")[2]
+        for row in group.source.read_file("/proc/self/mounts").splitlines()
+        if row.count(" ") > 2
+    }
     if "cgroup" in kinds:
         return "v1 with v2 beside it" if "cgroup2" in kinds else "v1"
     if "cgroup2" in kinds:
@@ -183,11 +213,19 @@ def clock(group: Group) -> None:
     base = "/sys/devices/system/clocksource/clocksource0"
     group.file("source", f"{base}/current_clocksource")
     group.file("available", f"{base}/available_clocksource", lambda text: sorted(line(text).split()))
-    group.file("timer_events", "/sys/devices/system/clockevents/clockevent0/current_device", absent="the kernel does not show it")
+    group.file(
+        "timer_events",
+        "/sys/devices/system/clockevents/clockevent0/current_device",
+        absent="the kernel does not show it",
+    )
 
     def daemon() -> str:
         known = {"chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys"}
-        names = {text_or_none(group.source, f"/proc/{pid}/comm") for pid in entries(group.source, "/proc") if pid.isdigit()}
+        names = {
+            text_or_none(group.source, f"/proc/{pid}/comm")
+            for pid in entries(group.source, "/proc")
+            if pid.isdigit()
+        }
         return ", ".join(sorted(known & {name for name in names if name})) or "none"
 
     group.take("discipline", "file", "/proc/*/comm", daemon)

@@ -1,6 +1,7 @@
 """Workloads that run when the record is taken, the path they form, and the tester beside them.
 
-What a process got is read from the kernel (cgroup, affinity, mounts); what it is for, only its deployer knows.
+What a process got is read from the kernel (cgroup, affinity, mounts); what it is for, only its deployer
+knows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from bmwg.drivers.record.values import (
 
 _TOLD = ("kind", "function", "image", "virtual_interfaces", "queues", "af_xdp", "resource_request")
 _TOPOLOGY = (
-    "scenario", "model", "host_component", "chain", "chains", "physical_interfaces", "links", "switches", "locality",
+    "scenario", "model", "host_component", "chain", "chains", "physical_interfaces", "links", "switches",
+    "locality",
     "internode", "underlay", "services", "flow_definition",
 )  # fmt: skip
 _TESTER = ("kind", "name", "version", "configuration", "cpus", "ports", "qualification")
@@ -31,8 +33,11 @@ _ROOT = "/sys/fs/cgroup"
 _NO_LIMIT = 1 << 60
 
 
-def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None) -> None:
-    """One group a workload. `told` maps its name to what its deployer knows, `pid` (on this node) among it."""
+def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None, viewer: str = "self") -> None:
+    """One group a workload. `told` maps its name to what its deployer knows, `pid` (on this node) among it.
+
+    `viewer` is a process whose namespaces are the node's.
+    """
     named = told or {}
     group.take("count", "computed", "workloads named when the record was taken", lambda: len(named))
     for name, facts in sorted(named.items()):
@@ -41,9 +46,11 @@ def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None) 
             _tell(one, field, facts, f"the deployer of {name}")
         if (pid := facts.get("pid")) is None:
             for field in _MEASURED:
-                one.not_applicable(field, "the workload has no process on this node", f"the deployer of {name}")
+                one.not_applicable(
+                    field, "the workload has no process on this node", f"the deployer of {name}"
+                )
         else:
-            _measured(one, int(pid))
+            _measured(one, int(pid), viewer)
 
 
 def _tell(group: Group, field: str, facts: Mapping[str, JsonValue], who: str) -> None:
@@ -56,7 +63,9 @@ def _tell(group: Group, field: str, facts: Mapping[str, JsonValue], who: str) ->
 
 
 def told(group: Group, fields: tuple[str, ...], facts: Mapping[str, JsonValue] | None, absent: str) -> None:
-    """Facts that only the caller has; with no caller's table at all they are not applicable, for the reason `absent`."""
+    """Facts that only the caller has; with no caller's table at all they are not applicable, for the reason
+    `absent`.
+    """
     for field in fields:
         if facts is None:
             group.not_applicable(field, absent, "the caller")
@@ -74,11 +83,13 @@ def tester(group: Group, facts: Mapping[str, JsonValue] | None) -> None:
     told(group, _TESTER, facts, "no tester took part when the record was taken")
 
 
-_MEASURED = ("cpuset", "memory_nodes", "cpu_limit", "memory_limit_octets", "hugepage_limits_octets", "os", "kernel",
-             "threads", "scheduling", "storage", "memory_backing", "address_spaces")  # fmt: skip
+_MEASURED = (
+    "cpuset", "memory_nodes", "cpu_limit", "memory_limit_octets", "hugepage_limits_octets", "os", "kernel",
+    "threads", "scheduling", "storage", "memory_backing", "shared_namespaces",
+)  # fmt: skip
 
 
-def _measured(group: Group, pid: int) -> None:
+def _measured(group: Group, pid: int, viewer: str) -> None:
     status = f"/proc/{pid}/status"
 
     def listed(key: str) -> Any:
@@ -99,16 +110,29 @@ def _measured(group: Group, pid: int) -> None:
     group.take("threads", "file", f"/proc/{pid}/task", lambda: _threads(group, pid))
     group.take("scheduling", "file", f"/proc/{pid}/sched", lambda: _policy(group, pid))
     group.take("storage", "file", f"/proc/{pid}/mounts", lambda: _root_mount(group, pid))
-    group.file("memory_backing", status, lambda text: {"hugepages_kib": int(key_values(text)["HugetlbPages"].split()[0])})
-    group.take("address_spaces", "file", f"/proc/{pid}/ns", lambda: _shared_namespaces(group, pid))
+    group.file(
+        "memory_backing",
+        status,
+        lambda text: {"hugepages_kib": int(key_values(text)["HugetlbPages"].split()[0])},
+    )
+    group.take("shared_namespaces", "file", f"/proc/{pid}/ns", lambda: _shared_namespaces(group, pid, viewer))
 
 
 def _folders(group: Group, pid: int, controller: str) -> list[str]:
     """The cgroup folders that bind a process for a controller, own first, then its parents."""
     for row in group.source.read_file(f"/proc/{pid}/cgroup").splitlines():
         _, controllers, path = row.split(":", 2)
-        base = f"{_ROOT}/{controller}" if controller in controllers.split(",") else _ROOT if not controllers else None
-        if base is None or (not controllers and controller not in (text_or_none(group.source, f"{_ROOT}/cgroup.controllers") or "")):
+        base = (
+            f"{_ROOT}/{controller}"
+            if controller in controllers.split(",")
+            else _ROOT
+            if not controllers
+            else None
+        )
+        if base is None or (
+            not controllers
+            and controller not in (text_or_none(group.source, f"{_ROOT}/cgroup.controllers") or "")
+        ):
             continue
         parts = [part for part in path.split("/") if part]
         return [base + "".join(f"/{part}" for part in parts[:depth]) for depth in range(len(parts), -1, -1)]
@@ -183,7 +207,8 @@ def _root_mount(group: Group, pid: int) -> dict[str, Any]:
     raise Unread("the workload has no root mount")
 
 
-def _shared_namespaces(group: Group, pid: int) -> list[str]:
-    """Which namespaces it shares with the process that takes this record."""
+def _shared_namespaces(group: Group, pid: int, viewer: str) -> list[str]:
+    """Which namespaces the workload shares with its node."""
     names = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
-    return [name for name in names if group.source.read_link(f"/proc/{pid}/ns/{name}") == group.source.read_link(f"/proc/self/ns/{name}")]
+    read = group.source.read_link
+    return [name for name in names if read(f"/proc/{pid}/ns/{name}") == read(f"/proc/{viewer}/ns/{name}")]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
+from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.build import source_digest
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
@@ -70,6 +71,20 @@ class EmbeddedTraffic:
         return self._process.pid
 
     # -- ports --------------------------------------------------------------------------------
+
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> EmbeddedTraffic:
+        """Make the tester that a testbed file asks for; counters must stand still for `drain_s` seconds."""
+        return cls(
+            EmbeddedConfig(
+                cpus=testbed.tester.cpus,
+                watch_cpus=testbed.dut.cpus,
+                run_dir=run_dir,
+                lab_ports=frozenset(testbed.lab_ports),
+                drain_quiet_s=drain_s,
+                pci=testbed.tester.io == "pci",
+            )
+        )
 
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """Bind two ports and resolve their next hops; sends nothing but ARP and ND.

@@ -18,6 +18,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from bmwg.drivers.api import TesterPort, TrafficLimits
+from bmwg.drivers.netns import within
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat
 
@@ -38,7 +39,7 @@ SMALL_FRAME_OCTETS = 132  # af_packet ring slots of 256 octets hold a frame of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ring:
-    """Size of a packet socket's ring: one slot holds one frame."""
+    """Size of a packet socket's ring: one slot holds one frame; slots fill a block without rest."""
 
     slot_octets: int
     slots: int
@@ -48,7 +49,7 @@ class Ring:
 RINGS = (
     (SMALL_FRAME_OCTETS, Ring(slot_octets=256, slots=65536, block_octets=4096)),
     (1900, Ring(slot_octets=2048, slots=8192, block_octets=4096)),
-    (9300, Ring(slot_octets=16384, slots=1024, block_octets=16384)),
+    (9300, Ring(slot_octets=12288, slots=1024, block_octets=12288)),
 )
 
 
@@ -175,7 +176,11 @@ def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:
         raise _missing(port, f"network namespace {port.netns}", []) from error
     if initial and port.device not in lab_ports:
         raise _undeclared(port, f"interface {port.device} is in the initial network namespace")
-    with IPRoute(netns=port.netns, flags=0) if port.netns else IPRoute() as route:
+    return within(port.netns, lambda: _check_here(port))
+
+
+def _check_here(port: TesterPort) -> int:
+    with IPRoute() as route:
         links = {link.get("ifname"): link for link in route.get_links()}
         if port.device not in links:
             raise _missing(port, f"interface {port.device}", [str(name) for name in links])
@@ -220,7 +225,7 @@ def _missing(port: TesterPort, what: str, present: list[str]) -> TestbedError:
 def request_for(
     port: TesterPort, instance: int, *, mtu: int, frame_octets: int, pool_frames: int
 ) -> dict[str, Any]:
-    """What the tester's `attach` needs to know of one port. `mtu` (octets) is the most asked of the device."""
+    """What the tester's `attach` needs to know of one port. `mtu` (octets) is the most asked of it."""
 
     def plain(text: str | None) -> str | None:
         return str(ipaddress.ip_interface(text).ip) if text else None
@@ -236,6 +241,8 @@ def request_for(
         "gateway_ipv6": None if port.peer_mac else port.gateway_ipv6,
         "peer_mac": port.peer_mac,
         "mtu": mtu,
+        # The packet socket's PMD wants buffers of a whole slot.
+        "room": ring_for(frame_octets).slot_octets if port.io == "af_packet" else 0,
         "vlan": port.vlan_id or 0,
         "pool_frames": pool_frames,
         "descriptors": 2048,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.ledger import cleanup, indexed_runs
+from bmwg.drivers.ledger import cleanup, cleanup_all
 from bmwg.methodology.errors import ConfigError
 
 
@@ -26,8 +26,8 @@ def handle(chosen: argparse.Namespace) -> int:
             "CLN-01", "bmwg cleanup", expected="a run's folder, or --all", found="both or neither"
         )
     failures = 0
-    for folder in indexed_runs() if chosen.all else [chosen.run]:
-        left = cleanup(folder)
+    done = cleanup_all() if chosen.all else {str(chosen.run): cleanup(chosen.run)}
+    for folder, left in done.items():
         failures += len(left)
         for failure in left:
             print(f"{folder}: {failure}", file=sys.stderr)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import robot
+from robot.run import run_cli
 
 from bmwg.methodology.errors import ConfigError
 
@@ -31,7 +31,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def handle(chosen: argparse.Namespace) -> int:
-    """Run the suites in this process; Robot's own output goes into the run's folder."""
+    """Run the suites in this process; Robot's own output goes beside the run's folder."""
     suites = [Path(suite) for suite in chosen.suites] or [_found(suite) for suite in DEFAULT_SUITES]
     for suite in suites:
         if not suite.exists():
@@ -46,10 +46,10 @@ def handle(chosen: argparse.Namespace) -> int:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     if chosen.profile:
         os.environ["BMWG_PROFILE"] = chosen.profile
-    options = ["--outputdir", str(results / run_id / "robot"), "--console", "none" if live else "verbose"]
+    options = ["--outputdir", str(results / "robot" / run_id), "--console", "none" if live else "verbose"]
     for test_id in chosen.test:
         options += ["--include", f"id:{test_id}"]
-    code = robot.run_cli([*options, *(str(suite) for suite in suites)], exit=False)
+    code = run_cli([*options, *(str(suite) for suite in suites)], exit=False)
     return int(code)
 
 

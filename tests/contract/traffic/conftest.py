@@ -9,8 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-import tester_bed as bed  # noqa: E402
-from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic  # noqa: E402
+import tester_bed as bed
+
+from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 
 
 def _lacking() -> str:

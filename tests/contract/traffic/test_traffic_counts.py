@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 import tester_bed as bed
+
 from bmwg.drivers.api import TesterPort, TrafficDriver
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.errors import ConfigError, DriverError

@@ -6,7 +6,7 @@ import random
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology.records import OutcomeType, StreamCounts
+from bmwg.methodology.records import LatencyHistogram, OutcomeType, StreamCounts
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
@@ -114,6 +114,19 @@ def replayed_asks(device, goal):
     return asks
 
 
+def test_a_low_answer_is_remarked_by_what_was_forwarded_above_it():
+    """Every search that ends below a tenth under the truth says that more was forwarded at a higher load."""
+    low = 0
+    for seed in range(1000):
+        result = search(Device(truth_fps=400_000, seed=seed, random_loss_share=0.2), a_goal())
+        if result.upper is not None and result.upper.load_fps < 360_000:
+            low += 1
+            assert any("not overload alone" in remark for remark in result.quality)
+    assert low > 20
+    clean = search(Device(truth_fps=400_000), a_goal())
+    assert clean.quality == ()
+
+
 def test_a_soft_knee_ends_within_it_or_unstable():
     types = set()
     for seed in range(300):
@@ -141,6 +154,7 @@ def test_a_reopening_is_bounded_and_declared():
         (Device(truth_fps=2_000_000), {"envelope_fps": 1_500_000}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=2_000_000), {"medium_fps": 1_500_000}, OutcomeType.MEASURED, 1_500_000),
         (Device(truth_fps=2_000_000, tester_fps=900_000), {}, OutcomeType.TESTER_LIMITED, None),
+        (Device(truth_fps=2_000_000, tester_fps=9), {}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=500_000, tester_fps=900_000), {}, OutcomeType.MEASURED, ...),
         (Device(truth_fps=1_000_000), {"envelope_fps": 800_000}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=500_000), {"envelope_fps": 800_000}, OutcomeType.MEASURED, ...),
@@ -297,3 +311,59 @@ def test_an_interval_of_one_frame_ends():
     assert result.value_fps == 1
     result = search(Device(truth_fps=7), a_goal(min_load_fps=7, max_load_fps=7))
     assert result.type is OutcomeType.AT_CEILING
+
+
+class LossyAt(Device):
+    """Loses one frame more in the trials of these sequence numbers."""
+
+    lossy = ()
+
+    def run(self, spec):
+        result = super().run(spec)
+        if len(self.trials) + 1 not in self.lossy:
+            return result
+        stream = dataclasses.replace(
+            result.streams[0],
+            received_frames=result.streams[0].received_frames - 1,
+            latency=LatencyHistogram(),
+        )
+        return dataclasses.replace(result, streams=(stream,))
+
+
+def test_a_lower_bound_that_fails_its_verification_becomes_the_upper_one():
+    goal = a_goal()
+    first = replayed_asks(Device(truth_fps=400_000), goal)
+    failing = next(n for n, ask in enumerate(first, 1) if ask.phase == "verify lower")
+    contradicted = first[failing - 1].load_fps
+    device = LossyAt(truth_fps=400_000)
+    device.lossy = (failing,)
+    asks = replayed_asks(device, goal)
+    after = asks[len(first) :]
+    assert after
+    assert all(ask.load_fps <= contradicted for ask in after)
+    device = LossyAt(truth_fps=400_000)
+    device.lossy = (failing,)
+    result = search(device, goal)
+    # the loads below are lossless, the contradicted one is found lossless again: neither bound is proven
+    assert result.type is OutcomeType.UNSTABLE
+    assert result.upper.load_fps == contradicted
+    assert result.upper.trials == (failing,)
+    assert result.reopenings == 1
+
+
+def test_a_load_beyond_the_tester_takes_exactly_the_declared_short_trials():
+    for limit in (1, 3):
+        goal = a_goal(short_limit=limit)
+        _, kept = judged(Device(truth_fps=400_000, tester_fps=900_000), goal)
+        at_max = [trial for trial in kept if trial.result.spec.load_fps == goal.max_load_fps]
+        assert len(at_max) == limit
+
+
+def test_an_upper_bound_beyond_the_qualified_rate_proves_nothing_of_the_device():
+    plain = search(Device(truth_fps=800_000), a_goal())
+    between = (plain.lower.load_fps + plain.upper.load_fps) // 2
+    result = search(Device(truth_fps=800_000), a_goal(envelope_fps=between))
+    assert result.type is OutcomeType.TESTER_LIMITED
+    assert result.value_fps is None
+    above = search(Device(truth_fps=800_000), a_goal(envelope_fps=plain.upper.load_fps))
+    assert above.type is OutcomeType.MEASURED

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology import throughput
+from bmwg.methodology import latency, throughput
 from bmwg.methodology.ladder import ladder
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import Cell, Direction, Outcome, OutcomeType, Quantity, TrialSpec
@@ -46,6 +46,13 @@ def test_no_ratio_to_what_is_no_plain_number(type_):
     assert rungs[2].to_below is None
     assert rungs[2].to_wire == 0.1
     assert rungs[2].note == f"node is {type_}"
+
+
+def test_the_envelope_is_the_lowest_rung_and_latency_none():
+    wire = dataclasses.replace(an_outcome("wire", 1_000_000), metric=throughput.ENVELOPE_METRIC)
+    late = dataclasses.replace(an_outcome("node", 12_000), metric=latency.METRIC)
+    rungs = ladder([late, an_outcome("node", 400_000), wire], frame_octets=64)
+    assert [rung.to_wire for rung in rungs] == [None, 0.4]
 
 
 def test_unequal_traffic_is_not_compared():

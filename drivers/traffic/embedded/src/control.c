@@ -20,12 +20,6 @@
 static char line[LINE_LIMIT];
 static size_t filled;
 
-static void detach_all(void)
-{
-	for (unsigned int i = 0; i < PORTS; i++)
-		port_detach(&ports[i]);
-}
-
 static json_t *describe_port(const struct port *p)
 {
 	char mac[RTE_ETHER_ADDR_FMT_SIZE], gateway4[RTE_ETHER_ADDR_FMT_SIZE] = "",
@@ -49,12 +43,8 @@ static json_t *do_attach(const json_t *arguments, struct failure *f)
 		failure_set(f, "protocol", "attach: two ports are needed");
 		return NULL;
 	}
-	detach_all();
-	for (unsigned int i = 0; i < PORTS; i++)
-		if (port_attach(&ports[i], json_array_get(list, i), f)) {
-			detach_all();
-			return NULL;
-		}
+	if (ports_attach(list, f))
+		return NULL;
 	out = json_array();
 	for (unsigned int i = 0; i < PORTS; i++)
 		json_array_append_new(out, describe_port(&ports[i]));
@@ -112,7 +102,7 @@ static json_t *dispatch(const char *command, const json_t *arguments, int fd, st
 	if (!strcmp(command, "trial"))
 		return trial_run(arguments, fd, f);
 	if (!strcmp(command, "detach")) {
-		detach_all();
+		ports_detach();
 		return json_object();
 	}
 	failure_set(f, "protocol", "unknown command '%.40s'", command);
@@ -174,6 +164,6 @@ int control_serve(int fd)
 			break;
 		trial_idle_poll();
 	}
-	detach_all();
+	ports_detach();
 	return 0;
 }

@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
 #include "ports.h"
 
-struct port ports[PORTS];
+struct port ports[PORTS] = {{.netns = -1}, {.netns = -1}};
 static int home_netns = -1;
 
 int failure_set(struct failure *f, const char *code, const char *format, ...)
@@ -33,8 +34,7 @@ int failure_set(struct failure *f, const char *code, const char *format, ...)
 int ports_start(struct failure *f)
 {
 	home_netns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	for (unsigned int i = 0; i < PORTS; i++)
-		ports[i].netns = -1;
+	ports_detach();
 	return home_netns < 0 ? failure_set(f, "namespace", "own network namespace: %s", strerror(errno)) : 0;
 }
 
@@ -95,7 +95,8 @@ static int parse_own(bool *has, uint8_t *octets, int family, const json_t *text,
 	return 0;
 }
 
-static int configure(struct port *p, uint32_t pool_frames, uint32_t descriptors, struct failure *f)
+static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, uint32_t descriptors,
+		     struct failure *f)
 {
 	struct rte_eth_conf conf;
 	struct rte_eth_dev_info info;
@@ -108,8 +109,7 @@ static int configure(struct port *p, uint32_t pool_frames, uint32_t descriptors,
 	if (p->mtu > info.max_mtu)
 		p->mtu = info.max_mtu;
 	room = RTE_PKTMBUF_HEADROOM + p->mtu + RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN;
-	if (room < RTE_MBUF_DEFAULT_BUF_SIZE)
-		room = RTE_MBUF_DEFAULT_BUF_SIZE;
+	room = RTE_MAX(room, RTE_MAX(least_room + RTE_PKTMBUF_HEADROOM, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE));
 	snprintf(pool_name, sizeof(pool_name), "pool%u", p->id);
 	p->pool = rte_pktmbuf_pool_create(pool_name, pool_frames, 256, 0, (uint16_t)room, SOCKET_ID_ANY);
 	if (!p->pool)
@@ -126,31 +126,41 @@ static int configure(struct port *p, uint32_t pool_frames, uint32_t descriptors,
 	return rte_eth_macaddr_get(p->id, &p->mac) ? failure_set(f, "device", "%s: no MAC address", p->name) : 0;
 }
 
-static int plug(struct port *p, const char *devargs, uint32_t pool_frames, uint32_t descriptors,
-		struct failure *f)
+static int plug(struct port *p, const json_t *spec, struct failure *f)
 {
+	const char *devargs;
+	json_int_t room, pool_frames, descriptors;
+	int result;
+
+	if (json_unpack((json_t *)spec, "{s:s,s:I,s:I,s:I}", "devargs", &devargs, "room", &room, "pool_frames",
+			&pool_frames, "descriptors", &descriptors))
+		return failure_set(f, "protocol", "port: devargs, room, pool_frames and descriptors are needed");
+	if (netns_enter(p))
+		return failure_set(f, "namespace", "%s: %s", p->name, strerror(errno));
 	snprintf(p->device, sizeof(p->device), "%.*s", (int)strcspn(devargs, ","), devargs);
-	if (rte_dev_probe(devargs) || rte_eth_dev_get_port_by_name(p->device, &p->id))
-		return failure_set(f, "device", "%s: no DPDK device from '%s'", p->name, devargs);
-	p->attached = true;
-	return configure(p, pool_frames, descriptors, f);
+	result = rte_dev_probe(devargs);
+	p->plugged = result == 0;
+	if (result || rte_eth_dev_get_port_by_name(p->device, &p->id)) {
+		result = failure_set(f, "device", "%s: no DPDK device from '%s'", p->name, devargs);
+	} else {
+		p->attached = true;
+		result = configure(p, (uint32_t)room, (uint32_t)pool_frames, (uint32_t)descriptors, f);
+	}
+	netns_leave(p);
+	return result;
 }
 
-int port_attach(struct port *p, const json_t *spec, struct failure *f)
+/* What a description says, before any device is touched. */
+static int prepare(struct port *p, const json_t *spec, struct failure *f)
 {
-	const char *name, *devargs;
-	json_int_t mtu = 0, vlan = 0, pool_frames = 8192, descriptors = 2048;
+	const char *name;
+	json_int_t mtu, vlan;
 	const json_t *netns = json_object_get(spec, "netns");
 	const json_t *peer = json_object_get(spec, "peer_mac");
 	const json_t *interface = json_object_get(spec, "interface");
-	int result;
 
-	if (json_unpack((json_t *)spec, "{s:s,s:s,s:I,s:I,s?I,s?I}", "name", &name, "devargs", &devargs, "mtu", &mtu, "vlan", &vlan,
-			"pool_frames", &pool_frames, "descriptors", &descriptors))
-		return failure_set(f, "protocol", "port: name, devargs, mtu and vlan are needed");
-	memset(p, 0, sizeof(*p));
-	p->netns = -1;
-	p->segmentation_before = -1;
+	if (json_unpack((json_t *)spec, "{s:s,s:I,s:I}", "name", &name, "mtu", &mtu, "vlan", &vlan))
+		return failure_set(f, "protocol", "port: name, mtu and vlan are needed");
 	p->vlan = (uint16_t)vlan;
 	p->mtu = (uint16_t)mtu;
 	snprintf(p->name, sizeof(p->name), "%s", name);
@@ -161,53 +171,98 @@ int port_attach(struct port *p, const json_t *spec, struct failure *f)
 	    parse_gateway(&p->gateway_ipv4, AF_INET, json_object_get(spec, "gateway_ipv4"), f) ||
 	    parse_gateway(&p->gateway_ipv6, AF_INET6, json_object_get(spec, "gateway_ipv6"), f))
 		return -1;
-	if (json_is_string(peer)) {
-		p->has_peer_mac = true;
-		if (rte_ether_unformat_addr(json_string_value(peer), &p->peer_mac))
-			return failure_set(f, "address", "'%s' is no MAC address", json_string_value(peer));
-	}
+	p->has_peer_mac = json_is_string(peer);
+	if (p->has_peer_mac && rte_ether_unformat_addr(json_string_value(peer), &p->peer_mac))
+		return failure_set(f, "address", "'%s' is no MAC address", json_string_value(peer));
 	if (json_is_string(netns)) {
 		p->netns = open(json_string_value(netns), O_RDONLY | O_CLOEXEC);
-		if (p->netns < 0 || netns_enter(p)) {
-			failure_set(f, "namespace", "%s: network namespace %s: %s", p->name,
-				    json_string_value(netns), strerror(errno));
-			if (p->netns >= 0)
-				close(p->netns);
-			p->netns = -1;
-			return -1;
-		}
+		if (p->netns < 0)
+			return failure_set(f, "namespace", "%s: network namespace %s: %s", p->name,
+					   json_string_value(netns), strerror(errno));
 	}
-	if (p->interface[0])
+	if (p->interface[0] && !netns_enter(p)) {
 		p->segmentation_before = segmentation_set(p->interface, 0);
-	result = plug(p, devargs, (uint32_t)pool_frames, (uint32_t)descriptors, f);
+		netns_leave(p);
+	}
+	return 0;
+}
+
+/*
+ * DPDK 22.11 over libxdp 1.3 closes a net_af_xdp device without closing its socket (measured: the queue stays busy
+ * for the next attach). With no port plugged, no AF_XDP socket can be in use: close what is left.
+ */
+static void close_forgotten_sockets(void)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		int domain = 0;
+		socklen_t size = sizeof(domain);
+
+		if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_XDP)
+			close(fd);
+	}
+}
+
+static void unplug(struct port *p)
+{
+	if (!p->plugged || netns_enter(p))
+		return;
+	if (p->attached) {
+		rte_eth_promiscuous_disable(p->id);
+		rte_eth_dev_stop(p->id);
+		rte_eth_dev_close(p->id);
+	}
+	rte_eal_hotplug_remove(strchr(p->device, ':') ? "pci" : "vdev", p->device);
 	netns_leave(p);
-	if (result)
-		port_detach(p);
+	rte_mempool_free(p->pool);
+	p->pool = NULL;
+	p->plugged = p->attached = false;
+}
+
+/* The kernel gives an AF_XDP queue back some time after its socket was closed: look again a few times. */
+static int plug_patiently(struct port *p, const json_t *spec, struct failure *f)
+{
+	int result = plug(p, spec, f);
+
+	for (int again = 0; result && again < 5; again++) {
+		unplug(p);
+		nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
+		result = plug(p, spec, f);
+	}
 	return result;
 }
 
-void port_detach(struct port *p)
+int ports_attach(const json_t *specs, struct failure *f)
 {
-	bool inside = netns_enter(p) == 0;
+	int result = 0;
 
-	if (p->attached) {
-		rte_eth_dev_stop(p->id);
-		rte_eth_dev_close(p->id);
-		if (strchr(p->device, ':') == NULL)
-			rte_eal_hotplug_remove("vdev", p->device);
-		p->attached = false;
+	ports_detach();
+	for (unsigned int i = 0; i < PORTS && !result; i++)
+		result = prepare(&ports[i], json_array_get(specs, i), f);
+	for (unsigned int i = 0; i < PORTS && !result; i++)
+		result = plug_patiently(&ports[i], json_array_get(specs, i), f);
+	if (result)
+		ports_detach();
+	return result;
+}
+
+void ports_detach(void)
+{
+	for (unsigned int i = 0; i < PORTS; i++)
+		unplug(&ports[i]);
+	close_forgotten_sockets();
+	for (unsigned int i = 0; i < PORTS; i++) {
+		struct port *p = &ports[i];
+
+		if (p->segmentation_before > 0 && !netns_enter(p)) {
+			segmentation_set(p->interface, p->segmentation_before);
+			netns_leave(p);
+		}
+		if (p->netns >= 0)
+			close(p->netns);
+		memset(p, 0, sizeof(*p));
+		p->netns = -1;
+		p->segmentation_before = -1;
 	}
-	if (p->pool)
-		rte_mempool_free(p->pool);
-	p->pool = NULL;
-	if (inside && p->segmentation_before > 0)
-		segmentation_set(p->interface, p->segmentation_before);
-	p->segmentation_before = -1;
-	if (inside)
-		netns_leave(p);
-	if (p->netns >= 0)
-		close(p->netns);
-	p->netns = -1;
 }
 
 json_t *port_counters(const struct port *p)

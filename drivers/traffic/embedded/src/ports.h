@@ -21,7 +21,8 @@ struct neighbour {
 };
 
 struct port {
-	bool attached;
+	bool plugged;	/* the bus has the device */
+	bool attached;	/* and it is an Ethernet port, `id` */
 	char name[64];
 	char device[128]; /* the name that the bus knows it by */
 	char interface[IFNAMSIZ]; /* empty: no netdev behind it */
@@ -51,9 +52,13 @@ int failure_set(struct failure *f, const char *code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 int ports_start(struct failure *f);
-/* Plug, configure and start one port as `spec` says; on failure nothing of it is left. */
-int port_attach(struct port *p, const json_t *spec, struct failure *f);
-void port_detach(struct port *p);
+/*
+ * Read two port descriptions, take the interfaces' segmentation offload off, then plug, configure and start both; on
+ * failure nothing is left. The offload is handled for both ports at once: a veth end with an XDP program hides the
+ * switch of its peer.
+ */
+int ports_attach(const json_t *specs, struct failure *f);
+void ports_detach(void);
 /* Kernel counters of the interface as {"rx_dropped": n, "tx_dropped": n, ...}; null without one. */
 json_t *port_counters(const struct port *p);
 /* One frame of our own making (ARP, ND), now. */

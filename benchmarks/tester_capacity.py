@@ -1,0 +1,142 @@
+"""Capacity: frames sent, received and accounted without loss, against dpdk-testpmd on the same veth pair.
+
+dpdk-testpmd sends (txonly) on one CPU and receives (rxonly) on the other; its figure is the rate at which
+frames arrive. The tester's figure is the highest load of a bisection that then holds for a run of the full
+length without loss. Both are measured in turn, so that the ratio stands on one machine in one state. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import tester_bed as bed
+from tester_latency import STALL_LIMIT_NS, spread
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
+from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
+from bmwg.methodology.records import TrialSpec
+
+
+def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path) -> subprocess.Popen[str]:
+    """Start one dpdk-testpmd in the port's namespace; it forwards at once and prints counts every second."""
+    prefix = f"bt{os.getpid()}{mode}"
+    argv = [
+        "ip",
+        "netns",
+        "exec",
+        Path(str(port.netns)).name,
+        "dpdk-testpmd",
+        "--no-huge",
+        "--no-pci",
+        "-m",
+        "256",
+    ]
+    argv += ["--no-shconf", "--no-telemetry", "--file-prefix", prefix, "--lcores", cpus]
+    argv += [
+        "--vdev",
+        device_arguments(port, 0, ring_for(64)),
+        "--",
+        f"--forward-mode={mode}",
+        "--no-mlockall",
+    ]
+    argv += ["--total-num-mbufs=16384", "--stats-period=1", "--txd=2048", "--rxd=2048", "--auto-start"]
+    process = subprocess.Popen(
+        ["nice", "-n", "-20", *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=(folder / mode).open("w"),
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    # The precedence that the tester takes for itself, so that the two are compared on equal terms.
+    Path(f"/proc/{process.pid}/autogroup").write_text("-20")
+    return process
+
+
+def testpmd_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path) -> float:
+    """Rate at which dpdk-testpmd counts frames that arrived (its own last statistics)."""
+    sink = testpmd(ports[1], "rxonly", "(0,1)@1", folder)
+    source = testpmd(ports[0], "txonly", "(0,1)@0", folder)
+    try:
+        time.sleep(seconds + 3.0)
+    finally:
+        for process in (source, sink):
+            process.send_signal(signal.SIGINT)
+        for process in (source, sink):
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    rates = [int(rate) for rate in re.findall(r"Rx-pps:\s+(\d+)", (folder / "rxonly").read_text())]
+    steady = [rate for rate in rates if rate][1:-1]
+    if not steady:
+        raise RuntimeError((folder / "rxonly").read_text()[-2000:] + (folder / "txonly").read_text()[-2000:])
+    return sum(steady) / len(steady)
+
+
+def holds(tester: EmbeddedTraffic, load_fps: int, seconds: float) -> bool:
+    """Whether one undisturbed trial of at most five sends all and loses none."""
+    for _ in range(5):
+        spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=seconds)
+        counts = tester.run_trial(spec).streams[0]
+        if counts.unsent_frames == 0 and counts.lost_frames == 0:
+            return True
+        if counts.largest_gap_ns <= STALL_LIMIT_NS:
+            return False
+    return False
+
+
+def tester_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path) -> int:
+    """Highest load that holds: bisected in 0.5 s trials, then lowered by 2 % until a full run holds."""
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=folder)) as tester:
+        tester.attach(ports)
+        low, high = 100_000, 3_000_000
+        while high - low > 25_000:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(tester, middle, 0.5) else (low, middle)
+        while low > 100_000 and not holds(tester, low, seconds):
+            low = low * 98 // 100
+    return low
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--io", default="af_xdp")
+    options.add_argument("--runs", type=int, default=10)
+    options.add_argument("--seconds", type=float, default=5.0)
+    wanted = options.parse_args()
+    ours, theirs = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(wanted.runs):
+            with bed.direct(wanted.io) as ports:
+                theirs.append(testpmd_fps(ports, wanted.seconds, Path(folder)))
+            with bed.direct(wanted.io) as ports:
+                ours.append(tester_fps(ports, wanted.seconds, Path(folder)))
+    print(
+        json.dumps(
+            {
+                "benchmark": "tester_capacity",
+                "io": wanted.io,
+                "frame_octets": 64,
+                "tester_fps": spread(ours),
+                "testpmd_fps": spread(theirs),
+                "ratio": spread([mine / other for mine, other in zip(ours, theirs, strict=True)]),
+            },
+            indent=1,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

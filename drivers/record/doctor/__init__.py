@@ -1,0 +1,46 @@
+"""The field's folklore as checks: `examine` holds a record and a testbed file against what is known to go
+wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.record.doctor import cpus, network, platform
+from bmwg.drivers.record.doctor.scene import Scene
+from bmwg.drivers.record.source import LocalSource
+from bmwg.drivers.record.values import Source
+from bmwg.drivers.testbed import Testbed
+from bmwg.methodology.record.findings import Finding, Weight
+
+CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (*cpus.CHECKS, *network.CHECKS, *platform.CHECKS)
+
+
+def examine(
+    testbed: Testbed | None = None,
+    record: Mapping[str, Any] | None = None,
+    source: Source | None = None,
+) -> list[Finding]:
+    """All findings, by weight and id. Takes a record of this machine when none is given; changes nothing.
+
+    A check that breaks off is itself a finding (DOC-00): silence would read as health.
+    """
+    scene = Scene(record or collect(), testbed, source or LocalSource())
+    found: list[Finding] = []
+    for check in CHECKS:
+        try:
+            found.extend(check(scene))
+        except Exception as error:  # what it looks at comes from outside
+            found.append(
+                Finding(
+                    finding_id="DOC-00",
+                    weight=Weight.NOTE,
+                    what=f"the check `{check.__name__}` could not look: {type(error).__name__}: {error}",
+                    breaks="what it looks for may be there",
+                    mend="report it with the output of `bmwg record`",
+                )
+            )
+    order = list(Weight)
+    return sorted(found, key=lambda finding: (order.index(finding.weight), finding.finding_id, finding.what))

@@ -1,0 +1,42 @@
+"""`bmwg plan`: what a profile would measure on a testbed, in which order, and how long it takes."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology import planning
+from bmwg.methodology.profiles import load_profile
+from bmwg.resources.progress import clock_text
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser(
+        "plan", help="print the schedule of a run; nothing is started", description=__doc__
+    )
+    parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
+    parser.add_argument("--profile", default="quick", help="compliance profile (default: quick)")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Print each cell with its estimated traffic, then the totals and the finish time."""
+    testbed = load_testbed(chosen.testbed)
+    profile = load_profile(chosen.profile)
+    plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
+    for planned in plan:
+        estimate = planned.missing or clock_text(planned.traffic_s)
+        print(f"{planned.test_id:<12} {planned.metric:<24} {planned.cell.cell_id:<48} {estimate}")
+    traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
+    finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
+    print(
+        f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with waits; "
+        f"started now it would end about {finish:%Y-%m-%d %H:%M %Z}. What the machine lacks takes no time."
+    )
+    for deviation in profile.deviations:
+        print(f"deviation {deviation.requirement}: {deviation.what}")
+    return 0

@@ -1,0 +1,167 @@
+"""`bmwg record`, `bmwg record --diff A B` and `bmwg doctor`: on what a run measures, and what is wrong with
+it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.record.doctor import examine
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.coverage import Answer, Coverage, coverage
+from bmwg.methodology.record.drift import differences
+from bmwg.methodology.record.findings import Weight
+from bmwg.methodology.record.overlay import apply_overlay, read_overlay
+from bmwg.methodology.record.redaction import MIN_SALT_OCTETS, redact
+from bmwg.methodology.requirements import catalogue
+from bmwg.schemas.validation import problems
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verbs to the command."""
+    parser = verbs.add_parser(
+        "record", help="take or compare platform configuration records", description=__doc__
+    )
+    parser.add_argument(
+        "--diff", nargs=2, type=Path, metavar=("A", "B"), help="print what differs between two records"
+    )
+    parser.add_argument(
+        "--scope", default="machine", help="machine (default), network, or workload with --pid"
+    )
+    parser.add_argument("--pid", type=int, help="record this process and its network namespace from outside")
+    parser.add_argument("--overlay", type=Path, help="YAML file of facts that a person declares")
+    parser.add_argument("--output", type=Path, help="write the record here; an existing file is refused")
+    parser.add_argument("--json", action="store_true", help="print the whole record")
+    parser.add_argument(
+        "--redact",
+        type=Path,
+        metavar="SALT",
+        help="replace names, serials and addresses by salted hashes; the salt's file is made when it "
+        "is not there",
+    )
+    parser.set_defaults(handler=handle_record)
+    doctor = verbs.add_parser(
+        "doctor", help="what is known to distort results, found on this machine", description=__doc__
+    )
+    doctor.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
+    doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
+    doctor.set_defaults(handler=handle_doctor)
+
+
+def handle_record(chosen: argparse.Namespace) -> int:
+    """Take a record and say how much of the catalogue it answers; or compare two. 1 when two differ."""
+    if chosen.diff:
+        return _compare(*chosen.diff)
+    if chosen.output and chosen.output.exists():
+        raise ConfigError(
+            "REC-08", f"{chosen.output} exists", expected="a new file", hint="choose another name"
+        )
+    scope = "workload" if chosen.pid is not None else chosen.scope
+    record = collect(scope, pid=chosen.pid)
+    if chosen.overlay:
+        overlay = read_overlay(_text(chosen.overlay), str(chosen.overlay))
+        record = apply_overlay(record, overlay, str(chosen.overlay))
+    score = coverage([record])
+    if chosen.redact:
+        record = redact(record, _salt(chosen.redact))
+    if chosen.output:
+        with chosen.output.open("x", encoding="utf-8") as stream:
+            json.dump(record, stream, indent=1, sort_keys=True)
+            stream.write("\n")
+    if chosen.json:
+        print(json.dumps(record, indent=1, sort_keys=True))
+    else:
+        print(f"record of scope {record['scope']}, taken in {record['took_ms']} ms")
+        if scope == "machine":
+            print(_score_text(score))
+        print(
+            f"written to {chosen.output}"
+            if chosen.output
+            else "not written: --output FILE keeps it, --json prints it"
+        )
+    return 0
+
+
+def _score_text(score: Coverage) -> str:
+    lines = [
+        "configuration rows of RFC 8172, RFC 8204 and draft-ietf-bmwg-containerized-infra: "
+        f"{len(score.rows)}",
+        f"  answered {score.count(Answer.ANSWERED)}, not applicable with a reason "
+        f"{score.count(Answer.NOT_APPLICABLE)}, missing {score.count(Answer.MISSING)} "
+        f"({score.ratio:.1%} answered or not applicable)",
+    ]
+    texts = catalogue()
+    for row in score.rows:
+        if row.answer is Answer.MISSING:
+            lines.append(f"  {row.row}  {texts[row.row].requirement if row.row in texts else ''}".rstrip())
+            lines.extend(f"      {gap.path}: {gap.reason}; {gap.supply}" for gap in row.gaps)
+    return "\n".join(lines)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no UTF-8 text"
+        raise ConfigError("REC-08", f"{path} cannot be read", found=str(reason)) from error
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """One record, or the record before the run of a `platform.json`."""
+    try:
+        data = json.loads(_text(path))
+    except ValueError as error:
+        raise ConfigError("REC-08", f"{path} is no JSON", found=str(error)) from error
+    if isinstance(data, dict) and str(data.get("schema", "")).startswith("platform/"):
+        data = data["base"]["before"]
+    if found := problems(data, "record"):
+        raise ConfigError("REC-08", f"{path} is no record", found=str(found[0]))
+    record: Mapping[str, Any] = data
+    return record
+
+
+def _compare(first: Path, second: Path) -> int:
+    changes = differences(_read(first), _read(second))
+    lasting = [change for change in changes if not change.volatile]
+    for change in lasting:
+        print(change)
+    passing = len(changes) - len(lasting)
+    print(
+        f"{len(lasting)} change(s)"
+        + (f", and {passing} in facts that change by themselves" if passing else "")
+    )
+    return 1 if lasting else 0
+
+
+def _salt(path: Path) -> bytes:
+    """The salt of a file; a new one, readable by its owner alone, when there is none."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return _text(path).strip().encode()
+    except OSError as error:
+        raise ConfigError("REC-08", f"{path} cannot be made", found=str(error.strerror)) from error
+    salt = secrets.token_hex(MIN_SALT_OCTETS)
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(salt + "\n")
+    return salt.encode()
+
+
+def handle_doctor(chosen: argparse.Namespace) -> int:
+    """Print what was found. 1 when a finding blocks something that the testbed asks for."""
+    found = examine(load_testbed(chosen.testbed))
+    if chosen.json:
+        print(json.dumps([finding.as_json() for finding in found], indent=1))
+    else:
+        for finding in found:
+            print(finding)
+        print(f"{len(found)} finding(s)" if found else "nothing found")
+    return 1 if any(finding.weight is Weight.BLOCKS for finding in found) else 0

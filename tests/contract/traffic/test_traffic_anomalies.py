@@ -1,0 +1,245 @@
+"""Frames lost, doubled, reordered, corrupted, foreign or late are told apart; shown with real frames."""
+
+import socket
+import struct
+import threading
+import time
+
+import pytest
+import tester_bed as bed
+from pyroute2 import netns
+
+from bmwg.methodology.records import FrameFormat, TrialSpec
+
+ETH_P_ALL = 3
+PACKET_OUTGOING = 4
+
+
+class Middle:
+    """A namespace that forwards frames between its two interfaces in Python, as `rule` says."""
+
+    def __init__(self, space, devices, rule):
+        self.rule = rule
+        self._stop = threading.Event()
+        self._ends = []
+        self._thread = threading.Thread(target=self._run, args=(space, devices))
+        self._ready = threading.Event()
+        self._thread.start()
+        assert self._ready.wait(10)
+
+    def _run(self, space, devices):
+        netns.pushns(space)
+        try:
+            for device in devices:
+                end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+                end.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+                end.bind((device, ETH_P_ALL))
+                end.settimeout(0.02)
+                self._ends.append(end)
+        finally:
+            netns.popns()
+        self._ready.set()
+        left, right = self._ends
+        threads = [
+            threading.Thread(target=self._pump, args=pair) for pair in ((left, right, 0), (right, left, 1))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for end in self._ends:
+            end.close()
+
+    def _pump(self, source, target, side):
+        while not self._stop.is_set():
+            try:
+                frame, address = source.recvfrom(65536)
+            except TimeoutError:
+                continue
+            if address[2] == PACKET_OUTGOING:
+                continue
+            for out in self.rule(side, frame):
+                target.send(out)
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+
+def is_test_frame(frame):
+    return len(frame) >= 60 and frame[12:14] == b"\x08\x00" and frame[23] == 17
+
+
+class Numbered:
+    """Counts the test frames that go forward and hands (number, frame) to `act`; the rest passes."""
+
+    def __init__(self, act):
+        self.act = act
+        self.seen = 0
+
+    def __call__(self, side, frame):
+        if side or not is_test_frame(frame):
+            return [frame]
+        self.seen += 1
+        return self.act(self.seen - 1, frame)
+
+
+@pytest.fixture
+def through(tester, io):
+    """Run one 400-frame trial through a Python forwarder with a rule; undisturbed by the tester's own stalls."""
+
+    def run(act, frame_octets=128):
+        with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
+            bed.veth((left, "p0"), (dut, "m0"))
+            bed.veth((right, "p1"), (dut, "m1"))
+            rule = Numbered(act)
+            middle = Middle(dut, ("m0", "m1"), rule)
+            try:
+                tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
+                for _ in range(20):
+                    rule.seen = 0
+                    spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4)
+                    result = tester.run_trial(spec)
+                    if result.streams[0].sent_frames == 400:
+                        return result
+                pytest.fail("the machine was too busy for 400 frames in 20 trials")
+            finally:
+                tester.detach()
+                middle.stop()
+
+    return run
+
+
+def test_clean_path_is_clean(through):
+    counts = through(lambda number, frame: [frame]).streams[0]
+    assert counts.received_frames == 400
+    assert counts.duplicate_frames == counts.reordered_frames == counts.corrupt_frames == 0
+
+
+def test_lost_frames(through):
+    counts = through(lambda number, frame: [] if number % 10 == 3 else [frame]).streams[0]
+    assert (counts.received_frames, counts.lost_frames) == (360, 40)
+    assert counts.reordered_frames == 0
+
+
+def test_duplicates_are_counted_once(through):
+    counts = through(lambda number, frame: [frame] * (3 if number % 100 == 5 else 1)).streams[0]
+    assert (counts.received_frames, counts.duplicate_frames) == (400, 8)
+    assert counts.latency.frames == 400
+
+
+def test_duplicate_never_hides_a_loss(through):
+    def act(number, frame):
+        return {7: [], 8: [frame, frame]}.get(number, [frame])
+
+    counts = through(act).streams[0]
+    assert (counts.received_frames, counts.duplicate_frames, counts.lost_frames) == (399, 1, 1)
+
+
+def test_reordering(through):
+    held = []
+
+    def act(number, frame):
+        if number % 50 == 10:
+            held[:] = [frame]
+            return []
+        if number % 50 == 13:
+            return [frame, held[0]]
+        return [frame]
+
+    counts = through(act).streams[0]
+    assert (counts.received_frames, counts.reordered_frames) == (400, 8)
+    assert counts.duplicate_frames == 0
+
+
+def test_corrupt_frames(through):
+    def act(number, frame):
+        flipped = bytearray(frame)
+        if number == 20:
+            flipped[-1] ^= 0x10  # fill
+        if number == 21:
+            flipped[48] ^= 0x01  # sequence number
+        if number == 22:
+            return [frame[:-3]]  # length
+        return [bytes(flipped)]
+
+    counts = through(act).streams[0]
+    assert (counts.received_frames, counts.corrupt_frames, counts.lost_frames) == (397, 3, 3)
+
+
+def test_foreign_frames_are_not_ours(through):
+    def act(number, frame):
+        foreign = bytearray(frame)
+        foreign[36:38] = struct.pack("!H", 4789)  # another UDP destination port
+        return [frame, bytes(foreign)] if number % 40 == 0 else [frame]
+
+    counts = through(act).streams[0]
+    assert (counts.received_frames, counts.foreign_frames) == (400, 10)
+    assert counts.corrupt_frames == 0
+
+
+def test_frames_of_an_older_trial_are_late_not_received(through):
+    kept = []
+
+    def act(number, frame):
+        if number == 0 and not kept:
+            kept.append(frame)
+            return []  # spoils this trial: 399 of 400
+        return [frame, kept[0]] if number == 200 and kept[0][44:46] != frame[44:46] else [frame]
+
+    first = through(act)
+    assert first.streams[0].lost_frames == 1
+    second = through(act)
+    assert second.streams[0].received_frames == 400
+    assert second.streams[0].duplicate_frames == 0
+    assert dict(second.auxiliary)["forward.stale_frames"] == 1
+
+
+def test_checksums_are_those_of_the_standards(tester, io):
+    """What a receiver in the DUT would compute over our headers: RFC 791, RFC 768, RFC 8200."""
+    caught = {}
+
+    def ones_sum(octets):
+        if len(octets) % 2:
+            octets += b"\0"
+        total = sum(struct.unpack(f"!{len(octets) // 2}H", octets))
+        while total >> 16:
+            total = (total & 0xFFFF) + (total >> 16)
+        return total
+
+    def keep(side, frame):
+        if not side:
+            source_port = struct.unpack_from("!H", frame, 34 if frame[12] == 8 else 54)[0]
+            caught.setdefault((frame[12:14], source_port), frame)
+        return [frame]
+
+    with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:
+        bed.veth((left, "p0"), (dut, "m0"))
+        bed.veth((right, "p1"), (dut, "m1"))
+        middle = Middle(dut, ("m0", "m1"), keep)
+        try:
+            tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
+            for frame_format in (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP):
+                tester.run_trial(
+                    TrialSpec(
+                        frame_octets=101, load_fps=500, duration_s=0.2, frame_format=frame_format, flows=16
+                    )
+                )
+            time.sleep(0.1)
+            tester.detach()
+        finally:
+            middle.stop()
+    ipv4 = [frame for (kind, _), frame in caught.items() if kind == b"\x08\x00"]
+    ipv6 = [frame for (kind, _), frame in caught.items() if kind == b"\x86\xdd" and frame[20] == 17]
+    assert len(ipv4) == 16
+    assert len(ipv6) == 16
+    for frame in ipv4:
+        assert len(frame) == 97
+        assert ones_sum(frame[14:34]) == 0xFFFF
+        udp = frame[34:]
+        assert ones_sum(frame[26:34] + struct.pack("!HH", 17, len(udp)) + udp) == 0xFFFF
+    for frame in ipv6:
+        udp = frame[54:]
+        assert udp[6:8] != b"\0\0"
+        assert ones_sum(frame[22:54] + struct.pack("!II", len(udp), 17) + udp) == 0xFFFF

@@ -1,0 +1,114 @@
+"""The suites as a person runs them, on the simulated bed: no option, no root, and files that hold together."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bmwg.methodology.planning import TEST_IDS
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.store import read_run
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = ROOT / "testcases" / "containerized"
+
+
+def robot(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
+    return subprocess.run(
+        [sys.executable, "-m", "robot", *arguments, str(SUITES)],
+        cwd=folder,
+        env=kept | settings,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    done = robot(folder, BMWG_TESTBED=str(ROOT / "testbeds" / "simulated.yaml"))
+    return done, folder
+
+
+def test_plain_robot_passes_and_prints_where_the_report_is(finished):
+    done, folder = finished
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = next((folder / "results").iterdir())
+    assert f"report: {run / 'report.html'}" in done.stdout
+    assert (run / "report.html").stat().st_size > 10_000
+
+
+def test_every_planned_cell_has_exactly_one_outcome(finished):
+    _, folder = finished
+    run = read_run(next((folder / "results").iterdir()))
+    planned = [(planned.test_id, planned.metric, planned.cell.cell_id) for planned in run.plan]
+    answered = [(o.outcome_id.partition(":")[0], o.metric, o.cell.cell_id) for o in run.outcomes]
+    assert len(planned) > 10
+    assert sorted(planned) == sorted(answered)
+    assert {test_id for test_id, _, _ in planned} == set(TEST_IDS.values())
+
+
+def test_the_known_knee_is_found_behind_the_testers_own_limit(finished):
+    _, folder = finished
+    run = read_run(next((folder / "results").iterdir()))
+    for outcome in run.outcomes:
+        if outcome.metric == "tester.envelope":
+            assert outcome.type is OutcomeType.MEASURED
+            assert 1_500_000 * 0.97 <= outcome.lower.load_fps <= 1_500_000
+        elif outcome.metric == "throughput.rfc2544_26_1":
+            assert outcome.type is OutcomeType.MEASURED, outcome
+            assert outcome.lower.load_fps <= 800_000 <= outcome.upper.load_fps
+            assert outcome.upper.load_fps - outcome.lower.load_fps <= 0.03 * outcome.upper.load_fps
+
+
+def test_a_simulated_run_says_so(finished):
+    done, folder = finished
+    assert "Simulated: no frame was sent" in done.stdout
+    assert read_run(next((folder / "results").iterdir())).simulated
+
+
+def test_latency_alone_finds_the_throughput_first(tmp_path):
+    done = robot(
+        tmp_path, "--include", "id:CN-LAT-1.2", BMWG_TESTBED=str(ROOT / "testbeds" / "simulated.yaml")
+    )
+    assert done.returncode == 0, done.stdout
+    run = read_run(next((tmp_path / "results").iterdir()))
+    assert [planned.test_id for planned in run.plan] == ["CN-LAT-1.2"]
+    assert {outcome.metric for outcome in run.outcomes} == {
+        "tester.envelope",
+        "throughput.rfc2544_26_1",
+        "latency.all_frames",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"BMWG_PROFILE": "quik"}, "did you mean 'quick'?"),
+        ({"BMWG_TESTBED": "nowhere.yaml"}, "nowhere.yaml"),
+        ({"BMWG_TESTBD": "x"}, "did you mean BMWG_TESTBED?"),
+    ],
+)
+def test_a_wrong_setting_starts_nothing(tmp_path, settings, said):
+    done = robot(tmp_path, **settings)
+    assert done.returncode != 0
+    assert said in done.stdout
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_existing_run_is_never_overwritten(tmp_path):
+    settings = {"BMWG_TESTBED": str(ROOT / "testbeds" / "simulated.yaml"), "BMWG_RUN_ID": "mine"}
+    (tmp_path / "results" / "mine").mkdir(parents=True)
+    done = robot(tmp_path, **settings)
+    assert done.returncode != 0
+    assert "no run is ever overwritten" in done.stdout
+    assert list((tmp_path / "results" / "mine").iterdir()) == []
+
+
+def test_all_keywords_resolve(tmp_path):
+    done = robot(tmp_path, "--dryrun", "--output", "NONE")
+    assert done.returncode == 0, done.stdout

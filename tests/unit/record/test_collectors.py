@@ -1,0 +1,209 @@
+"""Collectors on made samples of three differing machines, on garbage and on what is missing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from bmwg.drivers.record.collect import assemble
+from bmwg.drivers.record.collectors.hardware import express
+from bmwg.drivers.record.collectors.memory import memory_modules
+from bmwg.drivers.record.collectors.system import without_secrets
+from bmwg.drivers.record.values import NotApplicable, Unread
+from bmwg.methodology.record.coverage import Answer, coverage
+from bmwg.methodology.record.drift import drift
+from bmwg.methodology.record.facts import declaration, declared, facts
+from bmwg.schemas.validation import problems
+
+
+def _record(sample_source, name, **options):
+    return assemble(sample_source(name, **options), "machine")
+
+
+def _value(record, path):
+    found = dict(facts(record["fields"]))[path]
+    assert "value" in found, f"{path}: {found}"
+    return found["value"]
+
+
+def _not_value(record, path, kind):
+    found = dict(facts(record["fields"]))[path]
+    assert kind in found, f"{path}: {found}"
+    return found[kind]
+
+
+def test_every_sample_gives_a_record_after_the_schema(sample_source, each_sample):
+    record = _record(sample_source, each_sample)
+    assert problems(record, "record") == []
+    assert all(declaration(path) for path, _ in facts(record["fields"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("bare-metal-two-sockets", 0.9), ("virtual-machine", 0.9), ("container", 0.8)],  # its node answers the rest
+)
+def test_share_of_rows_that_a_sample_answers(sample_source, name, least):
+    score = coverage([_record(sample_source, name)])
+    missing = [f"{row.row}: {row.gaps}" for row in score.rows if row.answer is Answer.MISSING]
+    assert least <= score.ratio < 1, missing
+
+
+def test_bare_metal(sample_source):
+    record = _record(sample_source, "bare-metal-two-sockets")
+    expected = {
+        "virtualization/kind": "bare metal",
+        "cpu/topology": {"sockets": 2, "cores": 4, "threads": 8, "thread_siblings": ["0,4", "1,5", "2,6", "3,7"]},
+        "cpu/microcode": "0xd0003b9",
+        "bios/date": "2024-03-27",
+        "power/turbo": "off",
+        "power/idle_governor": "menu",
+        "isolation/isolated_cpus": [2, 3, 6, 7],
+        "isolation/nohz_full": "2-3,6-7",
+        "isolation/level": "isolcpus + nohz_full + rcu_nocbs",
+        "memory/type": ["DDR4"],
+        "memory/channels": {
+            "filled_banks": ["NODE 0 CHANNEL 0", "NODE 0 CHANNEL 1", "NODE 1 CHANNEL 0"],
+            "count": 3,
+        },
+        "memory/hugepages": {"1048576KiB": {"all": 16, "node0": 16, "node1": 0}},
+        "nic/ens1f0/driver": "ice",
+        "nic/ens1f0/firmware": "4.40 0x8001c7d4 1.3534.0",
+        "nic/ens1f0/sriov": {"total": 128, "configured": 2},
+        "nic/ens1f0/irq_affinity": {"98 ice-ens1f0-TxRx-0": [1], "99 ice-ens1f0-TxRx-1": [3]},
+        "nic/ens1f0/pause": {"autonegotiate": True, "rx": True, "tx": False},
+        "nic/ens1f0/speed_mbps": 25000,
+        "system/run_level": "multi-user.target",
+        "virtualization/iommu": ["dmar0", "dmar1"],
+    }
+    for path, value in expected.items():
+        assert _value(record, path) == value, path
+    assert _value(record, "power/frequency_policy")["governor"] == ["performance", "powersave"]
+    assert _value(record, "pci/0000:31:00.0/express") == {
+        "max_payload_octets": 256,
+        "max_read_request_octets": 4096,
+        "relaxed_ordering": True,
+        "extended_tag": True,
+        "no_snoop": False,
+    }
+    assert [module["size_mib"] for module in _value(record, "memory/modules")] == [32768, 0, 65536, 32768]
+    assert "declare" in _not_value(record, "bios/changes", "unknown")
+
+
+def test_virtual_machine(sample_source):
+    record = _record(sample_source, "virtual-machine")
+    expected = {
+        "virtualization/kind": "virtual machine",
+        "virtualization/hypervisor": "KVM (QEMU)",
+        "virtualization/steal": "accounted",
+        "vswitch/version": "3.1.0",
+        "vswitch/dpdk_version": "DPDK 22.11.1",
+        "vswitch/datapath": ["netdev"],
+        "vswitch/pmd_cores": "0x2",
+        "vswitch/flow_timeout_ms": 30000,
+        "vswitch/memory": {"hugetlb_kib": 1048576, "locked_kib": 1024},
+        "datapath/bridges": {"br0": ["veth1"]},
+        "nic/veth1/master": "br0",
+        "nic/ens3/irq_affinity": {"26 virtio0-input.0": [0, 1]},
+    }
+    for path, value in expected.items():
+        assert _value(record, path) == value, path
+    assert _value(record, "datapath/filters")[0]["bpf_program"] == 42
+    assert "pmd usage" not in "".join(_value(record, "vswitch/queue_affinity"))
+    assert "no end after" in _not_value(record, "system/run_level", "unknown")
+    assert "hypervisor" in _not_value(record, "memory/modules", "not_applicable")
+    assert "hunter2" not in str(record)
+
+
+def test_container(sample_source):
+    record = _record(sample_source, "container")
+    assert _value(record, "virtualization/kind") == "container"
+    assert _value(record, "system/version") == "Alpine Linux v3.19"
+    assert _value(record, "storage/root_file_system")["file_system"] == "overlay"
+    assert _not_value(record, "host/serial", "unknown") == "/sys/class/dmi/id/product_serial: Permission denied"
+    assert "not installed" in _not_value(record, "datapath/firewall", "unknown")
+    assert _not_value(record, "nic/eth0/rings", "not_applicable") == "the driver does not support it"
+
+
+GARBAGE = ("", "\0\0\0", "{", "[[[[", "null", "-1", "9" * 400, "a: b\nc", "processor : x\n\n", "\ud7ff\n" * 50, "0-65536")
+
+
+@pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
+def test_garbage_costs_fields_and_never_the_record(sample_source, each_sample, garbage):
+    record = _record(sample_source, each_sample, garbage=garbage)
+    assert problems(record, "record") == []
+    assert "unknown" in dict(facts(record["fields"]))["numa/shared_resources"]
+
+
+def test_random_damage_of_one_file_costs_only_what_rests_on_it(sample_source, each_sample):
+    whole = dict(facts(_record(sample_source, each_sample)["fields"]))
+    dice = random.Random(8172)
+    probe = sample_source(each_sample)
+    for path in dice.sample(sorted(probe.data["files"]), 25):
+        source = sample_source(each_sample)
+        source.data["files"][path] = "".join(chr(dice.randrange(1, 0x250)) for _ in range(40))
+        record = assemble(source, "machine")
+        assert problems(record, "record") == []
+        after = dict(facts(record["fields"]))
+        same = sum(after.get(name, {}).get("value") == fact.get("value") for name, fact in whole.items())
+        assert same >= len(whole) * 0.5, path
+
+
+def test_vanished_file_is_unknown_with_its_path(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    del source.data["files"]["/proc/cpuinfo"]
+    record = assemble(source, "machine")
+    assert _not_value(record, "cpu/model", "unknown") == "/proc/cpuinfo: No such file or directory"
+    assert _value(record, "memory/total_octets") == 131072000 * 1024
+
+
+def test_two_records_of_one_sample_are_equal(sample_source, each_sample):
+    assert drift(_record(sample_source, each_sample), _record(sample_source, each_sample)) == ()
+
+
+def test_collectors_give_what_the_schema_declares_and_nothing_is_declared_that_none_gives(sample_source):
+    given = set()
+    for name in ("bare-metal-two-sockets", "virtual-machine", "container"):
+        told = {"pod": {"pid": 812, "kind": "pod"}}
+        record = assemble(sample_source(name), "machine", workloads=told, topology={}, tester={})
+        given |= {declaration(path).path for path, _ in facts(record["fields"])}
+    expected = {path for path in declared() if not path.endswith("/collector")} - {"pci/devices"}
+    assert expected - given == set()
+
+
+def test_workload_facts_are_told_or_unknown(sample_source):
+    told = {"pod": {"kind": "pod", "function": "kernel-l3"}}
+    record = assemble(sample_source("container"), "machine", workloads=told)
+    assert _value(record, "workload/pod/function") == "kernel-l3"
+    assert _not_value(record, "workload/pod/image", "unknown") == "the deployer of pod did not tell it"
+    assert "no process" in _not_value(record, "workload/pod/cpuset", "not_applicable")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("root=/dev/vda quiet", "root=/dev/vda quiet"),
+        ("ds.password=x quiet", "ds.password=(left out) quiet"),
+        ("proxy --api-token abc --port 1", "proxy --api-token (left out) --port 1"),
+        ("proxy --auth-required --port 1", "proxy --auth-required --port 1"),
+    ],
+)
+def test_credentials_are_left_out(line, expected):
+    assert without_secrets(line) == expected
+
+
+def test_pci_configuration_space():
+    with pytest.raises(Unread, match="64 octets"):
+        express(bytes(64))
+    with pytest.raises(NotApplicable):
+        express(bytes(256))
+    looped = bytearray(256)
+    looped[6], looped[0x34], looped[0x40], looped[0x41] = 0x10, 0x40, 0x05, 0x40
+    with pytest.raises(NotApplicable):
+        express(bytes(looped))
+
+
+@pytest.mark.parametrize("table", [b"\x11\x02\0\0", b"\x11\xff\0\0", bytes([17, 4, 0, 0]) + b"no end"])
+def test_damaged_smbios_is_refused(table):
+    with pytest.raises(ValueError, match="structure at octet"):
+        memory_modules(table)
