@@ -141,9 +141,10 @@ def container(command: str, name: str) -> dict[str, object]:
 def run_container(bundle: Path, name: str, deadline_s: float) -> int:
     """Run it with the seconds since its start before each line; end it at the deadline."""
     crun = ["crun", f"--root={bundle / 'state'}", "--cgroup-manager=cgroupfs"]
+    pid_file = bundle / "pid"
     began = time.monotonic()
     process = subprocess.Popen(
-        [*OLD_CGROUPS_ONLY, *crun, "run", f"--bundle={bundle}", name],
+        [*OLD_CGROUPS_ONLY, *crun, "run", f"--pid-file={pid_file}", f"--bundle={bundle}", name],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -156,13 +157,27 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
         late.set()
         subprocess.run([*OLD_CGROUPS_ONLY, *crun, "delete", "--force", name], timeout=60, check=False)
 
-    timer = threading.Timer(deadline_s, end)
-    timer.start()
-    try:
+    def show() -> None:
         assert process.stdout is not None
         for line in process.stdout:
             print(f"{time.monotonic() - began:7.1f} | {line.rstrip()}", flush=True)
-        status = process.wait(timeout=60)
+
+    # a process that the line left running holds the pipe open: the reader is not waited for without an end
+    reader = threading.Thread(target=show, daemon=True)
+    reader.start()
+    timer = threading.Timer(deadline_s, end)
+    timer.start()
+    try:
+        while process.poll() is None:
+            time.sleep(0.2)
+            # crun ends when the container's cgroup is empty, so what was left running must go first
+            if pid_file.exists() and not Path(f"/proc/{pid_file.read_text().strip() or 0}").exists():
+                time.sleep(2)
+                end_processes(bundle)
+            if time.monotonic() - began > deadline_s + 60:
+                process.kill()
+        status = process.wait()
+        reader.join(timeout=5)
     finally:
         timer.cancel()
         force = [*OLD_CGROUPS_ONLY, *crun, "delete", "--force", name]
@@ -173,15 +188,24 @@ def run_container(bundle: Path, name: str, deadline_s: float) -> int:
     return status
 
 
-def remove(work: Path, name: str) -> None:
-    """Take everything away, and say so when something was left."""
+def end_processes(work: Path) -> None:
+    """Kill every process whose root directory is the new system's, and say so."""
+    try:
+        ours = (work / "rootfs").stat()
+    except FileNotFoundError:
+        return
     for process in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if process.name.isdigit() and (process / "root").readlink().is_relative_to(work):
+            if process.name.isdigit() and os.path.samestat((process / "root").stat(), ours):
                 print(
                     f"== a process was left, killed: {process.name} {(process / 'comm').read_text().strip()}"
                 )
                 os.kill(int(process.name), signal.SIGKILL)
+
+
+def remove(work: Path, name: str) -> None:
+    """Take everything away, and say so when something was left."""
+    end_processes(work)
     mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if f" {work}/" in line]
     if mounts:
         sys.exit(f"still mounted below {work}, nothing removed:\n" + "\n".join(mounts))
