@@ -1,7 +1,7 @@
-"""OVS-DPDK between two virtio_user ports of the tester: the highest loss-free load one way, 64 octets, 1 s trials.
+"""OVS-DPDK between two virtio_user ports: the highest loss-free load one way, 64 octets, 1 s trials.
 
-Open vSwitch runs in a folder of its own with its own database, sockets and pid files; the machine's service is
-never touched. No hugepages: both sides share memory by memfd. Prints JSON.
+Open vSwitch runs in a folder of its own with its own database, sockets and pid files; the machine's
+service is never touched. No hugepages: both sides share memory by memfd. Prints JSON.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def switch(folder: Path, cpu: int) -> Iterator[Switch]:
         ovs.vsctl("--no-wait", "init")
         settings = {
             "dpdk-init": "true",
-            "dpdk-extra": '"--no-huge --legacy-mem -m 1024 --no-pci --no-telemetry --no-shconf"',
+            "dpdk-extra": '"--no-huge --legacy-mem -m 2048 --no-pci --no-telemetry --no-shconf"',
             "pmd-cpu-mask": hex(1 << cpu),
             "dpdk-lcore-mask": hex(1 << cpu),
         }

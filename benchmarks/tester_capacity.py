@@ -2,7 +2,8 @@
 
 dpdk-testpmd sends (txonly) on one CPU and receives (rxonly) on the other; its figure is the rate at which
 frames arrive. The tester's figure is the highest load of a bisection that then holds for a run of the full
-length without loss. Both are measured in turn, so that the ratio stands on one machine in one state. Prints JSON.
+length without loss. Both are measured in turn, so that the ratio stands on one machine in one state.
+Prints JSON.
 """
 
 from __future__ import annotations

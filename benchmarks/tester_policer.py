@@ -1,7 +1,7 @@
 """Known truth: a token bucket of 100,000 frames/s on a bridge's egress, the bridge on a CPU of its own.
 
-Bisection for zero loss over trials that are judged only when the tester itself was not stalled; the answer must
-be carried by loss (dropped frames), not by the sender falling short. Prints JSON.
+Bisection for zero loss over trials that are judged only when neither the tester nor the bridge's CPU stalled;
+the answer must be carried by loss, not by the sender falling short. Prints JSON.
 """
 
 from __future__ import annotations

@@ -136,9 +136,13 @@ class Ledger:
         failures = []
         with contextlib.ExitStack() as stack:
             undo = _Undo(nodes or {}, stack)
+            entries = list(reversed(self.pending))
             if nodes is None:
                 undo.end_agents(self.pending)
-            for entry in reversed(self.pending):
+                # A pod that lost its node holds halves of interfaces; a plugin's DEL
+                # fails on those and succeeds once the pod's namespace is gone too.
+                entries.sort(key=lambda entry: not _is_orphaned_pod(entry))
+            for entry in entries:
                 try:
                     undo.run(entry)
                 except (ToolkitError, OSError) as error:
@@ -173,6 +177,10 @@ class Ledger:
             temporary.rename(self._index)
             self._indexed = True
             _sync_folder(self._index.parent)
+
+
+def _is_orphaned_pod(entry: Entry) -> bool:
+    return entry.kind == "pod" and entry.place["kind"] == "namespace"
 
 
 class _Undo:

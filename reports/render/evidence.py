@@ -141,10 +141,11 @@ def tester(facts: Facts) -> list[str]:
                 type_badge(outcome),
                 answer(outcome),
                 esc(sequence(outcome.trials)),
+                esc("; ".join(part for part in (outcome.reason, *outcome.quality) if part)),
             ]
             for outcome in wire
         ]
-        head = ["path", "frame size", "type", "envelope per port and direction", "trials"]
+        head = ["path", "frame size", "type", "envelope per port and direction", "trials", "remarks"]
         lines += table(head, rows, "Envelope: the tester with nothing between its ports")
     else:
         lines += ["The run holds no answer for the wire, so the tester's envelope is not known.", ""]

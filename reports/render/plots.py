@@ -277,7 +277,6 @@ def _search(facts: Facts) -> Plot | None:
                 _search_panel(axes, facts, shown[number])
             else:
                 axes.set_visible(False)
-        figure.supxlabel("trial of the search", size=9)
         figure.supylabel("load, frames/s", size=9)
         handles, labels = grid.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)

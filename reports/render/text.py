@@ -76,6 +76,8 @@ def whole(number: float | int) -> str:
     """Return a number with thousands set apart, at most three decimals below 1000."""
     if isinstance(number, int) or float(number).is_integer() or abs(number) >= 1000:
         return f"{round(number):,}".replace(",", "\u202f")
+    if abs(number) < 1:
+        return f"{number:.3g}"
     return f"{number:.3f}".rstrip("0").rstrip(".")
 
 

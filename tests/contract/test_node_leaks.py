@@ -136,3 +136,49 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
     assert eventually(lambda: remains(run, namespaces) == []), remains(run, namespaces)
     assert list((folder / "pods").iterdir()) == []
     assert list(index.iterdir()) == []
+
+
+PATH_RUNNER = """
+import json, os, sys, time
+from pathlib import Path
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.paths.select import path_driver
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.records import Cell
+
+folder, network = Path(sys.argv[1]), sys.argv[2]
+cell = Cell(path="pvp", hosting="pod", function="kernel-l3", network=network, frame_octets=64)
+ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+with open_bed(load_testbed("testbeds/embedded.yaml"), ledger, folder) as bed, path_driver(cell, bed).deploy():
+    pods = [entry.arguments["pod_id"] for entry in ledger.pending if entry.kind == "pod"]
+    print(json.dumps([pods, os.readlink(f"/proc/{bed.tester.pid}/ns/net")]), flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(
+    not Path("/usr/lib/cni/bridge").exists(),
+    reason="needs the CNI plugins: apt-get install containernetworking-plugins",
+)
+@pytest.mark.parametrize("network", ["bridge", "ptp", "macvlan", "host-device"])
+def test_a_path_whose_runner_was_killed_is_undone_completely(network: str, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PATH_RUNNER, str(tmp_path), network],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as runner:
+        assert runner.stdout is not None
+        made = runner.stdout.readline()
+        if not made:
+            pytest.fail(runner.communicate(timeout=10)[1])
+        (pod_id,), tester = json.loads(made)
+        assert len(remains(pod_id, {tester})) >= 2
+        runner.kill()
+        runner.communicate(timeout=20)
+    assert cleanup(tmp_path, index_dir=tmp_path / "index") == []
+    assert eventually(lambda: remains(pod_id, {tester}) == []), remains(pod_id, {tester})
+    assert list((tmp_path / "pods").iterdir()) == []
+    assert list(tmp_path.glob("cni/*")) == []

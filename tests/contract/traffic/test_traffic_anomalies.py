@@ -87,7 +87,7 @@ class Numbered:
 
 @pytest.fixture
 def through(tester, io):
-    """Run one 400-frame trial through a Python forwarder with a rule; undisturbed by the tester's own stalls."""
+    """Run one 400-frame trial through a Python forwarder with a rule, all of it sent."""
 
     def run(act, frame_octets=128):
         with bed.namespace("a") as left, bed.namespace("m") as dut, bed.namespace("b") as right:

@@ -129,10 +129,12 @@ def test_router_resolved_over_arp_and_nd(tester, io):
 
 def test_interface_is_as_before_after_detach(tester, ports):
     def features():
-        return [
-            [*bed.inside(Path(port.netns).name, "ethtool", "-k", port.device).splitlines(), str("PROMISC" in bed.inside(Path(port.netns).name, "ip", "link", "show", port.device))]
-            for port in ports
-        ]
+        found = []
+        for port in ports:
+            space = Path(port.netns).name
+            found += bed.inside(space, "ethtool", "-k", port.device).splitlines()
+            found.append(str("PROMISC" in bed.inside(space, "ip", "link", "show", port.device)))
+        return found
 
     before = features()
     tester.attach(ports)

@@ -1,4 +1,6 @@
-"""Sampling between trials, and each check of the doctor with a machine that has the trouble and one that has not."""
+"""Sampling between trials, and each check of the doctor with a machine that has the trouble and one that
+has not.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def test_difference_of_two_samples():
     first = {
         "monotonic_ns": 1_000,
         "ticks_per_s": 100,
-        "ticks": {"0": ticks, "1": ticks},
+        "ticks": {"0": dict(ticks), "1": dict(ticks)},
         "softnet": {"0": {"dropped": 1, "squeezed": 2}},
         "interfaces": {"eth0": {"rx_frames": 5, "tx_frames": 5}, "lo": {"rx_frames": 0, "tx_frames": 0}},
         "frequency_khz": {"0": 2_000_000},
@@ -119,7 +121,9 @@ CASES = {
     "DOC-41": lambda bed: {"testbed": _with(bed, data={"pods": {"hugepages_2Mi": 64}})},
     "DOC-42": lambda bed: {"files": {"/etc/default/grub": 'GRUB_CMDLINE_LINUX="isolcpus=1 quiet"\n'}},
     "DOC-43": lambda bed: {"facts": [("memory/same_page_merging", 1)]},
-    "DOC-45": lambda bed: {"testbed": _with(bed, lab_ports=("ens1f0",), tester=dataclasses.replace(bed.tester, cpus=(3,)))},
+    "DOC-45": lambda bed: {
+        "testbed": _with(bed, lab_ports=("ens1f0",), tester=dataclasses.replace(bed.tester, cpus=(3,)))
+    },
 }
 
 

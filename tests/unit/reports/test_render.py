@@ -246,6 +246,11 @@ def test_any_text_survives_restructuredtext(text: str) -> None:
 def test_numbers_never_lose_their_meaning() -> None:
     assert plain("x" * 5000) == "x" * (MAX_CHARACTERS - 1) + "…"
     assert percent(1e-9) == "< 0.001\u00a0%"
+    assert (unit(0.00042, "s"), unit(0.0, "s"), unit(12.5, "s")) == (
+        "0.00042\u00a0s",
+        "0\u00a0s",
+        "12.5\u00a0s",
+    )
     assert percent(0) == "0\u00a0%"
     assert unit(1_450_000, "frames/s") == "1\u202f450\u202f000\u00a0frames/s"
     assert (nanoseconds(999), nanoseconds(1_500), nanoseconds(2.5e9)) == (
