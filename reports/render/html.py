@@ -14,7 +14,7 @@ from bmwg.methodology.errors import ToolkitBug
 from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import NONE
 
-_SETTINGS = {
+SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
     "_disable_config": True,
@@ -45,7 +45,7 @@ _SETTINGS = {
 def html(text: str, plots: Mapping[str, Plot]) -> str:
     """Return the page. Raises ToolkitBug REPORT-01 when our own text is not sound reStructuredText."""
     try:
-        made = publish_string(text, writer=_writer(plots), settings_overrides=_SETTINGS)
+        made = publish_string(text, writer=_writer(plots), settings_overrides=SETTINGS)
     except Exception as error:  # docutils raises SystemMessage and others; the cause is kept
         raise ToolkitBug(
             "REPORT-01", "report: the page could not be made from its text", found=str(error)
