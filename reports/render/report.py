@@ -58,15 +58,25 @@ def write_form(run_dir: Path, form: str) -> Path:
         return file
     run = read_run(run_dir)
     told = facts(run)
-    made = blocks(page(told, plots(told) if form == "md" else ()))
-    match form:
-        case "text":
-            text = mail_text(made)
-        case "md":
-            text = markdown(made)
-        case _:
-            text = rfcxml(made, run.run_id)
     if form == "md":
         write_report(run_dir)  # the plots that it links to
+    text = form_of(page(told, plots(told) if form == "md" else ()), form, run.run_id)
     write_atomically(file, text.encode("utf-8"))
     return file
+
+
+def form_of(text: str, form: str, name: str) -> str:
+    """Return a page without plots in one of the forms. `name` parts the anchors of RFCXML sections."""
+    match form:
+        case "rst":
+            return text
+        case "html":
+            return html(text, {})
+        case "text":
+            return mail_text(blocks(text))
+        case "md":
+            return markdown(blocks(text))
+        case "rfcxml":
+            return rfcxml(blocks(text), name)
+        case _:
+            raise LookupError(f"form {form!r}: expected one of {', '.join(FILES)}")
