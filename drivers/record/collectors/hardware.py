@@ -90,7 +90,7 @@ def storage(group: Group) -> None:
 
 
 def _media(name: str, rotational: str | None) -> str:
-    """What the device stores on. A virtual disk's own claim to rotate is the hypervisor's default, not a fact."""
+    """What the device stores on. That a virtual disk rotates is the hypervisor's default, not a fact."""
     if name.startswith(("vd", "xvd", "zram", "dm-", "md", "nbd", "rbd")):
         return "virtual"
     return {"0": "solid state", "1": "rotating"}.get(rotational or "", "not told")
