@@ -35,7 +35,9 @@ TAKE = """
 import json, resource, sys
 from bmwg.drivers.record.collect import collect
 record = collect()
-print(json.dumps({"record": record, "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+waited_s = int(open("/proc/self/schedstat").read().split()[1]) / 1e9  # runnable, but the CPU was another's
+peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({"record": record, "peak_kib": peak_kib, "waited_s": waited_s}))
 """
 
 
@@ -73,8 +75,8 @@ def test_this_machine_within_time_and_memory() -> None:
         done = subprocess.run(
             [sys.executable, "-c", TAKE], capture_output=True, text=True, timeout=30, check=True
         )
-        took_s.append(time.monotonic() - began_s)
         answer = json.loads(done.stdout)
+        took_s.append(time.monotonic() - began_s - answer["waited_s"])
         peaks.append(answer["peak_kib"])
         record = answer["record"]
     assert min(took_s) <= 2.0, took_s
