@@ -70,9 +70,9 @@ def shown(p_values: Sequence[float], alpha: float = ALPHA) -> tuple[bool, ...]:
 
 
 def change_points(numbers: Sequence[float]) -> tuple[int, ...]:
-    """Return the positions at which a new level begins, ascending; found by splitting in two, again and again.
+    """Return the positions at which a new level begins, ascending; found by splitting again and again.
 
-    A split is kept when its best place parts the series more than in all but CHANGE_ALPHA of its random orders.
+    A split is kept when its best place parts the series more than all but CHANGE_ALPHA of random orders do.
     """
     found: list[int] = []
     open_parts = [(0, len(numbers))]

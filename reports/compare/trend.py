@@ -1,4 +1,4 @@
-"""Many runs of one testbed in the order of time: levels of each cell, where they changed, and what changed there."""
+"""Many runs of one testbed by time: the levels of each cell, where they changed, and what changed there."""
 
 from __future__ import annotations
 
