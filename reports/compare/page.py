@@ -169,8 +169,8 @@ def trend_page(made: Trend) -> str:
         esc(
             f"{len(changed)} of {len(made.series)} series changed their level. Method: the series is split "
             "in two where the sum of squares between the parts is largest, again and again; a split counts "
-            f"when fewer than {percent(CHANGE_ALPHA)} of 1999 random orders of the same numbers part as far; a "
-            "level has at least 4 runs."
+            f"when fewer than {percent(CHANGE_ALPHA)} of 1999 random orders of the same numbers part as far; "
+            "a level has at least 4 runs."
         ),
         "",
     ]
