@@ -12,6 +12,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
+from bmwg.reports.published import published_page
 from bmwg.reports.render.report import form_of
 
 FORMS = ("text", "md", "rst", "html", "rfcxml", "json")
@@ -25,6 +26,11 @@ def add_parser(verbs: Any) -> None:
         nargs="+",
         metavar="SIDE",
         help="a run's folder, a folder of run folders (repeats), or several joined by commas",
+    )
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="one run beside the figures of published documents, as ratios to native",
     )
     parser.add_argument("--trend", action="store_true", help="all runs by time, with change points")
     parser.add_argument(
@@ -57,7 +63,14 @@ def handle(chosen: argparse.Namespace) -> int:
     if len(chosen.sides) > len(ascii_uppercase):
         raise ConfigError("CMP-01", "compare", expected="at most 26 sides", found=str(len(chosen.sides)))
     sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
-    if chosen.trend:
+    if chosen.published:
+        if chosen.format == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
+            raise ConfigError(
+                "CMP-07", "--published", expected="one run, no --trend, a form of text", found="other"
+            )
+        text = form_of(published_page(sides[0].runs[0]), chosen.format, "published")
+        code = 0
+    elif chosen.trend:
         told = trend([run for side in sides for run in side.runs])
         text = (
             _trend_json(told)
