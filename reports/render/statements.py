@@ -132,18 +132,22 @@ def _results(facts: Facts, outcomes: Sequence[Outcome]) -> list[list[str]]:
 
 
 def _speed(outcomes: Iterable[Outcome]) -> str:
-    parts = []
-    for outcome in outcomes:
+    """Return throughput, median and 99th percentile by frame size."""
+    by_size: dict[int, list[str]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.metric != THROUGHPUT):
         if outcome.type is not OutcomeType.MEASURED:
             continue
-        size = unit(outcome.cell.frame_octets, "octets")
         for value in outcome.values:
             name = percentile_name(value.metric)
+            told = quantity_text(value.number, value.unit)
             if outcome.metric == THROUGHPUT:
-                parts.append(f"{size}: throughput {quantity_text(value.number, value.unit)}")
+                by_size.setdefault(outcome.cell.frame_octets, []).append(f"throughput {told}")
             elif outcome.metric == LATENCY and name in ("p50", "p99"):
-                parts.append(f"{size}: latency {name} {quantity_text(value.number, value.unit)}")
-    return "; ".join(parts) or "no plain number"
+                by_size.setdefault(outcome.cell.frame_octets, []).append(f"latency {name} {told}")
+    return (
+        "; ".join(f"{unit(size, 'octets')}: {', '.join(parts)}" for size, parts in sorted(by_size.items()))
+        or "no plain number"
+    )
 
 
 def _accuracy(facts: Facts, outcomes: Iterable[Outcome]) -> str:
