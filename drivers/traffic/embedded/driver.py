@@ -301,13 +301,20 @@ def _read_result(
     auxiliary: dict[str, int] = {}
     pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
     counted = [_counted(before, after) for before, after in pairs]
-    for name, entry, sender in zip(("forward", "reverse"), reply["streams"], counted, strict=True):
+    ends = zip(("forward", "reverse"), reply["streams"], counted, reversed(counted), strict=True)
+    for name, entry, sender, receiver in ends:
         if entry is None:
             continue
         stream = read_stream(entry, largest_gap_ns=gap_ns)
         held = _held_frames(stream, sender)
         auxiliary[f"{name}.held_frames"] = held
-        streams.append(replace(stream, sent_frames=stream.sent_frames - held))
+        streams.append(
+            replace(
+                stream,
+                sent_frames=stream.sent_frames - held,
+                tester_dropped_frames=receiver.get("queue_rx_dropped", 0),
+            )
+        )
         for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
             auxiliary[f"{name}.{key}"] = whole(entry, key)
     for port, counters, unassigned in zip(ports, counted, reply["unassigned_frames"], strict=True):
