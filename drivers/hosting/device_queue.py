@@ -73,7 +73,7 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     threads = _find_threads(interface, number, before)
     for pid in threads:
         os.sched_setaffinity(pid, {cpu})
-        with contextlib.suppress(PermissionError):  # then it shares the CPU; the evidence says which policy it has
+        with contextlib.suppress(PermissionError):  # then it shares the CPU, as the evidence says
             os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
     return {
         "interface": interface,
