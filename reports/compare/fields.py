@@ -20,7 +20,12 @@ UNWAIVABLE = ("simulated",)
 ABSENT = "(not in the run)"
 _UNKNOWN = "unknown"
 _COUNTER = re.compile(r"-\d+$")  # of a deployment id: its turn in the run
-_PASSING = re.compile(r"\bveth[0-9a-f]{6,}\b")  # names that the kernel or a plugin invents each time
+_PASSING = (  # what the kernel or a plugin invents each time
+    (re.compile(r"\bveth[0-9a-f]{6,}\b"), "<interface>"),
+    (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
+    (re.compile(r"\bnapi/(\S+?)-\d+$"), r"napi/\1"),
+)
+_PASSING_KEYS = ("pid",)
 _SHOWN = 160
 
 
@@ -84,8 +89,12 @@ def fields(run: Run) -> Iterator[tuple[str, str]]:
         yield from _leaves(f"driver/{name}", driver)
     yield from _record(run.platform_before)
     yield from _moved(run)
-    for deployment_id, evidence in sorted(run.deployments.items()):
-        yield from _leaves(f"deployment/{_COUNTER.sub('', deployment_id)}", evidence)
+    turns: dict[str, int] = {}
+    for deployment_id, evidence in run.deployments.items():
+        name = _COUNTER.sub("", deployment_id)
+        turns[name] = turns.get(name, 0) + 1
+        again = f"/{turns[name]}" if turns[name] > 1 else ""
+        yield from _leaves(f"deployment/{name}{again}", evidence)
 
 
 def _record(record: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
@@ -120,12 +129,20 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         if not value:
             yield path, "{}"
-        for key in sorted(value, key=str):
+        for key in sorted(set(value) - set(_PASSING_KEYS), key=str):
             yield from _leaves(f"{path}/{key}", value[key])
     elif isinstance(value, list) and any(isinstance(entry, (Mapping, list)) for entry in value):
         for number, entry in enumerate(value):
             yield from _leaves(f"{path}/{number}", entry)
     else:
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-        text = _PASSING.sub("<interface>", redact(text, "")) if path.startswith("deployment/") else text
+        text = _lasting(text) if path.startswith("deployment/") else text
         yield path, text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _lasting(text: str) -> str:
+    """Return a text of a deployment without addresses and names that are new each time."""
+    text = redact(text, "")
+    for pattern, instead in _PASSING:
+        text = pattern.sub(instead, text)
+    return text

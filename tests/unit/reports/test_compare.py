@@ -189,15 +189,19 @@ def test_waivers_are_checked(tmp_path: Path) -> None:
 
 
 def test_what_is_attached_is_under_test_and_passing_names_are_no_difference(tmp_path: Path) -> None:
+    passing = {"pid": 7, "sandbox": "/proc/7/ns/net", "comm": "napi/nic0-17"}
+    later = {"pid": 8, "sandbox": "/proc/8/ns/net", "comm": "napi/nic0-18"}
     other = {
         "plugin": {"name": "bridge", "version": "1.2.0"},
         "mac": "02:00:00:00:00:99",
         "veth": "veth0a1b2c3d",
+        "pod": later,
     }
     first = {
         "plugin": {"name": "bridge", "version": "1.1.1"},
         "mac": "02:00:00:00:00:01",
         "veth": "vethffffffff",
+        "pod": passing,
     }
     made = compare([side("A", tmp_path, SLOW, evidence=first), side("B", tmp_path, FAST, evidence=other)])
     assert [one.path for one in made.under_test] == ["deployment/pvp-bridge/plugin/version"]
