@@ -43,9 +43,8 @@ def _row(entry: Entry) -> list[str]:
     seen = entry.examined
     if seen is None:
         return [esc(entry.organization), *[NONE] * 7, esc(entry.place)]
-    grades = "; ".join(
-        f"{document} {benchmark}: {grade}".strip() for document, benchmark, grade in seen.grades
-    )
+    given = [one for one in seen.grades if one[2] not in ("not assessed", "coverage")]
+    grades = "; ".join(f"{document} {benchmark}: {grade}".strip() for document, benchmark, grade in given)
     texts = (seen.organization, seen.product, seen.version, seen.toolkit_version, seen.profile, seen.run_id)
     return [
         *(esc(text) for text in texts),

@@ -43,7 +43,7 @@ def _lines(block: Block) -> Iterator[str]:
                 for part in _wrapped(line, "    ", "        ") or [""]
             )
         case Fold():
-            yield from _wrapped(f"[{block.summary}: in report.rst]")
+            yield from _wrapped(f"[left out of this form: {block.summary}]")
         case Figure():
             yield from _wrapped(f"[plot {block.file}: {block.caption}]", "", " ")
         case Grid():

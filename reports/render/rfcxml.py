@@ -52,7 +52,7 @@ class _Maker:
                 code = Xml.SubElement(parent, "sourcecode")
                 code.text = "\n" + ascii_only(_broken(block.text)) + "\n"
             case Fold():
-                _text(Xml.SubElement(parent, "t"), f"{block.summary}: see the run's own report.")
+                _text(Xml.SubElement(parent, "t"), f"Left out of this form: {block.summary}.")
             case Figure():
                 pass  # the table beside it holds its numbers
             case Grid():
