@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.reports.render.blocks import blocks
@@ -10,7 +11,7 @@ from bmwg.reports.render.html import html
 from bmwg.reports.render.mail import mail_text
 from bmwg.reports.render.markdown import markdown
 from bmwg.reports.render.page import PLOT_FOLDER, page
-from bmwg.reports.render.plots import plots
+from bmwg.reports.render.plots import Plot, plots
 from bmwg.reports.render.rfcxml import rfcxml
 from bmwg.reports.store import read_run
 from bmwg.reports.store.files import not_written, write_atomically
@@ -35,6 +36,13 @@ def write_report(run_dir: Path) -> Path:
     made = {plot.name: plot for plot in plots(told)}
     text = page(told, made.values())
     content = html(text, made)
+    _write_plots(run_dir, made)
+    write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
+    write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
+    return run_dir / HTML_FILE
+
+
+def _write_plots(run_dir: Path, made: Mapping[str, Plot]) -> None:
     folder = run_dir / PLOT_FOLDER
     try:
         folder.mkdir(exist_ok=True)
@@ -42,13 +50,10 @@ def write_report(run_dir: Path) -> Path:
         raise not_written(folder, error) from error
     for plot in made.values():
         write_atomically(folder / f"{plot.name}.svg", plot.svg.encode("utf-8"))
-    write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
-    write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
-    return run_dir / HTML_FILE
 
 
 def write_form(run_dir: Path, form: str) -> Path:
-    """Write the report in one of `FILES` and return its path; `html` and `rst` come together with the plots.
+    """Write the report in one of `FILES` and return its path; plots are written for the forms that show them.
 
     Raises as `write_report` does, and LookupError for a form that there is not.
     """
@@ -58,10 +63,10 @@ def write_form(run_dir: Path, form: str) -> Path:
         return file
     run = read_run(run_dir)
     told = facts(run)
-    if form == "md":
-        write_report(run_dir)  # the plots that it links to
-    text = form_of(page(told, plots(told) if form == "md" else ()), form, run.run_id)
-    write_atomically(file, text.encode("utf-8"))
+    made = {plot.name: plot for plot in plots(told)} if form == "md" else {}
+    if made:
+        _write_plots(run_dir, made)
+    write_atomically(file, form_of(page(told, made.values()), form, run.run_id).encode("utf-8"))
     return file
 
 
