@@ -97,7 +97,7 @@ def rfc2544_goal(width: float = 0.005, initial_s: float | None = 1.0) -> SearchG
 
 
 def tst009_goal(width: float = 0.005, initial_s: float | None = 1.0) -> SearchGoal:
-    """Return the goal that equals TST009 loss verification with r = 2 (RFC9971-4.10.3-01): 60, 120, 0, 0.5."""
+    """Return the goal that equals TST009 loss verification with r = 2 (RFC9971-4.10.3-01): 60 120 0 0.5."""
     return SearchGoal(
         name="tst009",
         goal_final_trial_duration_s=60.0,

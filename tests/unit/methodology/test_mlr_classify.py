@@ -52,8 +52,8 @@ GOALS = (rfc2544_goal(), tst009_goal(), goal(1.0, 120.0, 0.005, 0.5), goal(60.0,
 SHORT = [(59, 1, 0.0), (1, 1, 0.01), (59, 1, 0.01), (1, 1, 0.0), (1, 60, 0.001), (1, 60, 0.0)]
 U, L, D = LoadClass.UNDECIDED, LoadClass.LOWER_BOUND, LoadClass.UPPER_BOUND
 # RFC 9971 appendix C.3: a row a point in time; per goal the class and both exceed ratios in percent.
-# At points 5 and 6 the example calls the load a lower bound for goal 4, whose exceed ratio of 20 % both of its
-# own ratios exceed; the normative code of appendix A says upper bound (docs/adr/0043).
+# At points 5 and 6 the example calls the load a lower bound for goal 4, whose exceed ratio of 20 % both its
+# ratios exceed; the normative code of appendix A says upper bound (docs/adr/0043).
 EXAMPLE = [
     [(U, 0, 100), (U, 0, 100), (U, 0, 50.833), (U, 0, 100)],
     [(D, 1.667, 100), (U, 0, 100), (U, 0.833, 50.833), (U, 0, 100)],
