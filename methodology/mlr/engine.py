@@ -18,7 +18,7 @@ from MLRsearch import SearchGoal as PackageGoal
 
 from bmwg.methodology.mlr.classify import GoalResult, by_load, grouped_result, trial_outputs
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.records import TrialSpec, Validity
 from bmwg.methodology.search.stepwise import Step, StopError, UnexpectedTrialError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
@@ -225,6 +225,12 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
                 step = steps.send(self._one(step))
         except StopIteration as end:
             trial: JudgedTrial | None = end.value
+        except StopError:
+            # Below a load that it could not send, a tester that is late each time is at its limit too.
+            late = self.trials and self.trials[-1].validity is Validity.TESTER_STALLED
+            if self.beyond_fps is None or not late:
+                raise
+            trial = None
         if trial is None:
             self.beyond_fps = spec.load_fps
             result = self.trials[-1].result

@@ -33,13 +33,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
-    """A named algorithm with its parameters. `width_fps` is how far apart its bounds may be at a load."""
+    """A named algorithm with its parameters. `width_fps` is how far apart its bounds may be at a load.
+
+    `trials_to_fail` is how many trials in a row have to lose frames before a load counts as too high.
+    """
 
     name: str
     claim: Claim
     relative_width: float
     step_fps: int
     shortest_s: float
+    trials_to_fail: int
     answer: Callable[[ModelBench], Answer]
 
     def width_fps(self, load_fps: float) -> float:
@@ -75,6 +79,7 @@ def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int 
         relative_width=width,
         step_fps=1,
         shortest_s=duration_s,
+        trials_to_fail=1,
         answer=answer,
     )
 
@@ -109,6 +114,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         relative_width=0.0,
         step_fps=step_fps,
         shortest_s=duration_s,
+        trials_to_fail=trials,
         answer=answer,
     )
 
@@ -168,5 +174,6 @@ def mlrsearch(
         relative_width=width,
         step_fps=1,
         shortest_s=goal.initial_trial_duration_s,
+        trials_to_fail=1 + int(exceed_ratio * goal.goal_duration_sum_s / duration_s),
         answer=answer,
     )
