@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
@@ -30,6 +31,16 @@ class SearchGoal:
     def __post_init__(self) -> None:
         """Refuse what contradicts RFC 9971, all faults at once (ConfigError MLR-01)."""
         _refuse(f"search goal {self.name!r}", self.faults())
+
+    @classmethod
+    def contradictions(cls, **attributes: Any) -> list[Fault]:
+        """Return what is wrong with attributes of a goal, without raising: field, clause, expected, found."""
+        made = object.__new__(cls)
+        for name, default in (("goal_width", 0.005), ("goal_initial_trial_duration_s", None)):
+            object.__setattr__(made, name, default)
+        for name, value in attributes.items():
+            object.__setattr__(made, name, value)
+        return made.faults()
 
     def faults(self) -> list[Fault]:
         """Return what is wrong: field, clause, expected, found."""
