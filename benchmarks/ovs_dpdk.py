@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import tester_bed as bed
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.api import TesterPort
@@ -72,7 +73,7 @@ class Switch:
 
 
 @contextmanager
-def switch(folder: Path, cpu: int) -> Iterator[Switch]:
+def switch(folder: Path, cpu: int, space: str) -> Iterator[Switch]:
     """A switch whose two vhost-user ports are patched to each other by one rule each way."""
     ovs = Switch(folder)
     try:
@@ -93,7 +94,8 @@ def switch(folder: Path, cpu: int) -> Iterator[Switch]:
             ".",
             *(f"other_config:{key}={value}" for key, value in settings.items()),
         )
-        ovs.start(SWITCH, f"unix:{folder}/db.sock", "--no-chdir")
+        # Its bridge and datapath become interfaces: they live and go with a namespace of their own.
+        ovs.start("ip", "netns", "exec", space, SWITCH, f"unix:{folder}/db.sock", "--no-chdir")
         ovs.vsctl("add-br", "br", "--", "set", "bridge", "br", "datapath_type=netdev")
         for side in (0, 1):
             ovs.vsctl(
@@ -145,7 +147,11 @@ def main() -> None:
     last = (os.cpu_count() or 1) - 1
     answers: list[float] = []
     log: list[dict[str, int]] = []
-    with tempfile.TemporaryDirectory(prefix="bmwg-ovs-") as name, switch(Path(name), last):
+    with (
+        tempfile.TemporaryDirectory(prefix="bmwg-ovs-") as name,
+        bed.namespace("o") as space,
+        switch(Path(name), last, space),
+    ):
         folder = Path(name)
         ports = tuple(
             TesterPort(

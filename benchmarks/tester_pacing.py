@@ -1,7 +1,8 @@
 """Pacing: frames sent against intended over the time they took, at ten rates of 1 to 75 % of the maximum.
 
 Prints JSON. The error is that of the rate (sent frames over the effective duration, against the load asked),
-in parts per million; unsent frames count as error too. The clock is the host's CLOCK_MONOTONIC_RAW.
+in parts per million; unsent frames count as error too. The clock is the tester's
+own: the TSC, calibrated against CLOCK_MONOTONIC_RAW.
 """
 
 from __future__ import annotations

@@ -30,17 +30,22 @@ INDEX_DIR = Path("/var/lib/bmwg/ledgers")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """How one kind of act is undone. `in_node` acts vanish with the namespaces of their node."""
+    """How one kind of act is undone. `in_node` acts vanish with the namespaces of their node.
+
+    A `tolerant` undo is tried all the same when a namespace node is gone, for what may lie elsewhere;
+    that it then fails on what vanished is noted in the ledger and is no failure.
+    """
 
     function: str
     in_node: bool
+    tolerant: bool = False
 
 
 KINDS: dict[str, Kind] = {
     "owner": Kind(function="bmwg.drivers.hosting.process:terminate_owned", in_node=False),
     "process": Kind(function="bmwg.drivers.hosting.process:terminate", in_node=False),
     "pod": Kind(function="bmwg.drivers.hosting.oci:delete", in_node=False),
-    "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False),
+    "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
     "file": Kind(function="bmwg.drivers.ledger:remove_file", in_node=False),
     "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),
     "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),
@@ -92,10 +97,10 @@ class Ledger:
         self._pending[entry.number] = entry
         return entry.number
 
-    def done(self, number: int) -> None:
+    def done(self, number: int, note: str = "") -> None:
         """Note that the act was undone (or never happened)."""
         if number in self._pending:
-            self._append({"done": number})
+            self._append({"done": number, "note": note} if note else {"done": number})
             del self._pending[number]
         if not self._pending:
             with contextlib.suppress(FileNotFoundError):
@@ -146,6 +151,9 @@ class Ledger:
                 try:
                     undo.run(entry)
                 except (ToolkitError, OSError) as error:
+                    if nodes is None and KINDS[entry.kind].tolerant and entry.place["kind"] == "namespace":
+                        self.done(entry.number, f"its node was gone: {error}")
+                        continue
                     failures.append(f"{entry.kind} {json.dumps(entry.arguments, sort_keys=True)}: {error}")
                 else:
                     self.done(entry.number)

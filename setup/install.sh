@@ -46,16 +46,20 @@ run() {
     printf '\n$ %s\n' "$*" >>"$log"
     timeout -k 10 "$limit_s" "$@" >>"$log" 2>&1 </dev/null &
     child=$!
+    started=$(date +%s)
+    said=0
     ticks=0
     while kill -0 "$child" 2>/dev/null; do
         sleep 0.2
         ticks=$((ticks + 1))
         if [ $((ticks % 5)) -ne 0 ]; then continue; fi
+        waited=$(($(date +%s) - started))
         last=$(tail -n 1 "$log" | tr -cd '\40-\176' | cut -c 1-60)
         if [ -t 1 ]; then
-            printf '\r      %4d s  %-60s' $((ticks / 5)) "$last"
-        elif [ $((ticks % 75)) -eq 0 ]; then
-            say "      $((ticks / 5)) s  $last"
+            printf '\r      %4d s  %-60s' "$waited" "$last"
+        elif [ "$waited" -ge $((said + 15)) ]; then
+            said=$waited
+            say "      $waited s  $last"
         fi
     done
     if [ -t 1 ] && [ "$ticks" -ge 5 ]; then printf '\r%80s\r' ''; fi

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import sys
 import time
 
@@ -13,7 +14,7 @@ from bmwg.drivers.api import JsonValue
 def identify() -> dict[str, JsonValue]:
     """Say who answers: host name, pid, kernel and Python version."""
     return {
-        "hostname": platform.node(),
+        "hostname": socket.gethostname(),  # platform.node() remembers the name from before the namespace
         "pid": os.getpid(),
         "kernel": platform.release(),
         "python": platform.python_version(),

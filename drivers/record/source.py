@@ -21,8 +21,9 @@ _OUTPUT_OCTETS = 8 << 20
 class LocalSource:
     """The machine, or the namespaces, that this process stands in. One source serves one record.
 
-    Files and netlink dumps are read once and kept. `budget_s` bounds all commands together: once it is spent,
-    each further command is refused, so a machine full of hanging tools still gives a record.
+    Files, netlink dumps and the output of commands are had once and kept. `budget_s` bounds all
+    commands together: once it is spent, each further one is refused, so a machine full of hanging tools still
+    gives a record.
     """
 
     def __init__(self, *, budget_s: float = 8.0) -> None:
@@ -42,7 +43,7 @@ class LocalSource:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise Unread(f"{path} is no regular file")
             # small pieces: the kernel refuses a large buffer for its settings
-            while piece := os.read(descriptor, 65536):
+            while piece := os.read(descriptor, 1 << 20 if content else 65536):
                 content += piece
                 if len(content) > _FILE_OCTETS:
                     raise Unread(f"{path} is larger than {_FILE_OCTETS} octets")
@@ -74,6 +75,8 @@ class LocalSource:
         session is ended.
         """
         said = " ".join(argv)
+        if (kept := self._kept.get(("run", *argv))) is not None:
+            return str(kept)
         left_s = self._ends - time.monotonic()
         if left_s <= 0:
             raise Unread(f"{said}: not run, the time for commands of this record is spent")
@@ -103,7 +106,9 @@ class LocalSource:
         if process.returncode != 0:
             shown = (errors or output).decode("utf-8", "replace").strip()[-200:]
             raise Unread(f"{said}: exit status {process.returncode}, {shown or 'nothing said'}")
-        return output[:_OUTPUT_OCTETS].decode("utf-8", "replace")
+        text = output[:_OUTPUT_OCTETS].decode("utf-8", "replace")
+        self._kept["run", *argv] = text
+        return text
 
     def netlink(self, what: str, /, name: str = "") -> JsonValue:
         """A netlink dump, kept for the rest of the record."""

@@ -181,4 +181,3 @@ def test_a_path_whose_runner_was_killed_is_undone_completely(network: str, tmp_p
     assert cleanup(tmp_path, index_dir=tmp_path / "index") == []
     assert eventually(lambda: remains(pod_id, {tester}) == []), remains(pod_id, {tester})
     assert list((tmp_path / "pods").iterdir()) == []
-    assert list(tmp_path.glob("cni/*")) == []

@@ -7,10 +7,11 @@ import json
 from typing import Any
 
 from bmwg.drivers.record.collectors.hosting import processes
-from bmwg.drivers.record.collectors.system import without_secrets
+from bmwg.drivers.record.collectors.system import packages, without_secrets
 from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, line, number_list
 
 _PLUGIN_FOLDERS = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
+_PACKAGE = "containernetworking-plugins"  # whose plugins lie in /usr/lib/cni
 _CONFIGURATIONS = "/etc/cni/net.d"
 _LIMIT = (
     512  # choice: rows of a table that stand in a record; beyond it the record gives their number and hash
@@ -105,15 +106,9 @@ def cni(group: Group) -> None:
                     ["sh", "-c", 'exec "$0" --version 2>&1 </dev/null', path]
                 ).splitlines()
                 answer = {"plugin": said[0] if said else "nothing said"}
-                if folder == "/usr/lib/cni":
-                    package = [
-                        "dpkg-query",
-                        "-W",
-                        "-f",
-                        "${Package} ${Version}",
-                        "containernetworking-plugins",
-                    ]
-                    answer["package"] = group.source.run(package).strip()
+                package = packages(group.source).get(_PACKAGE) if folder == "/usr/lib/cni" else None
+                if package:
+                    answer["package"] = f"{_PACKAGE} {package}"
                 return answer
         if not found:
             raise NotApplicable("no CNI plugin")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import yaml
-
 from bmwg.drivers.record.collectors.cpu import flags
 from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, line, text_or_none
 
@@ -196,6 +194,8 @@ def digests(group: Group, folder: str) -> dict[str, str]:
 
 
 def _mapping(text: str) -> dict[str, Any]:
+    import yaml  # a tenth of a second that only a Kubernetes node needs
+
     if not isinstance(found := yaml.safe_load(text), dict):
         raise ValueError("no mapping")
     return found

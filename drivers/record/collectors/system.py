@@ -9,6 +9,7 @@ from typing import Any
 from bmwg.drivers.record.values import (
     Group,
     NotApplicable,
+    Source,
     Unread,
     entries,
     key_values,
@@ -59,20 +60,19 @@ def system(group: Group) -> None:
     group.file("version", "/etc/os-release", release("PRETTY_NAME"))
     group.take("first_process", "file", "/proc/1/comm", lambda: line(group.source.read_file("/proc/1/comm")))
     group.take("run_level", "command", "systemctl get-default", lambda: _run_level(group))
-    argv = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Status}\\n", *_LIBRARIES]
+    group.take("packages", "command", "dpkg-query -W", lambda: packages(group.source))
 
-    def packages() -> dict[str, str]:
-        # names that are not installed make the command fail after it has printed the others
-        rows = group.source.run(
-            ["sh", "-c", 'dpkg-query "$@" 2>/dev/null || [ $? = 1 ]', "sh", *argv[1:]]
-        ).splitlines()
-        fields = [row.split(" ") for row in rows]
-        found = {row[0]: row[1] for row in fields if len(row) == 3 and row[2] == "installed"}
-        if not found:
-            raise Unread("none of the packages that matter is known to the package manager")
-        return found
 
-    group.take("packages", "command", "dpkg-query -W", packages)
+def packages(source: Source) -> dict[str, str]:
+    """Versions of the packages that matter, of those that are installed."""
+    # names that are not installed make the command fail after it has printed the others
+    asked = ["-W", "-f", "${Package} ${Version} ${db:Status-Status}\\n", *_LIBRARIES]
+    rows = source.run(["sh", "-c", 'dpkg-query "$@" 2>/dev/null || [ $? = 1 ]', "sh", *asked]).splitlines()
+    fields = [row.split(" ") for row in rows]
+    found = {row[0]: row[1] for row in fields if len(row) == 3 and row[2] == "installed"}
+    if not found:
+        raise Unread("none of the packages that matter is known to the package manager")
+    return found
 
 
 def _run_level(group: Group) -> str:

@@ -17,7 +17,8 @@ def toolkit(group: Group) -> None:
     group.take("version", "computed", "bmwg.__version__", lambda: bmwg.__version__)
     group.take("python", "computed", "platform.python_version", platform.python_version)
     root = str(pathlib.Path(bmwg.__file__).resolve().parents[2])
-    git = ["git", "-C", root, "--no-optional-locks"]
+    # the checkout may belong to the user who calls us as root; its code runs in this process already
+    git = ["git", "-C", root, "--no-optional-locks", "-c", f"safe.directory={root}"]
 
     def commit() -> Any:
         if not (pathlib.Path(root) / ".git").exists():

@@ -108,7 +108,7 @@ def _measured(group: Group, pid: int, viewer: str) -> None:
     )
     group.file("kernel", "/proc/sys/kernel/osrelease", lambda text: f"shared with its node: {text.strip()}")
     group.take("threads", "file", f"/proc/{pid}/task", lambda: _threads(group, pid))
-    group.take("scheduling", "file", f"/proc/{pid}/sched", lambda: _policy(group, pid))
+    group.take("scheduling", "file", f"/proc/{pid}/stat", lambda: _policy(group, pid))
     group.take("storage", "file", f"/proc/{pid}/mounts", lambda: _root_mount(group, pid))
     group.file(
         "memory_backing",

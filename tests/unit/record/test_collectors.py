@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import random
 
 import pytest
@@ -89,6 +91,7 @@ def test_bare_metal(sample_source):
         "extended_tag": True,
         "no_snoop": False,
     }
+    assert _value(record, "storage/devices")["nvme0n1"]["media"] == "solid state"
     assert [module["size_mib"] for module in _value(record, "memory/modules")] == [32768, 0, 65536, 32768]
     assert "declare" in _not_value(record, "bios/changes", "unknown")
 
@@ -111,6 +114,7 @@ def test_virtual_machine(sample_source):
     }
     for path, value in expected.items():
         assert _value(record, path) == value, path
+    assert _value(record, "storage/devices")["vda"]["media"] == "virtual"
     assert _value(record, "datapath/filters")[0]["bpf_program"] == 42
     assert "pmd usage" not in "".join(_value(record, "vswitch/queue_affinity"))
     assert "no end after" in _not_value(record, "system/run_level", "unknown")
@@ -213,3 +217,90 @@ def test_pci_configuration_space():
 def test_damaged_smbios_is_refused(table):
     with pytest.raises(ValueError, match="structure at octet"):
         memory_modules(table)
+
+
+KUBELET = """
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+topologyManagerPolicy: single-numa-node
+"""
+
+
+def test_kubernetes_node(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {
+        "/proc/900/comm": "kubelet\n",
+        "/var/lib/kubelet/config.yaml": KUBELET,
+        "/var/lib/kubelet/device-plugins/kubelet.sock": "",
+        "/var/lib/kubelet/device-plugins/sriovdp.sock": "",
+        "/etc/kubernetes/manifests/etcd.yaml": "kind: Pod\n",
+        "/etc/cni/net.d/10-calico.conflist": '{"plugins": [{"type": "calico"}, {"type": "portmap"}]}',
+        "/opt/cni/bin/calico": "a program",
+    }
+    answer = {"serverVersion": {"gitVersion": "v1.31.4+k3s1"}}
+    source.data["commands"]["kubectl version -o json"] = {"stdout": json.dumps(answer)}
+    record = assemble(source, "machine")
+    assert problems(record, "record") == []
+    assert _value(record, "kubernetes/version") == "v1.31.4+k3s1"
+    assert _value(record, "kubernetes/distribution") == "k3s"
+    assert _value(record, "kubernetes/cpu_policy") == "static"
+    assert _value(record, "kubernetes/memory_policy") == "None"
+    assert _value(record, "kubernetes/topology_policy") == "single-numa-node"
+    assert _value(record, "kubernetes/device_plugins") == ["sriovdp.sock"]
+    assert list(_value(record, "kubernetes/manifests")) == ["etcd.yaml"]
+    assert _value(record, "cni/configurations")["10-calico.conflist"]["plugins"] == ["calico", "portmap"]
+    assert len(_value(record, "cni/plugins")["/opt/cni/bin/calico"]["sha256"]) == 64
+    assert "none of the reference plugins" in _not_value(record, "cni/version", "unknown")
+    changed = sample_source("bare-metal-two-sockets")
+    changed.data = copy.deepcopy(source.data)
+    changed.data["files"]["/etc/cni/net.d/10-calico.conflist"] = '{"plugins": [{"type": "calico"}]}'
+    paths = [change.path for change in drift(record, assemble(changed, "machine"))]
+    assert paths == [
+        "cni/configurations/10-calico.conflist/plugins",
+        "cni/configurations/10-calico.conflist/sha256",
+    ]
+
+
+def test_vpp_node(sample_source):
+    source = sample_source("virtual-machine")
+    source.data["files"]["/proc/812/comm"] = "vpp_main\n"
+    source.data["commands"] |= {
+        "vppctl show version": {"stdout": "vpp v24.10-release\n"},
+        "vppctl show threads": {"stdout": "ID Name\n0 vpp_main\n1 vpp_wk_0\n"},
+    }
+    record = assemble(source, "machine")
+    assert problems(record, "record") == []
+    assert _value(record, "vswitch/version") == "vpp v24.10-release"
+    assert _value(record, "vswitch/pmd_cores") == ["ID Name", "0 vpp_main", "1 vpp_wk_0"]
+    assert "not installed" in _not_value(record, "vswitch/queue_affinity", "unknown")
+    assert "cached flows" in _not_value(record, "vswitch/flows", "not_applicable")
+
+
+def test_workload_under_cgroup_v2(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    slice_, pod = "/sys/fs/cgroup/kubepods", "/sys/fs/cgroup/kubepods/pod1"
+    source.data["files"] |= {
+        "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu memory hugetlb pids\n",
+        f"{slice_}/memory.max": "1073741824\n",
+        f"{pod}/memory.max": "max\n",
+        f"{pod}/cpu.max": "150000 100000\n",
+        f"{pod}/hugetlb.1GB.max": "2147483648\n",
+        f"{pod}/hugetlb.2MB.max": "max\n",
+        "/proc/77/cgroup": "0::/kubepods/pod1\n",
+        "/proc/77/status": "Name:\ttestpmd\nCpus_allowed_list:\t2,6\n"
+        "Mems_allowed_list:\t0\nHugetlbPages:\t1048576 kB\n",
+        "/proc/77/stat": "77 (a ) b) S " + " ".join(["0"] * 36) + " 50 1 0 0\n",
+        "/proc/77/task/77/status": "Name:\ttestpmd\nCpus_allowed_list:\t2\n",
+        "/proc/77/task/78/status": "Name:\tlcore-worker-6\nCpus_allowed_list:\t6\n",
+        "/proc/77/mounts": "overlay / overlay ro,relatime 0 0\n",
+    }
+    record = assemble(source, "machine", workloads={"dut": {"pid": 77, "kind": "pod"}})
+    assert problems(record, "record") == []
+    assert _value(record, "workload/dut/memory_limit_octets") == 1 << 30
+    assert _value(record, "workload/dut/cpu_limit") == 1.5
+    assert _value(record, "workload/dut/hugepage_limits_octets") == {"1GB": 2 << 30}
+    assert _value(record, "workload/dut/cpuset") == [2, 6]
+    assert _value(record, "workload/dut/memory_backing") == {"hugepages_kib": 1048576}
+    assert _value(record, "workload/dut/scheduling").startswith("fifo, priority 50")
+    assert [thread["cpus"] for thread in _value(record, "workload/dut/threads")] == [[2], [6]]
+    assert _value(record, "workload/dut/storage") == {"file_system": "overlay", "read_only": True}
