@@ -15,9 +15,10 @@ from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import latency, planning, throughput
-from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.errors import ConfigError, ToolkitBug, ToolkitError
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import PlannedCell as StoredPlan
@@ -66,6 +67,14 @@ class Bench:
         """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails."""
         testbed = load_testbed(settings.testbed)
         profile = load_profile(settings.profile)
+        if profile.search.algorithm != BISECTION:
+            raise ConfigError(
+                "BENCH-04",
+                f"profile {profile.name}: its search is not part of the suites yet; nothing was started",
+                expected=f"a profile whose search is {BISECTION}",
+                found=profile.search.algorithm,
+                hint="bmwg plan shows what it would take",
+            )
         plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
         mine = [planned for planned in plan if planned.test_id in selected]
         with ExitStack() as stack:
