@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bmwg.methodology.errors import DriverError
@@ -31,6 +32,20 @@ def set_hostname(name: str) -> None:
         socket.sethostname(name)
     except OSError as error:
         raise DriverError("NODE-11", f"host name {name!r}", found=str(error)) from error
+
+
+@contextlib.contextmanager
+def owned(owner: str) -> Iterator[None]:
+    """Label what this process starts until the block ends: `terminate_owned` finds it, whatever it is."""
+    before = os.environ.get(OWNER_VARIABLE)
+    os.environ[OWNER_VARIABLE] = owner
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(OWNER_VARIABLE, None)
+        else:
+            os.environ[OWNER_VARIABLE] = before
 
 
 def start_ticks(pid: int) -> int:
