@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from bmwg.drivers.record.source import LocalSource
-from bmwg.drivers.record.values import JsonValue, Source, Unread, integer, text_or_none
+from bmwg.drivers.record.values import JsonValue, Source, Unread, integer
 
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
@@ -39,14 +39,14 @@ def sample(source: Source | None = None) -> dict[str, JsonValue]:
 
 
 def _ticks(source: Source) -> dict[str, dict[str, int]]:
-    rows = [row.split() for row in source.read_file("/proc/stat").splitlines() if row.startswith("cpu")]
+    rows = [row.split() for row in _now(source, "/proc/stat").splitlines() if row.startswith("cpu")]
     return {row[0][3:]: dict(zip(_TICKS, map(int, row[1:9]), strict=True)) for row in rows if row[0] != "cpu"}
 
 
 def _softnet(source: Source) -> dict[str, dict[str, int]]:
     """Frames that found a full backlog, and polls that ran out of budget, by CPU."""
     found = {}
-    for number, row in enumerate(source.read_file("/proc/net/softnet_stat").splitlines()):
+    for number, row in enumerate(_now(source, "/proc/net/softnet_stat").splitlines()):
         parts = row.split()
         cpu = str(int(parts[12], 16)) if len(parts) > 12 else str(number)
         found[cpu] = {"dropped": int(parts[1], 16), "squeezed": int(parts[2], 16)}
@@ -55,7 +55,7 @@ def _softnet(source: Source) -> dict[str, dict[str, int]]:
 
 def _interfaces(source: Source) -> dict[str, dict[str, int]]:
     found = {}
-    for row in source.read_file("/proc/net/dev").splitlines()[2:]:
+    for row in _now(source, "/proc/net/dev").splitlines()[2:]:
         name, numbers = row.rsplit(":", 1)
         parts = numbers.split()
         found[name.strip()] = {"rx_frames": int(parts[1]), "tx_frames": int(parts[9])}
@@ -65,12 +65,19 @@ def _interfaces(source: Source) -> dict[str, dict[str, int]]:
 def _clocks(source: Source) -> dict[str, int]:
     found = {}
     for cpu in _ticks(source):
-        text = text_or_none(source, f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")
-        if text:
-            found[cpu] = integer(text)
+        try:
+            text = _now(source, f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")
+        except OSError:
+            continue
+        found[cpu] = integer(text)
     if not found:
         raise Unread("no CPU reports its frequency")
     return found
+
+
+def _now(source: Source, path: str) -> str:
+    """A file as it is now: a source may keep the text of what it read before."""
+    return source.read_bytes(path).decode("ascii", "replace")
 
 
 def between(first: dict[str, JsonValue], second: dict[str, JsonValue]) -> dict[str, JsonValue]:

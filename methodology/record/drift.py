@@ -124,3 +124,15 @@ def drifted(records: Sequence[Mapping[str, Any]], cells: Sequence[Sequence[str]]
         if changes := drift(records[index], records[index + 1]):
             stretches.append(Drifted(cells=tuple(inside), changes=changes))
     return tuple(stretches)
+
+
+def run_drift(platform: Mapping[str, Any]) -> tuple[Change, ...]:
+    """What changed between the two records of a run's `platform.json`.
+
+    A record that was never taken is a change too: nothing shows that the platform stayed.
+    """
+    before, after = platform["base"]["before"], platform["base"]["after"]
+    if before is None or after is None:
+        taken = ["(never taken)" if record is None else "taken" for record in (before, after)]
+        return (Change(path="record", before=taken[0], after=taken[1]),)
+    return drift(before, after)

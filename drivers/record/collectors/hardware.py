@@ -70,7 +70,7 @@ def storage(group: Group) -> None:
             found[name] = {
                 "size_octets": sectors * 512,
                 "model": text_or_none(group.source, f"/sys/block/{name}/device/model"),
-                "media": {"0": "solid state or virtual", "1": "rotating"}.get(media or "", "not told"),
+                "media": _media(name, media),
                 "scheduler": active[1] if active else None,
             }
         if not found:
@@ -87,6 +87,13 @@ def storage(group: Group) -> None:
         raise Unread("no file system is mounted on /")
 
     group.take("root_file_system", "file", "/proc/self/mounts", root)
+
+
+def _media(name: str, rotational: str | None) -> str:
+    """What the device stores on. That a virtual disk rotates is the hypervisor's default, not a fact."""
+    if name.startswith(("vd", "xvd", "zram", "dm-", "md", "nbd", "rbd")):
+        return "virtual"
+    return {"0": "solid state", "1": "rotating"}.get(rotational or "", "not told")
 
 
 def pci(group: Group) -> None:

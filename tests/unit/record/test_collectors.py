@@ -91,6 +91,7 @@ def test_bare_metal(sample_source):
         "extended_tag": True,
         "no_snoop": False,
     }
+    assert _value(record, "storage/devices")["nvme0n1"]["media"] == "solid state"
     assert [module["size_mib"] for module in _value(record, "memory/modules")] == [32768, 0, 65536, 32768]
     assert "declare" in _not_value(record, "bios/changes", "unknown")
 
@@ -113,6 +114,7 @@ def test_virtual_machine(sample_source):
     }
     for path, value in expected.items():
         assert _value(record, path) == value, path
+    assert _value(record, "storage/devices")["vda"]["media"] == "virtual"
     assert _value(record, "datapath/filters")[0]["bpf_program"] == 42
     assert "pmd usage" not in "".join(_value(record, "vswitch/queue_affinity"))
     assert "no end after" in _not_value(record, "system/run_level", "unknown")

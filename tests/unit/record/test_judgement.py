@@ -10,7 +10,7 @@ import pytest
 from bmwg.drivers.record.collect import assemble
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.coverage import Answer, configuration_rows, coverage
-from bmwg.methodology.record.drift import differences, drift, drifted
+from bmwg.methodology.record.drift import differences, drift, drifted, run_drift
 from bmwg.methodology.record.facts import declared
 from bmwg.methodology.record.overlay import apply_overlay, read_overlay
 from bmwg.methodology.record.redaction import commitment, redact
@@ -88,6 +88,17 @@ def test_only_the_cells_between_differing_records_are_touched(record):
     assert [change.path for change in stretch.changes] == ["power/turbo"]
     with pytest.raises(ValueError, match="2 stretches"):
         drifted([record, record, moved], [["a"]])
+
+
+def test_drift_of_a_run_and_of_one_whose_closing_record_was_never_taken(record):
+    def platform(after):
+        return {"base": {"before": record, "after": after}}
+
+    assert run_drift(platform(record)) == ()
+    assert [c.path for c in run_drift(platform(_changed(record, "power/turbo", value="on")))] == [
+        "power/turbo"
+    ]
+    assert [str(change) for change in run_drift(platform(None))] == ["record: taken -> (never taken)"]
 
 
 def test_every_row_that_a_fact_answers_is_in_the_catalogue():

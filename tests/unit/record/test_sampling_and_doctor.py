@@ -15,6 +15,7 @@ import pytest
 from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.doctor import CHECKS, examine
 from bmwg.drivers.record.sampling import between, sample
+from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.record.findings import Weight
 
@@ -55,6 +56,15 @@ def test_a_live_sample_counts_every_cpu_and_is_cheap():
     assert "lo" in first["interfaces"]
     assert cost_ns < 50_000_000
     assert between(first, sample())["duration_ns"] > 0
+
+
+def test_a_source_that_keeps_texts_is_read_anew():
+    source = LocalSource()
+    first = sample(source)
+    end_ns = time.monotonic_ns() + 5_000_000_000
+    while sample(source)["ticks"] == first["ticks"] and time.monotonic_ns() < end_ns:
+        time.sleep(0.02)
+    assert sample(source)["ticks"] != first["ticks"]
 
 
 def test_what_cannot_be_read_is_left_out(sample_source):
