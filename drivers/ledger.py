@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import cgroups, oci, process
 from bmwg.drivers.hosting.agent import resolve
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
@@ -287,6 +287,33 @@ def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
                 f"LEDGER-01  {path} is gone: what that run made cannot be undone from it"
             ]
     return found
+
+
+def at_work(index_dir: Path = INDEX_DIR) -> Iterator[Path]:
+    """Folders of runs that have ended while pods or processes of theirs still run on this machine."""
+    for index in sorted(index_dir.glob("*.json")):
+        try:
+            runner = json.loads(index.read_text())
+            path = Path(runner["ledger"])
+            if process.same(runner["pid"], runner["start_ticks"]) or not path.exists():
+                continue
+            pending = Ledger(path, index_dir=index_dir).pending
+        except (OSError, ValueError, KeyError, TypeError, TestbedError):
+            continue  # `bmwg cleanup` says what is wrong with it
+        if any(_works(entry) for entry in pending):
+            yield path.parent
+
+
+def _works(entry: Entry) -> bool:
+    match entry.kind:
+        case "owner":
+            return bool(process.owned_pids(str(entry.arguments["owner"])))
+        case "process":
+            return process.same(entry.arguments["pid"], entry.arguments["start_ticks"])
+        case "pod":
+            return bool(cgroups.folders(oci.cgroup_of(str(entry.arguments["pod_id"]))))
+        case _:
+            return False
 
 
 def remove_file(*, path: str) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Deployment, TrafficDriver
+from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.record.collect import collect
+from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import latency, planning, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
@@ -22,7 +26,8 @@ from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import PlannedCell as StoredPlan
 from bmwg.reports.store import RunHeader, RunStore, read_run
-from bmwg.resources.measure import CellMeasurement
+from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
@@ -46,6 +51,7 @@ class Bench:
         bed: Bed,
         display: LineDisplay,
         stack: ExitStack,
+        continued: Continuation | None = None,
     ) -> None:
         self.display = display
         self._testbed = testbed
@@ -57,31 +63,54 @@ class Bench:
         self._stack = stack
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
-        self._deployments = 0
-        self._outcomes: dict[str, Outcome] = {}
-        self._interrupted: str | None = None
+        self._continued = continued
+        run = continued.run if continued else None
+        self._deployments = len(run.deployments) if run else 0
+        self._outcomes = {outcome.outcome_id: outcome for outcome in run.outcomes} if run else {}
+        self._stopped: BaseException | None = None  # why no further trial may run
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
-        """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails."""
-        testbed = load_testbed(settings.testbed)
-        profile = load_profile(settings.profile)
+        """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails.
+
+        With `settings.continue_run` that run goes on, with its own testbed and profile. Raises what
+        `continuation` and `reserve` raise before anything is touched.
+        """
+        continued = None
+        if settings.continue_run is not None:
+            folder = find_run(settings.continue_run, settings.results)
+            continued = continuation(folder, selected)
+            testbed, profile = continued.testbed, continued.profile
+        else:
+            testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
         plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
         mine = [planned for planned in plan if planned.test_id in selected]
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
-            store = stack.enter_context(
-                RunStore.create(settings.results, settings.run_id, _header(testbed, profile, mine))
-            )
+            stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
+            platform = collect()
+            if continued:
+                check_platform(continued.run, platform)
+                store = stack.enter_context(RunStore.resume(continued.run.folder))
+                clear_away(store.folder)
+            else:
+                header = _header(testbed, profile, mine)
+                store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             display.estimate.planned_s = planning.traffic_s(mine)
             display.note(
                 f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(mine)} cells, "
                 f"about {clock_text(display.estimate.planned_s)} of traffic; results in {store.folder}"
             )
-            store.set_platform(before=collect())
+            if continued:
+                display.note(continued.text)
+            if continued is None or continued.run.platform_before is None:
+                store.set_platform(before=platform)
             ledger = Ledger(store.folder / "ledger.jsonl")
-            bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve()))
+            owner = f"{store.run_id}-{secrets.token_hex(4)}"
+            stack.callback(ledger.undo, ledger.before("owner", owner=owner))
+            stack.enter_context(process.owned(owner))
+            bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
             return cls(
                 testbed=testbed,
                 profile=profile,
@@ -91,6 +120,7 @@ class Bench:
                 bed=bed,
                 display=display,
                 stack=stack.pop_all(),
+                continued=continued,
             )
 
     def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
@@ -113,6 +143,8 @@ class Bench:
 
     def _ensure(self, wanted: PlannedCell) -> Outcome:
         """Measure a cell, and what is selected on the same deployment, unless it was measured before."""
+        if self._stopped is not None and wanted.outcome_id not in self._outcomes:
+            raise self._stopped
         while wanted.outcome_id not in self._outcomes:  # each pass gives at least one outcome more
             together = [planned for planned in self._plan if planned.deployment == wanted.deployment]
             chosen = {planned.cell.cell_id for planned in together if planned.test_id in self._selected}
@@ -137,18 +169,18 @@ class Bench:
             if not group:
                 return
             with self._deployed(group[0].cell) as (deployment_id, traffic):
+                standing = Standing(self._bed)
                 for planned in group:
-                    self._measure(planned, deployment_id, traffic)
+                    self._measure(planned, deployment_id, traffic, standing.fault)
         except _DeploymentBrokenError:
             pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
-        except ToolkitBug:
-            raise
         except ToolkitError as error:
+            if not is_of_cell(error):
+                self._stopped = error
+                raise
             self._fail(group, _one_line(error))
         except BaseException as error:
-            self._interrupted = f"{type(error).__name__}: {error}".rstrip(": ")
-            left = [planned for planned in group if planned.outcome_id not in self._outcomes]
-            self._fail(left[:1], "the run was interrupted")
+            self._stopped = error
             raise
 
     def _assessable(self, group: list[PlannedCell]) -> list[PlannedCell]:
@@ -176,7 +208,13 @@ class Bench:
                 self._fail([planned], "the tester is not qualified for this traffic")
         return left
 
-    def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:
+    def _measure(
+        self,
+        planned: PlannedCell,
+        deployment_id: str,
+        traffic: TrafficDriver,
+        fault: Callable[[], str | None],
+    ) -> None:
         cell = planned.cell
         measurement = CellMeasurement(
             planned=planned,
@@ -186,6 +224,8 @@ class Bench:
             store=self._store,
             policy=self._profile.policy,
             display=self.display,
+            fault=fault,
+            recorded=self._continued.recorded(planned) if self._continued else None,
         )
         if planned.metric == latency.METRIC:
             found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
@@ -283,22 +323,44 @@ class Bench:
     def close(self) -> None:
         """Remove what was made, take the closing record, write the report and say where it is."""
         failures: list[Exception] = []
-        for step in (self._end_traffic, self._take_closing_record, self._stack.close):
+        steps = (self._end_traffic, self._take_closing_record, self._end_run, self._stack.close, self._report)
+        for step in steps:
             try:
                 step()
             except Exception as error:
                 failures.append(error)
                 self.display.note(f"while closing: {error}")
+        if failures:
+            raise ExceptionGroup("not everything could be closed; finished trials are kept", failures)
+
+    def _take_closing_record(self) -> None:
+        self._store.set_platform(after=collect())
+
+    def _end_run(self) -> None:
+        """Write how the run ended: complete only with an answer for each cell that it planned."""
+        if self._continued:
+            planned = [f"{entry.test_id}:{entry.cell.cell_id}" for entry in self._continued.run.plan]
+        else:
+            planned = [entry.outcome_id for entry in self._plan if entry.test_id in self._selected]
+        left = sum(outcome_id not in self._outcomes for outcome_id in planned)
+        reason = None
+        if self._stopped is not None:
+            reason = f"{type(self._stopped).__name__}: {_one_line(self._stopped)}".rstrip(": ")
+        elif left:
+            reason = "ended from outside"
+        if left:
+            self._store.close(
+                None, "interrupted", reason=f"{reason}; {left} of {len(planned)} cells are left"
+            )
+            self.display.note(f"interrupted; it goes on with: bmwg resume {self._store.folder}")
+        else:
+            self._store.close(None, "complete")
+
+    def _report(self) -> None:
         report = write_report(self._store.folder)
         for line in summary_lines(read_run(self._store.folder)):
             self.display.note(line)
         self.display.note(f"report: {report.resolve()}")
-        if failures:
-            raise ExceptionGroup("the run was measured, but not everything could be closed", failures)
-
-    def _take_closing_record(self) -> None:
-        self._store.set_platform(after=collect())
-        self._store.close(None, "interrupted" if self._interrupted else "complete", reason=self._interrupted)
 
 
 def _metric(planned: PlannedCell) -> str:
@@ -323,7 +385,9 @@ def _without_load(planned: PlannedCell, found: Outcome) -> Outcome:
     )
 
 
-def _one_line(error: ToolkitError) -> str:
+def _one_line(error: BaseException) -> str:
+    if not isinstance(error, ToolkitError):
+        return " ".join(str(error).split())
     found = f"; found {error.found}" if error.found else ""
     return " ".join(f"{error.error_id} {error.what}{found}".split())
 

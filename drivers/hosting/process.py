@@ -84,17 +84,22 @@ def terminate_owned(*, owner: str) -> int:
 
     It is right before the process' pid is known. Idempotent; never ends the caller or its ancestors.
     """
+    return sum(terminate(pid=pid, start_ticks=start_ticks(pid)) for pid in owned_pids(owner))
+
+
+def owned_pids(owner: str) -> list[int]:
+    """Processes whose environment carries this owner's label, without the caller and its ancestors."""
     wanted = f"{OWNER_VARIABLE}={owner}".encode()
     spared = set(_ancestors())
-    ended = 0
+    found = []
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
             labels = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             continue
         if owner and wanted in labels and pid not in spared:
-            ended += terminate(pid=pid, start_ticks=start_ticks(pid))
-    return ended
+            found.append(pid)
+    return found
 
 
 def _ancestors() -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bmwg.reports.store.files import not_written
 UNDER_WAY_FILE = "under_way.json"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _LIMIT_OCTETS = 4096
+_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _KEYS = {"after_trial": int, "cell": str, "phase": str, "load_fps": int, "at": str, "boot": str}
 
 
@@ -57,7 +59,13 @@ def forget_under_way(folder: Path) -> None:
 
 
 def describe(
-    folder: Path, run: Mapping[str, Any], *, trials: int, last_sign_at: str, noticed_at: str, repairs: list[str]
+    folder: Path,
+    run: Mapping[str, Any],
+    *,
+    trials: int,
+    last_sign_at: str,
+    noticed_at: str,
+    repairs: list[str],
 ) -> dict[str, Any]:
     """Return the entry of `interruptions` for a run that is about to be continued.
 
@@ -97,5 +105,7 @@ def _note(folder: Path) -> dict[str, Any] | None:
     if not isinstance(note, dict) or note.keys() != _KEYS.keys():
         return None
     if any(type(note[key]) is not kind for key, kind in _KEYS.items()) or note["load_fps"] < 1:
+        return None
+    if not (_UTC.fullmatch(note["at"]) and 0 < len(note["cell"]) <= 400 and note["phase"]):
         return None
     return note

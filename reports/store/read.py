@@ -36,7 +36,8 @@ class Run:
     """A run as its files tell it, verified. `trials[n]` has sequence number n + 1.
 
     `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
-    what reading had to repair. `interruptions` say when and why the run was cut off and went on. `mends` maps an outcome id to the line that supplies what its cell lacked.
+    what reading had to repair. `interruptions` say when and why the run was cut off and went on.
+    `mends` maps an outcome id to the line that supplies what its cell lacked.
     """
 
     folder: Path

@@ -199,7 +199,10 @@ class RunStore:
             self.close(None, "interrupted", reason=f"{kind.__name__}: {error}")
 
     def begin_trial(self, *, cell_id: str, phase: str, spec: TrialSpec) -> None:
-        """Note which trial is about to run, so that a run that is killed can name it. TestbedError STORE-08."""
+        """Note which trial is about to run, so that a run that is killed can name it.
+
+        Raises TestbedError STORE-08 (disk).
+        """
         note_under_way(
             self.folder,
             after_trial=self._journal.trials,
