@@ -89,11 +89,12 @@ class Bench:
             display = open_display(settings.console)
             stack.callback(display.close)
             stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
+            if continued:
+                clear_away(continued.run.folder)  # its pods would stand in the platform's record
             platform = collect()
             if continued:
                 check_platform(continued.run, platform)
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
-                clear_away(store.folder)
             else:
                 header = _header(testbed, profile, mine)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))

@@ -151,10 +151,11 @@ def trials_on_disk(run):
         return 0
 
 
-def wait_for(condition, what, deadline_s=60.0):
-    """Wait until a condition holds; the deadline is a failure that says what never came."""
+def wait_for(condition, what, deadline_s=60.0, process=None):
+    """Wait until a condition holds; the deadline, or the end of `process`, fails and says what never came."""
     end_s = time.monotonic() + deadline_s
     while not (found := condition()):
+        assert process is None or process.poll() is None, f"ended with {process.returncode} before: {what}"
         assert time.monotonic() < end_s, f"never came: {what}"
         time.sleep(0.004)
     return found

@@ -1,10 +1,9 @@
-"""SIGKILL of the runner at seeded random points, on the simulated bed: the answer is that of an undisturbed run."""
+"""SIGKILL of the runner at seeded points, on the simulated bed: the answers of an undisturbed run."""
 
 import os
 import random
 
 import pytest
-
 from tests.faults.support import (
     bmwg,
     bounds,
@@ -12,10 +11,10 @@ from tests.faults.support import (
     journal_lines,
     kill_at,
     machine,
-    write_profile,
     remains,
     resume,
     start,
+    write_profile,
     write_testbed,
 )
 
