@@ -176,6 +176,37 @@ def journal_lines(run):
     return [line for line in lines if line.endswith(b"\n")]
 
 
+def children(pid):
+    """Every process that descends from this one."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                stat = Path(f"/proc/{name}/stat").read_text()
+            except OSError:
+                continue
+            parents[int(name)] = int(stat.rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {pid})
+
+
+def command_line(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def hostname_of(pid):
+    """The host name that a process sees: a namespace node has its own."""
+    done = subprocess.run(
+        ["nsenter", "-t", str(pid), "-u", "hostname"], capture_output=True, text=True, timeout=10, check=False
+    )
+    return done.stdout.strip()
+
+
 def remains(run):
     """What a run has left on this machine, as texts: processes, pods' cgroups, mounts, index, namespaces."""
     found = []
