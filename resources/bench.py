@@ -24,12 +24,11 @@ from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import summary_lines, write_report
-from bmwg.reports.store import PlannedCell as StoredPlan
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.header import metric_of, run_header
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
-from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
 
@@ -96,7 +95,7 @@ class Bench:
                 check_platform(continued.run, platform)
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
             else:
-                header = _header(testbed, profile, mine)
+                header = run_header(testbed, profile, mine)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             display.estimate.planned_s = planning.traffic_s(mine)
             display.note(
@@ -194,7 +193,7 @@ class Bench:
                 left.append(planned)
                 continue
             outcome = throughput.not_assessed(
-                planned.cell, outcome_id=planned.outcome_id, metric=_metric(planned), reason=reason
+                planned.cell, outcome_id=planned.outcome_id, metric=metric_of(planned), reason=reason
             )
             self._keep(outcome, mend=missing.mend if missing else "")
         return left
@@ -219,7 +218,7 @@ class Bench:
         cell = planned.cell
         measurement = CellMeasurement(
             planned=planned,
-            metric=_metric(planned),
+            metric=metric_of(planned),
             deployment_id=deployment_id,
             traffic=traffic,
             store=self._store,
@@ -305,7 +304,7 @@ class Bench:
                 self._keep(
                     Outcome(
                         outcome_id=planned.outcome_id,
-                        metric=_metric(planned),
+                        metric=metric_of(planned),
                         cell=planned.cell,
                         type=OutcomeType.INVALID,
                         reason=reason,
@@ -364,12 +363,6 @@ class Bench:
         self.display.note(f"report: {report.resolve()}")
 
 
-def _metric(planned: PlannedCell) -> str:
-    """The metric of a planned cell; the wire's throughput is the tester's own (docs/adr/0002)."""
-    wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
-    return throughput.ENVELOPE_METRIC if wire else planned.metric
-
-
 def _load_remark(found: Outcome) -> tuple[str, ...]:
     """Say beside a latency that its load is no plain throughput."""
     if found.type is OutcomeType.MEASURED or found.lower is None:
@@ -391,22 +384,3 @@ def _one_line(error: BaseException) -> str:
         return " ".join(str(error).split())
     found = f"; found {error.found}" if error.found else ""
     return " ".join(f"{error.error_id} {error.what}{found}".split())
-
-
-def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
-    version, commit, dirty = toolkit_state()
-    return RunHeader(
-        toolkit_version=version,
-        toolkit_commit=commit,
-        toolkit_dirty=dirty,
-        simulated=testbed.tester.driver == "simulated",
-        testbed=testbed.data,
-        testbed_source=testbed.file,
-        profile=profile.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-        plan=tuple(
-            StoredPlan(test_id=planned.test_id, metric=_metric(planned), cell=planned.cell)
-            for planned in plan
-        ),
-    )
