@@ -11,10 +11,12 @@ from dataclasses import replace
 from bmwg.drivers import registry
 from bmwg.drivers.api import Deployment, TrafficDriver
 from bmwg.drivers.hosting import process
+from bmwg.drivers.isolation import LeakWatch, require_closed, require_own_ports
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed, load_testbed
@@ -51,6 +53,7 @@ class Bench:
         display: LineDisplay,
         stack: ExitStack,
         continued: Continuation | None = None,
+        watch: LeakWatch | None = None,
     ) -> None:
         self.display = display
         self._testbed = testbed
@@ -63,6 +66,7 @@ class Bench:
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
         self._continued = continued
+        self._watch = watch
         run = continued.run if continued else None
         self._deployments = len(run.deployments) if run else 0
         self._outcomes = {outcome.outcome_id: outcome for outcome in run.outcomes} if run else {}
@@ -110,6 +114,10 @@ class Bench:
             owner = f"{store.run_id}-{secrets.token_hex(4)}"
             stack.callback(ledger.undo, ledger.before("owner", owner=owner))
             stack.enter_context(process.owned(owner))
+            watch = None
+            if testbed.tester.driver != SIMULATED:
+                signed = testbed.tester.driver == "embedded"
+                watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
             bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
             return cls(
                 testbed=testbed,
@@ -121,6 +129,7 @@ class Bench:
                 display=display,
                 stack=stack.pop_all(),
                 continued=continued,
+                watch=watch,
             )
 
     def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
@@ -225,6 +234,7 @@ class Bench:
             policy=self._profile.policy,
             display=self.display,
             fault=fault,
+            watch=self._watch,
             recorded=self._continued.recorded(planned) if self._continued else None,
         )
         if planned.metric == latency.METRIC:
@@ -269,6 +279,9 @@ class Bench:
         self._deployments += 1
         deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._deployments}"
         with path_driver(cell, self._bed).deploy() as deployment:
+            if self._watch is not None:
+                require_own_ports(deployment.ports, self._testbed.lab_ports)
+                require_closed(self._bed)
             self._store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
                 time.sleep(self._profile.policy.settle_s)  # rfc2544-23, phase a

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.isolation import LeakWatch
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.planning import PlannedCell
@@ -46,12 +47,14 @@ class CellMeasurement:
         display: LineDisplay,
         fault: Callable[[], str | None] = lambda: None,
         recorded: Recorded | None = None,
+        watch: LeakWatch | None = None,
     ) -> None:
         """Take what the cell stands on.
 
         `fault` says what of the deployment no longer stands; `recorded` holds the finished trials of a run
-        that is continued, which are used before any new one is run.
+        that is continued, which are used before any new one is run. `watch` looks for test frames outside.
         """
+        self._watch = watch
         self._fault = fault
         self._recorded = recorded or Recorded()
         self._planned = planned
@@ -84,8 +87,13 @@ class CellMeasurement:
             time.sleep(self._policy.learning_wait_s)
             self._learnt = True
         self._store.begin_trial(cell_id=self._planned.cell.cell_id, phase=phase, spec=spec)
+        if self._watch is not None:
+            self._watch.begin()
         with self._display.trial(self._planned.cell.cell_id, phase, spec):
             result = self._traffic.run_trial(spec)
+        if self._watch is not None:
+            others = ("machine.other_frames", self._watch.check())
+            result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
         if result.fault is None and (fault := self._fault()):
             result = replace(result, fault=fault)
         assessment = assess(result, self._policy)
