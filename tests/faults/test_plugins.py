@@ -35,7 +35,7 @@ PLUGINS = {
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(name, marks=pytest.mark.slow if name == "hanging" else ()) for name in PLUGINS]
+    "kind", [pytest.param(name, marks=() if name == "silent" else pytest.mark.slow) for name in PLUGINS]
 )
 def test_a_plugin_that_fails_costs_its_own_cell_and_leaves_nothing(tmp_path, kind):
     plugins = tmp_path / "plugins"
