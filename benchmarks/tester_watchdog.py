@@ -23,8 +23,8 @@ from bmwg.methodology.records import TrialSpec
 def main() -> None:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--pairs", type=int, default=20)
-    options.add_argument("--seconds", type=float, default=1.0)
+    options.add_argument("--pairs", type=int, default=40)
+    options.add_argument("--seconds", type=float, default=0.5)
     options.add_argument("--low-fps", type=int, default=50_000)
     options.add_argument("--high-fps", type=int, default=1_000_000)
     wanted = options.parse_args()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -298,17 +299,20 @@ def _read_result(
     gap_ns = whole(reply, "largest_gap_ns")
     streams = []
     auxiliary: dict[str, int] = {}
-    for name, entry in zip(("forward", "reverse"), reply["streams"], strict=True):
+    pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
+    counted = [_counted(before, after) for before, after in pairs]
+    for name, entry, sender in zip(("forward", "reverse"), reply["streams"], counted, strict=True):
         if entry is None:
             continue
-        streams.append(read_stream(entry, largest_gap_ns=gap_ns))
+        stream = read_stream(entry, largest_gap_ns=gap_ns)
+        held = _held_frames(stream, sender)
+        auxiliary[f"{name}.held_frames"] = held
+        streams.append(replace(stream, sent_frames=stream.sent_frames - held))
         for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
             auxiliary[f"{name}.{key}"] = whole(entry, key)
-    per_port = zip(ports, reply["port_counters"], reply["unassigned_frames"], strict=True)
-    for port, counters, unassigned in per_port:
+    for port, counters, unassigned in zip(ports, counted, reply["unassigned_frames"], strict=True):
         auxiliary[f"{port.name}.unassigned_frames"] = int(unassigned)
-        for key in counters or ():
-            auxiliary[f"{port.name}.{key}"] = whole(counters, key)
+        auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
     steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
@@ -325,6 +329,21 @@ def _read_result(
         fault="the trial was interrupted" if reply["aborted"] else None,
         auxiliary=tuple(sorted(auxiliary.items())),
     )
+
+
+def _counted(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, int]:
+    """What an interface counted during the trial; empty for a device that is no interface."""
+    if before is None or after is None:
+        return {}
+    return {key: whole(after, key) - whole(before, key) for key in after}
+
+
+def _held_frames(stream: StreamCounts, counted: Mapping[str, int]) -> int:
+    """Frames that the device took and the interface never saw: they were not sent, and nobody lost them."""
+    if "tx_packets" not in counted:
+        return 0
+    seen = counted["tx_packets"] + counted["tx_dropped"]
+    return min(max(0, stream.sent_frames - seen), stream.sent_frames - stream.received_frames)
 
 
 def read_steal_ns() -> dict[int, int]:

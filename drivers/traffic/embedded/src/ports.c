@@ -17,6 +17,8 @@
 
 #include "ports.h"
 
+#define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
+
 struct port ports[PORTS] = {{.netns = -1}, {.netns = -1}};
 static int home_netns = -1;
 
@@ -202,6 +204,26 @@ static void close_forgotten_sockets(void)
 	}
 }
 
+/*
+ * The kernel lets a socket have only so many octets on their way. What it comes with (212,992) is 92 frames of 1518 octets,
+ * less than a device queue of 256: a slow DUT would then hold the sender back instead of losing frames.
+ */
+static int widen_send_buffers(struct failure *f)
+{
+	int octets = SEND_BUFFER_OCTETS;
+
+	for (int fd = 3; fd < 1024; fd++) {
+		int domain = 0;
+		socklen_t size = sizeof(domain);
+
+		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) || (domain != AF_XDP && domain != AF_PACKET))
+			continue;
+		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &octets, sizeof(octets)))
+			return failure_set(f, "device", "the send buffer cannot be widened: %s", strerror(errno));
+	}
+	return 0;
+}
+
 static void unplug(struct port *p)
 {
 	if (!p->plugged || netns_enter(p))
@@ -240,6 +262,8 @@ int ports_attach(const json_t *specs, struct failure *f)
 		result = prepare(&ports[i], json_array_get(specs, i), f);
 	for (unsigned int i = 0; i < PORTS && !result; i++)
 		result = plug_patiently(&ports[i], json_array_get(specs, i), f);
+	if (!result)
+		result = widen_send_buffers(f);
 	if (result)
 		ports_detach();
 	return result;

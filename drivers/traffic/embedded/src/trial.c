@@ -197,18 +197,26 @@ static json_t *stream_json(const struct stream *s)
 	return out;
 }
 
-static json_t *result_json(const struct loop_record *record, uint64_t wall_cycles)
+static json_t *counters_json(void)
 {
-	json_t *streams = json_array(), *counters = json_array(), *unassigned = json_array();
+	json_t *out = json_array();
+
+	for (unsigned int i = 0; i < PORTS; i++)
+		json_array_append_new(out, port_counters(&ports[i]));
+	return out;
+}
+
+static json_t *result_json(const struct loop_record *record, uint64_t wall_cycles, json_t *counters_before)
+{
+	json_t *streams = json_array(), *unassigned = json_array();
 
 	for (unsigned int i = 0; i < 2; i++)
 		json_array_append_new(streams,
 				      trial.streams[i].active ? stream_json(&trial.streams[i]) : json_null());
-	for (unsigned int i = 0; i < PORTS; i++) {
-		json_array_append_new(counters, port_counters(&ports[i]));
+	for (unsigned int i = 0; i < PORTS; i++)
 		json_array_append_new(unassigned, count(trial.unassigned[i]));
-	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}", "streams", streams, "port_counters", counters,
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}", "streams", streams, "port_counters_before",
+			 counters_before, "port_counters", counters_json(),
 			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
 			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
@@ -310,6 +318,7 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	struct loop_record record = {0};
 	struct order o;
 	struct pace pace;
+	json_t *counters_before;
 	double hz = clock_hz();
 	uint64_t began = rte_rdtsc();
 
@@ -325,6 +334,7 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	pace.per_cycle = (uint64_t)(o.load_fps / hz * 18446744073709551616.0);
 	pace.cycles_per_frame = hz / o.load_fps;
 	pace.burst_limit = o.burst_limit;
+	counters_before = counters_json();
 	watchdogs_arm(true);
 	pace.start = rte_rdtsc() + (uint64_t)(hz / 1e3);
 	/* One interval more than the frames take, and 50 us in which the last burst may leave. */
@@ -333,5 +343,5 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	watchdogs_arm(false);
 	if (!record.aborted)
 		drain(o.quiet_s, o.limit_s, hz);
-	return result_json(&record, rte_rdtsc() - began);
+	return result_json(&record, rte_rdtsc() - began, counters_before);
 }
