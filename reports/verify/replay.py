@@ -50,11 +50,10 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
     """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
     wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
-    for outcome in evidence.outcomes:
-        if outcome.metric == throughput.ENVELOPE_METRIC and outcome.cell.cell_id == wire:
-            qualified = outcome.type in _QUALIFIED and outcome.lower is not None
-            return outcome.lower.load_fps if qualified and outcome.lower else None
-    return None
+    outcome = evidence.outcome(wire, throughput.ENVELOPE_METRIC)
+    if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
+        return None
+    return outcome.lower.load_fps
 
 
 def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
@@ -149,10 +148,8 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
 
 
 def _throughput_of(evidence: Evidence, cell: Cell) -> Outcome | None:
-    for outcome in evidence.outcomes:
-        if outcome.metric in SEARCHED and outcome.cell.cell_id == cell.cell_id:
-            return outcome
-    return None
+    found = (evidence.outcome(cell.cell_id, metric) for metric in SEARCHED)
+    return next((outcome for outcome in found if outcome is not None), None)
 
 
 def _no_claim(outcome: Outcome) -> Iterator[Shortfall]:

@@ -10,7 +10,6 @@ from typing import Any
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
-from bmwg.reports.render import write_report
 from bmwg.reports.verify.verify import Verification, verify_bundle, verify_folder
 from bmwg.resources.provenance import toolkit_state
 
@@ -33,12 +32,16 @@ def handle(chosen: argparse.Namespace) -> int:
         verified = verify_folder(chosen.bundle)
     else:
         _, commit, dirty = toolkit_state()
-        verified = verify_bundle(
-            chosen.bundle, key, own_commit=None if dirty else commit, render=write_report
-        )
+        verified = verify_bundle(chosen.bundle, key, own_commit=None if dirty else commit, render=_render)
     for line in lines(verified, clauses=chosen.clauses):
         print(line)
     return verified.exit_code
+
+
+def _render(run: Path) -> None:
+    from bmwg.reports.render import write_report  # plots take long to load
+
+    write_report(run)
 
 
 def lines(verified: Verification, *, clauses: bool) -> list[str]:
