@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.redaction import redact
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, write_archive
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.bundle.signing import Signer, sign
@@ -17,7 +20,8 @@ from bmwg.reports.checker.source import FolderFiles
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
-_WHERE_THERE = ("deviations.yaml", "report.rst", "report.html")
+_RENDERED = ("report.rst", "report.html")
+_WHERE_THERE = ("deviations.yaml", *_RENDERED)
 
 
 def make_bundle(
@@ -29,9 +33,11 @@ def make_bundle(
     submission_octets: bytes | None = None,
     robot_output: Path | None = None,
     signer: Signer | None = None,
+    salt: bytes | None = None,
 ) -> Path:
     """Write the bundle of a run folder; `evidence` and `findings` are what verifying the folder gave.
 
+    With a `salt` the platform records are redacted, and what was rendered from them is left out.
     Raises ConfigError BND-05 for a run that contradicts itself, BND-06 for a Robot output of another run,
     BND-01 when the file exists.
     """
@@ -44,20 +50,40 @@ def make_bundle(
             found=f"{len(findings)} findings: {shown}",
             hint=f"see all of them by `bmwg verify {run}`",
         )
+    run_id: str = evidence.run["run_id"]
     parts: dict[str, bytes | Path] = {name: run / name for name in _FROM_RUN}
     parts |= {name: run / name for name in _WHERE_THERE if (run / name).is_file()}
+    if salt is not None:
+        evidence = redacted(evidence, salt)
+        octets = (json.dumps(evidence.platform, indent=1, allow_nan=False) + "\n").encode("ascii")
+        parts = {name: part for name, part in parts.items() if name not in _RENDERED}
+        parts["platform.json"] = octets
     if submission_octets is not None:
         parts[SUBMISSION_FILE] = submission_octets
     if robot_output is not None:
-        _refuse_foreign(robot_output, evidence.run["run_id"])
+        _refuse_foreign(robot_output, run_id)
         parts["output.xml"] = robot_output
     hashed = {name: _digest(part) for name, part in parts.items()}
     text = manifest(evidence, judge(evidence), hashed)
     whole: dict[str, bytes | Path] = {MANIFEST_PART: text}
     if signer is not None:
-        whole[ENVELOPE_PART] = sign(digest([text]), evidence.run["run_id"], signer)
+        whole[ENVELOPE_PART] = sign(digest([text]), run_id, signer)
     write_archive(output, whole | parts)
     return output
+
+
+def redacted(evidence: Evidence, salt: bytes) -> Evidence:
+    """Return the evidence with names, serials and addresses of the machine's records as commitments.
+
+    Raises ConfigError REC-07. The evidence of deployments and the testbed file are left as they are.
+    """
+    if evidence.platform is None:
+        return evidence
+    base = {
+        key: None if record is None else redact(record, salt)
+        for key, record in evidence.platform["base"].items()
+    }
+    return replace(evidence, platform={**evidence.platform, "base": base})
 
 
 def read_submission(path: Path) -> tuple[bytes, dict[str, Any]]:

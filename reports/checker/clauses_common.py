@@ -63,7 +63,7 @@ def software_reported(scope: Scope) -> Answer:
 def frame_format_reported(scope: Scope) -> Answer:
     """Each outcome's cell names its frame format."""
     formats = sorted({outcome.cell.frame_format.value for outcome in scope.outcomes})
-    return held(bool(formats), "the frame format of each series", ", ".join(formats))
+    return held(bool(formats), "the frame format of each series", ", ".join(formats) or "none")
 
 
 @clause("RFC2544-9-02")

@@ -52,12 +52,13 @@ def verify_folder(folder: Path) -> Verification:
     """Verify a run folder: there are no hashes of parts and no signature to check."""
     evidence = read_evidence(FolderFiles(folder))
     findings = [*evidence.findings, *_ruled(evidence)]
+    judgement = _judged(evidence, findings)
     return Verification(
         findings=tuple(findings),
         trust=UNSIGNED,
         notes=("a run folder has no manifest: hashes of parts and a signature were not checked",),
         evidence=evidence,
-        judgement=judge(evidence),
+        judgement=judgement,
     )
 
 
@@ -101,8 +102,8 @@ def _verify(
         submission = _attempt(lambda: submission_data(octets, SUBMISSION_FILE), findings)
     evidence = read_evidence(archive, submission)
     findings += [*evidence.findings, *_ruled(evidence)]
-    judgement = judge(evidence)
-    if document is not None:
+    judgement = _judged(evidence, findings)
+    if document is not None and judgement is not None:
         findings += _manifest_agrees(document, evidence)
         same = own_commit is not None and own_commit == document["toolkit"]["commit"]
         same = same and document["toolkit"]["dirty"] is False
@@ -159,6 +160,16 @@ def _trust(
         findings.append(of_error(error))
         return INTEGRITY_ONLY
     return TRUSTED
+
+
+def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:
+    """Judge what may be anything: where a rule meets data that it cannot read, that is a finding."""
+    try:
+        return judge(evidence)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        findings.append(_finding("VER-25", evidence.files.where, "a run that can be judged", text))
+        return None
 
 
 def _ruled(evidence: Evidence) -> list[Finding]:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli.record import read_salt
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, read_submission
 from bmwg.reports.bundle.signing import load_private, make_key
@@ -22,6 +23,13 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--submission", type=Path, help="submission.yaml: product, organization and contact")
     parser.add_argument("--robot-output", type=Path, help="the run's output.xml, to take it along")
     parser.add_argument("--output", type=Path, help=f"file to write (default: <run id>{SUFFIX})")
+    parser.add_argument(
+        "--redact",
+        type=Path,
+        metavar="SALT",
+        help="replace names, serials and addresses in the platform records by salted hashes, and leave the "
+        "report out; the salt's file is made when it does not exist, and stays with you",
+    )
     parser.add_argument(
         "--make-key", type=Path, metavar="FILE", help="only make a key: FILE, and FILE.pub to hand out"
     )
@@ -45,6 +53,7 @@ def handle(chosen: argparse.Namespace) -> int:
         findings=list(verified.findings),
         submission_octets=octets,
         robot_output=chosen.robot_output,
+        salt=read_salt(chosen.redact) if chosen.redact else None,
         signer=load_private(chosen.key) if chosen.key else None,
     )
     print(bundle)
