@@ -116,7 +116,8 @@ class StreamCounts:
 
     `received_frames` are unique test frames of this trial and stream; duplicates, reordered (RFC 4737
     type-P-reordered, already within received), corrupt (length or payload wrong) and foreign frames (no
-    signature of this trial) are counted beside them. `effective_duration_ns` is from the first to the
+    signature of this trial) are counted beside them. `tester_dropped_frames` were dropped by a queue of the
+    tester's own, so that `lost_frames` is not the DUT's. `effective_duration_ns` is from the first to the
     last frame sent. `largest_gap_ns` is the longest time in which the sender, though due, did not run;
     `largest_lateness_ns` the longest that a frame left after its due time.
     """
@@ -128,6 +129,7 @@ class StreamCounts:
     reordered_frames: int = 0
     corrupt_frames: int = 0
     foreign_frames: int = 0
+    tester_dropped_frames: int = 0
     largest_burst_frames: int = 0
     largest_gap_ns: int = 0
     largest_lateness_ns: int = 0

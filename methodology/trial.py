@@ -121,6 +121,11 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
         return Assessment(validity=Validity.INCONSISTENT, reason=reason)
     short = next(filter(None, (_shortage(stream, result.spec, policy) for stream in result.streams)), "")
     for stream in result.streams:
+        if stream.tester_dropped_frames:
+            return Assessment(
+                validity=Validity.TESTER_STALLED,
+                reason=f"the tester's own queue dropped {stream.tester_dropped_frames} frames",
+            )
         if stream.largest_gap_ns > policy.max_stall_ns:
             return _stalled("gap", stream.largest_gap_ns, policy)
         if stream.largest_lateness_ns > policy.max_stall_ns and not short:

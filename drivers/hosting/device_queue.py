@@ -10,6 +10,7 @@ Ids: QUEUE-01 not possible here, QUEUE-02 the thread was not found, QUEUE-03 los
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -22,6 +23,8 @@ from bmwg.drivers.hosting.napi import napi_threads
 from bmwg.methodology.errors import TestbedError
 
 THREAD_DEADLINE_S = 2.0  # choice: the kernel starts the thread within the same system call
+REAL_TIME_PRIORITY = 1  # lowest: above every ordinary process, below the watchdog of the tester
+_POLICIES = {os.SCHED_FIFO: "fifo", os.SCHED_OTHER: "other"}
 VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
 _UNSEEN = "kernel threads are outside this PID namespace: the thread exists and is not pinned"
 _GRO = "rx-gro"
@@ -70,6 +73,8 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     threads = _find_threads(interface, number, before)
     for pid in threads:
         os.sched_setaffinity(pid, {cpu})
+        with contextlib.suppress(PermissionError):  # then it shares the CPU, as the evidence says
+            os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
     return {
         "interface": interface,
         "device_queue": "threaded",
@@ -199,6 +204,8 @@ def _describe(pid: int) -> dict[str, JsonValue]:
         "pid": pid,
         "comm": Path(f"/proc/{pid}/comm").read_text().strip(),
         "cpus": sorted(os.sched_getaffinity(pid)),
+        "policy": _POLICIES.get(os.sched_getscheduler(pid), "other"),
+        "real_time_priority": os.sched_getparam(pid).sched_priority,
     }
 
 

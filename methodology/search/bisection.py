@@ -7,7 +7,8 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
 2. while the interval is wider than the goal allows, one trial at its geometric middle, the integer square
    root of lower times upper;
 3. `verification_trials` more trials at the lower bound, all of which must be lossless, and as many at the
-   upper bound, none of which may be, whatever the loss was before;
+   upper bound, of which at least one must not be, whatever the loss was before;
+   (a qualification of the tester verifies its lower bound only, and steps down until one holds);
 4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
 
@@ -100,10 +101,13 @@ def _bisect_and_verify(goal: ThroughputGoal) -> _Procedure:
     while True:
         while (load := _middle(goal, lowers, uppers)) is not None:
             yield from _place(goal, load, "bisection", lowers, uppers)
+        if goal.qualifies_tester:
+            yield from _step_down(goal, lowers, uppers)
+            return _concluded(goal, lowers, uppers, reopenings)
         wrong = yield from _verify(goal, lowers, uppers)
         if not wrong:
             return _concluded(goal, lowers, uppers, reopenings)
-        if len(wrong) == 2 or reopenings == goal.max_reopenings:
+        if reopenings == goal.max_reopenings:
             return Conclusion(
                 type=OutcomeType.UNSTABLE,
                 reason=f"verification contradicted {' and '.join(sorted(wrong))}"
@@ -117,6 +121,23 @@ def _bisect_and_verify(goal: ThroughputGoal) -> _Procedure:
             uppers.append((lowers.pop(), wrong["lower bound"]))
         else:
             lowers.append(uppers.pop()[0])
+
+
+def _step_down(
+    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]
+) -> Generator[Ask, JudgedTrial, None]:
+    """Leave as lower bound the highest load that passes all verification trials.
+
+    A qualification needs a load that holds, not the highest that ever passed: no upper bound is verified.
+    """
+    while lowers:
+        for _ in range(goal.verification_trials):
+            finding = yield from _probe(goal, lowers[-1], "verify lower", goal.short_limit)
+            if finding is not _Finding.LOSSLESS:
+                uppers.append((lowers.pop(), finding))
+                break
+        else:
+            return
 
 
 def _middle(goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]) -> int | None:
@@ -150,14 +171,16 @@ def _verify(
         finding = yield from _probe(goal, lowers[-1], "verify lower", goal.short_limit)
         if finding is not _Finding.LOSSLESS:
             wrong["lower bound"] = finding
+    lossless = 0
     for _ in range(goal.verification_trials if uppers else 0):
         load, before = uppers[-1]
         needed = 1 if before is _Finding.SHORT else goal.short_limit
         finding = yield from _probe(goal, load, "verify upper", needed)
-        if finding is _Finding.LOSSLESS:
-            wrong["upper bound"] = finding
-        elif finding is _Finding.LOSSY:
+        lossless += finding is _Finding.LOSSLESS
+        if finding is _Finding.LOSSY:
             uppers[-1] = (load, finding)
+    if uppers and lossless == goal.verification_trials:
+        wrong["upper bound"] = _Finding.LOSSLESS
     return wrong
 
 

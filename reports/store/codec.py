@@ -67,11 +67,15 @@ _STREAM_COUNTS = (
     "reordered_frames",
     "corrupt_frames",
     "foreign_frames",
+    "tester_dropped_frames",
     "largest_burst_frames",
     "largest_gap_ns",
     "largest_lateness_ns",
     "effective_duration_ns",
 )
+
+
+_LATER = ("tester_dropped_frames",)  # came within trial/1.0; a line without it counted none
 
 
 def _flat(groups: Iterable[Sequence[int]]) -> list[int]:
@@ -98,7 +102,7 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
     latency = data["latency"]
     flat = latency["buckets"]
     return StreamCounts(
-        **{name: data[name] for name in _STREAM_COUNTS},
+        **{name: data[name] for name in _STREAM_COUNTS if name not in _LATER or name in data},
         latency=LatencyHistogram(
             buckets=tuple(zip(flat[::3], flat[1::3], flat[2::3], strict=True)),
             sum_ns=latency["sum_ns"],

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/if_xdp.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
 
-struct port ports[PORTS] = {{.netns = -1}, {.netns = -1}};
+struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1}, {.netns = -1, .xdp_fd = -1}};
 static int home_netns = -1;
 
 int failure_set(struct failure *f, const char *code, const char *format, ...)
@@ -117,6 +118,10 @@ static int configure(struct port *p, uint32_t least_room, uint32_t pool_frames, 
 	if (!p->pool)
 		return failure_set(f, "memory", "%s: %u buffers of %u octets: %s", p->name, pool_frames, room,
 				   rte_strerror(rte_errno));
+	/* net_af_xdp shows the kernel the first piece only; frames of others would vanish without a count. */
+	if (p->pool->nb_mem_chunks != 1)
+		return failure_set(f, "memory", "%s: %u buffers lie in %u pieces, expected one", p->name, pool_frames,
+				   p->pool->nb_mem_chunks);
 	memset(&conf, 0, sizeof(conf));
 	if (rte_eth_dev_configure(p->id, 1, 1, &conf) ||
 	    rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx) ||
@@ -191,15 +196,15 @@ static int prepare(struct port *p, const json_t *spec, struct failure *f)
 
 /*
  * DPDK 22.11 over libxdp 1.3 closes a net_af_xdp device without closing its socket (measured: the queue stays busy
- * for the next attach). With no port plugged, no AF_XDP socket can be in use: close what is left.
+ * for the next attach). Closes every AF_XDP socket but the one that is in use.
  */
-static void close_forgotten_sockets(void)
+static void close_forgotten_sockets(int in_use)
 {
 	for (int fd = 3; fd < 1024; fd++) {
 		int domain = 0;
 		socklen_t size = sizeof(domain);
 
-		if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_XDP)
+		if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_XDP && fd != in_use)
 			close(fd);
 	}
 }
@@ -208,7 +213,7 @@ static void close_forgotten_sockets(void)
  * The kernel lets a socket have only so many octets on their way. What it comes with (212,992) is 92 frames of 1518 octets,
  * less than a device queue of 256: a slow DUT would then hold the sender back instead of losing frames.
  */
-static int widen_send_buffers(struct failure *f)
+static int widen_send_buffers(struct port *p, struct failure *f)
 {
 	int octets = SEND_BUFFER_OCTETS;
 
@@ -218,6 +223,8 @@ static int widen_send_buffers(struct failure *f)
 
 		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) || (domain != AF_XDP && domain != AF_PACKET))
 			continue;
+		if (domain == AF_XDP && p->xdp_fd < 0 && fd != ports[0].xdp_fd)
+			p->xdp_fd = fd; /* the first port's is known when the second one comes */
 		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &octets, sizeof(octets)))
 			return failure_set(f, "device", "the send buffer cannot be widened: %s", strerror(errno));
 	}
@@ -247,6 +254,7 @@ static int plug_patiently(struct port *p, const json_t *spec, struct failure *f)
 
 	for (int again = 0; result && again < 5; again++) {
 		unplug(p);
+		close_forgotten_sockets(ports[0].xdp_fd);
 		nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 		result = plug(p, spec, f);
 	}
@@ -261,9 +269,8 @@ int ports_attach(const json_t *specs, struct failure *f)
 	for (unsigned int i = 0; i < PORTS && !result; i++)
 		result = prepare(&ports[i], json_array_get(specs, i), f);
 	for (unsigned int i = 0; i < PORTS && !result; i++)
-		result = plug_patiently(&ports[i], json_array_get(specs, i), f);
-	if (!result)
-		result = widen_send_buffers(f);
+		if (!(result = plug_patiently(&ports[i], json_array_get(specs, i), f)))
+			result = widen_send_buffers(&ports[i], f);
 	if (result)
 		ports_detach();
 	return result;
@@ -273,7 +280,7 @@ void ports_detach(void)
 {
 	for (unsigned int i = 0; i < PORTS; i++)
 		unplug(&ports[i]);
-	close_forgotten_sockets();
+	close_forgotten_sockets(-1);
 	for (unsigned int i = 0; i < PORTS; i++) {
 		struct port *p = &ports[i];
 
@@ -284,9 +291,22 @@ void ports_detach(void)
 		if (p->netns >= 0)
 			close(p->netns);
 		memset(p, 0, sizeof(*p));
-		p->netns = -1;
+		p->netns = p->xdp_fd = -1;
 		p->segmentation_before = -1;
 	}
+}
+
+/* What the kernel's end of an AF_XDP socket did to frames on the way to or from the tester. */
+static void count_socket(const struct port *p, json_t *out)
+{
+	struct xdp_statistics s = {0};
+	socklen_t size = sizeof(s);
+
+	if (!out || p->xdp_fd < 0 || getsockopt(p->xdp_fd, SOL_XDP, XDP_STATISTICS, &s, &size))
+		return;
+	json_object_set_new(out, "queue_rx_dropped",
+			    json_integer((json_int_t)(s.rx_dropped + s.rx_ring_full + s.rx_fill_ring_empty_descs)));
+	json_object_set_new(out, "queue_tx_refused", json_integer((json_int_t)s.tx_invalid_descs));
 }
 
 json_t *port_counters(const struct port *p)
@@ -315,6 +335,7 @@ json_t *port_counters(const struct port *p)
 	}
 	if (file)
 		fclose(file);
+	count_socket(p, out);
 	return out ? out : json_null();
 }
 

@@ -37,6 +37,7 @@ struct port {
 	struct neighbour gateway_ipv4, gateway_ipv6;
 	bool has_peer_mac;
 	struct rte_ether_addr peer_mac;
+	int xdp_fd; /* the AF_XDP socket of a net_af_xdp device, else -1 */
 	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
 	uint64_t control_frames;
 };

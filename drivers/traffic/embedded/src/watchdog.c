@@ -130,7 +130,7 @@ static void look(struct watchdog *w)
 static void *watch(void *argument)
 {
 	struct watchdog *w = argument;
-	struct sched_param parameter = {.sched_priority = 1};
+	struct sched_param parameter = {.sched_priority = 2};
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
