@@ -217,17 +217,19 @@ def _rendered(
     if len(evidence.trials) > MAX_RENDERED_TRIALS:
         notes.append(f"the report was not rendered anew: more than {MAX_RENDERED_TRIALS} trials")
         return
-    with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
+        folder = Path(temporary) / "run"
+        folder.mkdir()
         for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml"):
             if archive.has(name):
-                (Path(folder) / name).write_bytes(archive.octets(name))
+                (folder / name).write_bytes(archive.octets(name))
         try:
-            render(Path(folder))
+            render(folder)
         except ToolkitError as error:
             findings.append(of_error(error))
             return
         for name in wanted:
-            made = Path(folder) / name
+            made = folder / name
             if not made.is_file() or made.read_bytes() != archive.octets(name):
                 findings.append(_finding("VER-24", name, "the report as rendered from the run", "another"))
 

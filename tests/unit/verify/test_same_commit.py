@@ -1,4 +1,4 @@
-"""At the run's own commit, verdicts and report come out octet for octet; at another, no better grade is believed."""
+"""At the run's own commit verdicts and report come out octet for octet; elsewhere no grade is believed."""
 
 from __future__ import annotations
 
