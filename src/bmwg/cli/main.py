@@ -24,7 +24,6 @@ from bmwg.cli import (
 )
 from bmwg.methodology.errors import ToolkitError
 
-
 VERBS = (
     run,
     resume,
