@@ -1,0 +1,79 @@
+"""What searches cost without traffic: time a trial, replay and classification of 100,000; as JSON."""
+
+import json
+import resource
+import statistics
+import time
+
+from bmwg.methodology.mlr import engine
+from bmwg.methodology.mlr.classify import goal_result, trial_outputs
+from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal
+from bmwg.methodology.models.algorithms import bisect, mlrsearch, verify_loss
+from bmwg.methodology.models.bench import ModelBench
+from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.search import tst009
+from bmwg.methodology.search.tst009 import Tst009Goal
+
+TRIALS = 100_000
+REPEATS = 5
+
+
+def timed(act) -> dict[str, float]:
+    """Return median, least and most seconds of CPU over the repeats."""
+    times = []
+    for _ in range(REPEATS):
+        started = time.process_time()
+        act()
+        times.append(time.process_time() - started)
+    return {"median_s": statistics.median(times), "min_s": min(times), "max_s": max(times)}
+
+
+def main() -> None:
+    """Measure and print."""
+    figures: dict[str, object] = {}
+    for algorithm in (bisect(), verify_loss(), mlrsearch()):
+        trials = 0
+
+        def searches(algorithm=algorithm) -> None:
+            nonlocal trials
+            trials = sum(
+                algorithm.answer(ModelBench(device=HardLimit(limit_fps=400_000), seed=seed)).trials
+                for seed in range(100)
+            )
+
+        spent = timed(searches)
+        figures[f"ms a trial, model included: {algorithm.name}"] = {
+            name.replace("_s", "_ms"): round(1e3 * value / trials, 4) for name, value in spent.items()
+        }
+    bench = ModelBench(device=HardLimit(limit_fps=400_000), seed=1)
+    goal = Tst009Goal(frame_octets=64, duration_s=60.0, step_fps=5000, max_load_fps=1_500_000)
+    record = [bench.measure(goal.trial(index % goal.count)) for index in range(TRIALS)]
+    figures["classify 100,000 trials"] = timed(
+        lambda: goal_result(trial_outputs(record), rfc2544_goal(), max_load_fps=1_500_000)
+    )
+    kept = []
+    tst009.search(lambda spec: kept.append(bench.measure(spec)) or kept[-1], goal)
+    figures["replay 100,000 trials of TST009 searches"] = timed(
+        lambda: [tst009.legal_next(kept, goal) for _ in range(TRIALS // len(kept))]
+    )
+    partial = SearchGoal(
+        name="partial",
+        goal_final_trial_duration_s=60.0,
+        goal_duration_sum_s=60.0,
+        goal_loss_ratio=0.005,
+        goal_exceed_ratio=0.0,
+        goal_initial_trial_duration_s=1.0,
+    )
+    wanted = ControllerInput(
+        goals=(rfc2544_goal(), partial), frame_octets=64, min_load_fps=10_000, max_load_fps=1_500_000
+    )
+    found = engine.search(ModelBench(device=HardLimit(limit_fps=400_000), seed=1).measure, wanted)
+    figures["replay 100,000 trials of MLRsearch searches"] = timed(
+        lambda: [engine.legal_next(found.trials, wanted) for _ in range(TRIALS // len(found.trials))]
+    )
+    figures["peak memory of this process, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
