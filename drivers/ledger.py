@@ -3,13 +3,15 @@
 A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/ledgers lets `bmwg cleanup --all`
 find ledgers of any folder. An undo is a node function with arguments as data, and idempotent: it is right
 whether the act happened, happened half or did not. Ids: LEDGER-01 unreadable,
-LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is still going.
+LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is still going, LEDGER-05 the undo
+cannot be written (the act must not happen).
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import hashlib
 import json
 import os
@@ -18,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import cgroups, oci, process
 from bmwg.drivers.hosting.agent import resolve
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
@@ -144,9 +146,9 @@ class Ledger:
             entries = list(reversed(self.pending))
             if nodes is None:
                 undo.end_agents(self.pending)
-                # A pod that lost its node holds halves of interfaces; a plugin's DEL
-                # fails on those and succeeds once the pod's namespace is gone too.
-                entries.sort(key=lambda entry: not _is_orphaned_pod(entry))
+                # First what still acts; then pods: one that lost its node holds halves of interfaces, on
+                # which a plugin's DEL fails, and succeeds once the pod's namespace is gone too.
+                entries.sort(key=_order_without_nodes)
             for entry in entries:
                 try:
                     undo.run(entry)
@@ -160,19 +162,37 @@ class Ledger:
         return failures
 
     def _append(self, line: Mapping[str, JsonValue]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = not self.path.exists()
-        with self.path.open("ab") as stream:
-            stream.write(json.dumps(line, sort_keys=True).encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        if new:
-            _sync_folder(self.path.parent)
+        data = json.dumps(line, sort_keys=True).encode() + b"\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            new = not self.path.exists()
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                before = os.fstat(descriptor).st_size
+                try:
+                    if os.write(descriptor, data) != len(data):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    os.fsync(descriptor)
+                except OSError:
+                    os.ftruncate(descriptor, before)  # half a line would make the next one unreadable
+                    raise
+            finally:
+                os.close(descriptor)
+            if new:
+                _sync_folder(self.path.parent)
+        except OSError as error:
+            raise TestbedError(
+                "LEDGER-05",
+                f"{self.path}: could not be written; what was to follow was not done",
+                found=error.strerror or str(error),
+                hint="free space on the results disk, then continue the run: finished trials are kept",
+            ) from error
 
     def _write_index(self) -> None:
         if not self._indexed:
             self._index.parent.mkdir(parents=True, exist_ok=True)
             temporary = self._index.with_suffix(f".{os.getpid()}")
+            temporary.touch(mode=0o600)
             temporary.write_text(
                 json.dumps(
                     {
@@ -187,8 +207,10 @@ class Ledger:
             _sync_folder(self._index.parent)
 
 
-def _is_orphaned_pod(entry: Entry) -> bool:
-    return entry.kind == "pod" and entry.place["kind"] == "namespace"
+def _order_without_nodes(entry: Entry) -> int:
+    if entry.kind == "owner":
+        return 0
+    return 1 if entry.kind == "pod" and entry.place["kind"] == "namespace" else 2
 
 
 class _Undo:
@@ -265,6 +287,33 @@ def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
                 f"LEDGER-01  {path} is gone: what that run made cannot be undone from it"
             ]
     return found
+
+
+def at_work(index_dir: Path = INDEX_DIR) -> Iterator[Path]:
+    """Folders of runs that have ended while pods or processes of theirs still run on this machine."""
+    for index in sorted(index_dir.glob("*.json")):
+        try:
+            runner = json.loads(index.read_text())
+            path = Path(runner["ledger"])
+            if process.same(runner["pid"], runner["start_ticks"]) or not path.exists():
+                continue
+            pending = Ledger(path, index_dir=index_dir).pending
+        except (OSError, ValueError, KeyError, TypeError, TestbedError):
+            continue  # `bmwg cleanup` says what is wrong with it
+        if any(_works(entry) for entry in pending):
+            yield path.parent
+
+
+def _works(entry: Entry) -> bool:
+    match entry.kind:
+        case "owner":
+            return bool(process.owned_pids(str(entry.arguments["owner"])))
+        case "process":
+            return process.same(entry.arguments["pid"], entry.arguments["start_ticks"])
+        case "pod":
+            return bool(cgroups.folders(oci.cgroup_of(str(entry.arguments["pod_id"]))))
+        case _:
+            return False
 
 
 def remove_file(*, path: str) -> bool:

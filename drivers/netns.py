@@ -44,6 +44,21 @@ def within(netns: str | None, act: Callable[[], _T]) -> _T:
     return results[0]
 
 
+def in_initial_namespace(netns: str | None) -> bool:
+    """Whether this is the namespace of the machine's own interfaces: ours or that of process 1."""
+    if netns is None:
+        return True
+    target = os.stat(netns)
+    for home in ("/proc/self/ns/net", "/proc/1/ns/net"):
+        try:
+            own = os.stat(home)
+        except OSError:
+            continue
+        if (own.st_dev, own.st_ino) == (target.st_dev, target.st_ino):
+            return True
+    return False
+
+
 def _enter(netns: str) -> None:
     try:
         descriptor = os.open(netns, os.O_RDONLY | os.O_CLOEXEC)

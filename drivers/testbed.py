@@ -142,7 +142,12 @@ def load_testbed(path: Path | str | None = None) -> Testbed:
     schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02).
     """
     file = Path(path) if path is not None else embedded_file()
-    document = parse(_text(file))
+    return parse_testbed(_text(file), file)
+
+
+def parse_testbed(text: str, file: Path) -> Testbed:
+    """Read and check a testbed from YAML text; `file` names it in messages. Raises as `load_testbed` does."""
+    document = parse(text)
     if document.problems:
         raise _refusal("CFG-02", file, document, list(document.problems))
     found = problems(document.data, SCHEMA)

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Deployment, TrafficDriver
+from bmwg.drivers.hosting import process
+from bmwg.drivers.isolation import LeakWatch, require_closed, require_own_ports
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record.collect import collect
+from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import latency, planning, throughput
-from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.errors import ConfigError, ToolkitBug, ToolkitError
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import summary_lines, write_report
-from bmwg.reports.store import PlannedCell as StoredPlan
-from bmwg.reports.store import RunHeader, RunStore, read_run
-from bmwg.resources.measure import CellMeasurement
+from bmwg.reports.store import RunStore, read_run
+from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.header import metric_of, run_header
+from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
-from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
 
@@ -46,6 +53,8 @@ class Bench:
         bed: Bed,
         display: LineDisplay,
         stack: ExitStack,
+        continued: Continuation | None = None,
+        watch: LeakWatch | None = None,
     ) -> None:
         self.display = display
         self._testbed = testbed
@@ -57,31 +66,68 @@ class Bench:
         self._stack = stack
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
-        self._deployments = 0
-        self._outcomes: dict[str, Outcome] = {}
-        self._interrupted: str | None = None
+        self._continued = continued
+        self._watch = watch
+        run = continued.run if continued else None
+        self._deployments = len(run.deployments) if run else 0
+        self._outcomes = {outcome.outcome_id: outcome for outcome in run.outcomes} if run else {}
+        self._stopped: BaseException | None = None  # why no further trial may run
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
-        """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails."""
-        testbed = load_testbed(settings.testbed)
-        profile = load_profile(settings.profile)
+        """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails.
+
+        With `settings.continue_run` that run goes on, with its own testbed and profile. Raises what
+        `continuation` and `reserve` raise before anything is touched.
+        """
+        continued = None
+        if settings.continue_run is not None:
+            folder = find_run(settings.continue_run, settings.results)
+            continued = continuation(folder, selected)
+            testbed, profile = continued.testbed, continued.profile
+        else:
+            testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
+        if profile.search.algorithm != BISECTION:
+            raise ConfigError(
+                "BENCH-04",
+                f"profile {profile.name}: its search is not part of the suites yet; nothing was started",
+                expected=f"a profile whose search is {BISECTION}",
+                found=profile.search.algorithm,
+                hint="bmwg plan shows what it would take",
+            )
         plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
         mine = [planned for planned in plan if planned.test_id in selected]
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
-            store = stack.enter_context(
-                RunStore.create(settings.results, settings.run_id, _header(testbed, profile, mine))
-            )
+            stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
+            if continued:
+                clear_away(continued.run.folder)  # its pods would stand in the platform's record
+            platform = collect()
+            if continued:
+                check_platform(continued.run, platform)
+                store = stack.enter_context(RunStore.resume(continued.run.folder))
+            else:
+                header = run_header(testbed, profile, mine)
+                store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             display.estimate.planned_s = planning.traffic_s(mine)
             display.note(
                 f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(mine)} cells, "
                 f"about {clock_text(display.estimate.planned_s)} of traffic; results in {store.folder}"
             )
-            store.set_platform(before=collect())
+            if continued:
+                display.note(continued.text)
+            if continued is None or continued.run.platform_before is None:
+                store.set_platform(before=platform)
             ledger = Ledger(store.folder / "ledger.jsonl")
-            bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve()))
+            owner = f"{store.run_id}-{secrets.token_hex(4)}"
+            stack.callback(ledger.undo, ledger.before("owner", owner=owner))
+            stack.enter_context(process.owned(owner))
+            watch = None
+            if testbed.tester.driver != SIMULATED:
+                signed = testbed.tester.driver == "embedded"
+                watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
+            bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
             return cls(
                 testbed=testbed,
                 profile=profile,
@@ -91,6 +137,8 @@ class Bench:
                 bed=bed,
                 display=display,
                 stack=stack.pop_all(),
+                continued=continued,
+                watch=watch,
             )
 
     def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
@@ -113,6 +161,8 @@ class Bench:
 
     def _ensure(self, wanted: PlannedCell) -> Outcome:
         """Measure a cell, and what is selected on the same deployment, unless it was measured before."""
+        if self._stopped is not None and wanted.outcome_id not in self._outcomes:
+            raise self._stopped
         while wanted.outcome_id not in self._outcomes:  # each pass gives at least one outcome more
             together = [planned for planned in self._plan if planned.deployment == wanted.deployment]
             chosen = {planned.cell.cell_id for planned in together if planned.test_id in self._selected}
@@ -137,18 +187,18 @@ class Bench:
             if not group:
                 return
             with self._deployed(group[0].cell) as (deployment_id, traffic):
+                standing = Standing(self._bed)
                 for planned in group:
-                    self._measure(planned, deployment_id, traffic)
+                    self._measure(planned, deployment_id, traffic, standing.fault)
         except _DeploymentBrokenError:
             pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
-        except ToolkitBug:
-            raise
         except ToolkitError as error:
+            if not is_of_cell(error):
+                self._stopped = error
+                raise
             self._fail(group, _one_line(error))
         except BaseException as error:
-            self._interrupted = f"{type(error).__name__}: {error}".rstrip(": ")
-            left = [planned for planned in group if planned.outcome_id not in self._outcomes]
-            self._fail(left[:1], "the run was interrupted")
+            self._stopped = error
             raise
 
     def _assessable(self, group: list[PlannedCell]) -> list[PlannedCell]:
@@ -161,7 +211,7 @@ class Bench:
                 left.append(planned)
                 continue
             outcome = throughput.not_assessed(
-                planned.cell, outcome_id=planned.outcome_id, metric=_metric(planned), reason=reason
+                planned.cell, outcome_id=planned.outcome_id, metric=metric_of(planned), reason=reason
             )
             self._keep(outcome, mend=missing.mend if missing else "")
         return left
@@ -176,16 +226,25 @@ class Bench:
                 self._fail([planned], "the tester is not qualified for this traffic")
         return left
 
-    def _measure(self, planned: PlannedCell, deployment_id: str, traffic: TrafficDriver) -> None:
+    def _measure(
+        self,
+        planned: PlannedCell,
+        deployment_id: str,
+        traffic: TrafficDriver,
+        fault: Callable[[], str | None],
+    ) -> None:
         cell = planned.cell
         measurement = CellMeasurement(
             planned=planned,
-            metric=_metric(planned),
+            metric=metric_of(planned),
             deployment_id=deployment_id,
             traffic=traffic,
             store=self._store,
             policy=self._profile.policy,
             display=self.display,
+            fault=fault,
+            watch=self._watch,
+            recorded=self._continued.recorded(planned) if self._continued else None,
         )
         if planned.metric == latency.METRIC:
             found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
@@ -229,6 +288,9 @@ class Bench:
         self._deployments += 1
         deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._deployments}"
         with path_driver(cell, self._bed).deploy() as deployment:
+            if self._watch is not None:
+                require_own_ports(deployment.ports, self._testbed.lab_ports)
+                require_closed(self._bed)
             self._store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
                 time.sleep(self._profile.policy.settle_s)  # rfc2544-23, phase a
@@ -264,7 +326,7 @@ class Bench:
                 self._keep(
                     Outcome(
                         outcome_id=planned.outcome_id,
-                        metric=_metric(planned),
+                        metric=metric_of(planned),
                         cell=planned.cell,
                         type=OutcomeType.INVALID,
                         reason=reason,
@@ -283,28 +345,44 @@ class Bench:
     def close(self) -> None:
         """Remove what was made, take the closing record, write the report and say where it is."""
         failures: list[Exception] = []
-        for step in (self._end_traffic, self._take_closing_record, self._stack.close):
+        steps = (self._end_traffic, self._take_closing_record, self._end_run, self._stack.close, self._report)
+        for step in steps:
             try:
                 step()
             except Exception as error:
                 failures.append(error)
                 self.display.note(f"while closing: {error}")
+        if failures:
+            raise ExceptionGroup("not everything could be closed; finished trials are kept", failures)
+
+    def _take_closing_record(self) -> None:
+        self._store.set_platform(after=collect())
+
+    def _end_run(self) -> None:
+        """Write how the run ended: complete only with an answer for each cell that it planned."""
+        if self._continued:
+            planned = [f"{entry.test_id}:{entry.cell.cell_id}" for entry in self._continued.run.plan]
+        else:
+            planned = [entry.outcome_id for entry in self._plan if entry.test_id in self._selected]
+        left = sum(outcome_id not in self._outcomes for outcome_id in planned)
+        reason = None
+        if self._stopped is not None:
+            reason = f"{type(self._stopped).__name__}: {_one_line(self._stopped)}".rstrip(": ")
+        elif left:
+            reason = "ended from outside"
+        if left:
+            self._store.close(
+                None, "interrupted", reason=f"{reason}; {left} of {len(planned)} cells are left"
+            )
+            self.display.note(f"interrupted; it goes on with: bmwg resume {self._store.folder}")
+        else:
+            self._store.close(None, "complete")
+
+    def _report(self) -> None:
         report = write_report(self._store.folder)
         for line in summary_lines(read_run(self._store.folder)):
             self.display.note(line)
         self.display.note(f"report: {report.resolve()}")
-        if failures:
-            raise ExceptionGroup("the run was measured, but not everything could be closed", failures)
-
-    def _take_closing_record(self) -> None:
-        self._store.set_platform(after=collect())
-        self._store.close(None, "interrupted" if self._interrupted else "complete", reason=self._interrupted)
-
-
-def _metric(planned: PlannedCell) -> str:
-    """The metric of a planned cell; the wire's throughput is the tester's own (docs/adr/0002)."""
-    wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
-    return throughput.ENVELOPE_METRIC if wire else planned.metric
 
 
 def _load_remark(found: Outcome) -> tuple[str, ...]:
@@ -323,25 +401,8 @@ def _without_load(planned: PlannedCell, found: Outcome) -> Outcome:
     )
 
 
-def _one_line(error: ToolkitError) -> str:
+def _one_line(error: BaseException) -> str:
+    if not isinstance(error, ToolkitError):
+        return " ".join(str(error).split())
     found = f"; found {error.found}" if error.found else ""
     return " ".join(f"{error.error_id} {error.what}{found}".split())
-
-
-def _header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
-    version, commit, dirty = toolkit_state()
-    return RunHeader(
-        toolkit_version=version,
-        toolkit_commit=commit,
-        toolkit_dirty=dirty,
-        simulated=testbed.tester.driver == "simulated",
-        testbed=testbed.data,
-        testbed_source=testbed.file,
-        profile=profile.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-        plan=tuple(
-            StoredPlan(test_id=planned.test_id, metric=_metric(planned), cell=planned.cell)
-            for planned in plan
-        ),
-    )

@@ -16,6 +16,7 @@ _KNOWN = {
     "BMWG_RESULTS": "folder of the runs (default ./results)",
     "BMWG_RUN": "a run to continue",
     "BMWG_RUN_ID": "id for the run that is about to start",
+    "BMWG_OWNER": "label of what a run starts, set by the runner",
     "BMWG_CONSOLE": "lines (default) or live",
     "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
     "BMWG_BIN": "folder of the commands, read by setup/install.sh only",

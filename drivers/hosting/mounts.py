@@ -18,6 +18,7 @@ _MOUNT_ATTR_RDONLY, _AT_RECURSIVE, _SYS_MOUNT_SETATTR = 1, 0x8000, 442  # the sa
 _CLONE_NEWNS = 0x20000
 _libc = ctypes.CDLL(None, use_errno=True)
 _MNT_DETACH = 2
+_RUN_LIMIT = "mode=755,size=64m"  # choice: what the programs of pods may print, all together
 _BENEATH_SYS = ("/sys/fs/cgroup", "/sys/fs/bpf")
 _CNI_STATE = "/var/lib/cni"  # where reference plugins keep addresses (host-local) and results
 
@@ -77,7 +78,7 @@ def furnish(keep: list[str]) -> None:
     kept = {path: os.open(path, os.O_PATH) for path in keep if _under(path, "/run") and os.path.exists(path)}
     kept |= {path: os.open(path, os.O_PATH) for path in _BENEATH_SYS if os.path.ismount(path)}
     try:
-        _mount("tmpfs", "/run", "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
+        _mount("tmpfs", "/run", "tmpfs", _MS_NOSUID | _MS_NODEV, _RUN_LIMIT)
         _mount("sysfs", "/sys", "sysfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
         for path, descriptor in kept.items():
             _rebind(descriptor, path)

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bmwg.methodology.errors import DriverError
@@ -31,6 +32,20 @@ def set_hostname(name: str) -> None:
         socket.sethostname(name)
     except OSError as error:
         raise DriverError("NODE-11", f"host name {name!r}", found=str(error)) from error
+
+
+@contextlib.contextmanager
+def owned(owner: str) -> Iterator[None]:
+    """Label what this process starts until the block ends: `terminate_owned` finds it, whatever it is."""
+    before = os.environ.get(OWNER_VARIABLE)
+    os.environ[OWNER_VARIABLE] = owner
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(OWNER_VARIABLE, None)
+        else:
+            os.environ[OWNER_VARIABLE] = before
 
 
 def start_ticks(pid: int) -> int:
@@ -69,17 +84,22 @@ def terminate_owned(*, owner: str) -> int:
 
     It is right before the process' pid is known. Idempotent; never ends the caller or its ancestors.
     """
+    return sum(terminate(pid=pid, start_ticks=start_ticks(pid)) for pid in owned_pids(owner))
+
+
+def owned_pids(owner: str) -> list[int]:
+    """Processes whose environment carries this owner's label, without the caller and its ancestors."""
     wanted = f"{OWNER_VARIABLE}={owner}".encode()
     spared = set(_ancestors())
-    ended = 0
+    found = []
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
             labels = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             continue
         if owner and wanted in labels and pid not in spared:
-            ended += terminate(pid=pid, start_ticks=start_ticks(pid))
-    return ended
+            found.append(pid)
+    return found
 
 
 def _ancestors() -> list[int]:

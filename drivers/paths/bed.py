@@ -47,12 +47,14 @@ class Side:
 class Bed:
     """What paths are deployed on. Made by `open_bed`; every lookup raises ConfigError with what is there."""
 
-    def __init__(self, testbed: Testbed, undo: UndoLog, run_dir: Path) -> None:
+    def __init__(self, testbed: Testbed, undo: UndoLog, run_dir: Path, owner: str = "") -> None:
         self.testbed = testbed
+        self.owner = owner  # label of every process that the nodes start
         self.undo = undo
         self.run_dir = run_dir
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
+        self.pods: dict[str, tuple[str, int, int]] = {}  # those that stand: node, pid, start time in ticks
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
@@ -70,7 +72,7 @@ class Bed:
                     expected="kind: namespace",
                     found=f"kind: {self.testbed.node(name).kind}",
                 )
-            node = NamespaceNode(name, keep=[self.run_dir])
+            node = NamespaceNode(name, keep=[self.run_dir], owner=self.owner)
             self._nodes[name] = stack.enter_context(node)
             node.call("bmwg.drivers.hosting.sysctl:write_many", settings=_QUIET_IGMP)
         for link in self.testbed.links:
@@ -88,6 +90,11 @@ class Bed:
                 found=name,
             )
         return self._nodes[name]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the open nodes, the tester's place among them."""
+        return tuple(self._nodes)
 
     @property
     def tester(self) -> NamespaceNode:
@@ -200,9 +207,12 @@ class Bed:
 
 
 @contextmanager
-def open_bed(testbed: Testbed, ledger: UndoLog, run_dir: Path) -> Iterator[Bed]:
-    """Open the testbed for a run: start its nodes, cable them, and end all on leaving."""
-    bed = Bed(testbed, ledger, run_dir)
+def open_bed(testbed: Testbed, ledger: UndoLog, run_dir: Path, owner: str = "") -> Iterator[Bed]:
+    """Open the testbed for a run: start its nodes, cable them, and end all on leaving.
+
+    `owner` labels the nodes' processes; its undo (kind `owner`) must stand in the ledger already.
+    """
+    bed = Bed(testbed, ledger, run_dir, owner)
     with ExitStack() as stack:
         bed.open(stack)
         yield bed

@@ -74,7 +74,9 @@ def created_pod(
     entry = bed.undo.before(UNDO_KIND, node.place, **undo)
     try:
         made = node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=state_dir)
+        bed.pods[name] = (node.name, made["pid"], made["start_ticks"])
         yield Pod(pod_id=name, pid=made["pid"], node=node, state_dir=state_dir, made=made)
     finally:
+        bed.pods.pop(name, None)
         node.call(f"{_OCI}:delete", **undo)
         bed.undo.done(entry)

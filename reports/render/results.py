@@ -69,6 +69,11 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
         found.append(("interrupted", "Cut off: the run never came to its end."))
     elif run.status == "interrupted":
         found.append(("interrupted", f"Interrupted: {run.interruption or 'no reason was recorded'}."))
+    if run.interruptions:
+        times = len(run.interruptions)
+        found.append(
+            ("interrupted", f"Cut off and continued {times} time{'s' if times != 1 else ''}, see below.")
+        )
     if facts.never_reached:
         found.append(
             (
@@ -111,7 +116,22 @@ def _run_facts(facts: Facts) -> list[str]:
         ("medium", esc(_medium(facts))),
         ("trials in the journal", str(len(run.trials))),
     ]
-    return pairs(rows)
+    return [*pairs(rows), *_interruptions(facts)]
+
+
+def _interruptions(facts: Facts) -> list[str]:
+    """Return one row for each time that the run was cut off: when, why, and what was under way."""
+    rows = []
+    for entry in facts.run.interruptions:
+        trial = entry["trial_cut_off"]
+        lost = f"{trial['cell']}, {trial['phase']} at {trial['load_fps']} frames/s" if trial else NONE
+        ended = entry["ended_at"] or f"after {entry['last_sign_at']}"
+        cells = (ended, entry["noticed_at"], entry["reason"], str(entry["after_trial"]), lost)
+        rows.append([esc(cell) for cell in cells])
+    if not rows:
+        return []
+    head = ["cut off", "continued", "reason", "after trial", "trial under way, not used"]
+    return table(head, rows, "Interruptions")
 
 
 def _medium(facts: Facts) -> str:

@@ -10,6 +10,7 @@ Every other irregularity is refused with the number of the line.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -257,6 +258,9 @@ class JournalWriter:
         except OSError as error:
             self._broken = error
             raise not_written(self._path, error) from error
+        except BaseException:  # Ctrl-C in the midst of it: the line may stand, unacknowledged
+            self._broken = OSError(errno.EINTR, os.strerror(errno.EINTR))
+            raise
 
     def close(self) -> None:
         """Release the journal. Safe to call twice."""

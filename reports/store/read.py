@@ -36,7 +36,8 @@ class Run:
     """A run as its files tell it, verified. `trials[n]` has sequence number n + 1.
 
     `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
-    what reading had to repair. `mends` maps an outcome id to the line that supplies what its cell lacked.
+    what reading had to repair. `interruptions` say when and why the run was cut off and went on.
+    `mends` maps an outcome id to the line that supplies what its cell lacked.
     """
 
     folder: Path
@@ -65,6 +66,7 @@ class Run:
     deployments: Mapping[str, Mapping[str, Any]]
     journal_hash: str
     notes: tuple[str, ...]
+    interruptions: tuple[Mapping[str, Any], ...] = ()
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of a sequence number. Raises LookupError when the journal has none."""
@@ -135,6 +137,7 @@ def read_run(path: Path) -> Run:
         deployments=platform["deployments"],
         journal_hash=trials[-1].line_hash if trials else first_prev,
         notes=tuple(notes),
+        interruptions=tuple(document.get("interruptions", ())),
     )
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.records import Outcome, TrialResult, Validity
+from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
 from bmwg.reports.store.files import not_written, sync_folder, write_atomically
+from bmwg.reports.store.interruptions import describe, forget_under_way, note_under_way
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.read import (
     HEADER_KEYS,
@@ -165,8 +166,19 @@ class RunStore:
         repairs = (
             (f"{len(content.torn)} octets of a cut-off append were moved to {aside.name}",) if aside else ()
         )
+        if run["status"] != "complete":
+            entry = describe(
+                folder,
+                run,
+                trials=journal.trials,
+                last_sign_at=content.trials[-1].at if content.trials else run["started_at"],
+                noticed_at=utc_text(clock()),
+                repairs=list(repairs),
+            )
+            run["interruptions"] = [*run.get("interruptions", []), entry]
         run |= {"status": "running", "ended_at": None, "interruption": None}
         store = cls(folder, run, platform, journal, clock, repairs)
+        check_own(run, "run")
         store._write_run()
         return store
 
@@ -185,6 +197,20 @@ class RunStore:
             self.close(None, "complete")
         else:
             self.close(None, "interrupted", reason=f"{kind.__name__}: {error}")
+
+    def begin_trial(self, *, cell_id: str, phase: str, spec: TrialSpec) -> None:
+        """Note which trial is about to run, so that a run that is killed can name it.
+
+        Raises TestbedError STORE-08 (disk).
+        """
+        note_under_way(
+            self.folder,
+            after_trial=self._journal.trials,
+            cell_id=cell_id,
+            phase=phase,
+            spec=spec,
+            at=utc_text(self._clock()),
+        )
 
     def append_trial(
         self,
@@ -232,8 +258,10 @@ class RunStore:
         self._change_run(outcomes=[*self._run["outcomes"], outcome_to_json(outcome, mend)])
 
     def add_driver(self, description: Mapping[str, Any]) -> None:
-        """Record a driver's `describe()` that was not known when the run began."""
-        self._change_run(drivers=[*self._run["drivers"], _as_json(description)])
+        """Record a driver's `describe()` that was not known when the run began; one that stands is kept."""
+        plain = _as_json(description)
+        if plain not in self._run["drivers"]:
+            self._change_run(drivers=[*self._run["drivers"], plain])
 
     def set_platform(
         self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
@@ -257,7 +285,14 @@ class RunStore:
     def close(self, ended: datetime | None, status: str, *, reason: str | None = None) -> None:
         """Say how the run ended: `complete`, or `interrupted` with a reason. Safe to call twice."""
         if self._run["status"] == "running":
-            self._change_run(status=status, ended_at=utc_text(ended or self._clock()), interruption=reason)
+            try:
+                self._change_run(
+                    status=status, ended_at=utc_text(ended or self._clock()), interruption=reason
+                )
+                if status == "complete":
+                    forget_under_way(self.folder)
+            finally:
+                self._journal.close()
         self._journal.close()
 
     def _change_run(self, **changes: Any) -> None:
@@ -308,7 +343,7 @@ def _new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Pat
         for _ in range(_TRIES):
             folder = results_dir / (run_id or f"{stamp}-{secrets.token_hex(3)}")
             try:
-                folder.mkdir()
+                folder.mkdir(mode=0o700)
             except FileExistsError:
                 if run_id is not None:
                     break

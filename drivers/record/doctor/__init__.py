@@ -8,14 +8,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import cpus, network, platform
+from bmwg.drivers.record.doctor import cpus, network, platform, privileges
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import Source
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.record.findings import Finding, Weight
 
-CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (*cpus.CHECKS, *network.CHECKS, *platform.CHECKS)
+CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
+    *cpus.CHECKS,
+    *network.CHECKS,
+    *platform.CHECKS,
+    *privileges.CHECKS,
+)
 
 
 def examine(

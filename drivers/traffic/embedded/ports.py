@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
-import os
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from bmwg.drivers.api import TesterPort, TrafficLimits
-from bmwg.drivers.netns import within
+from bmwg.drivers.netns import in_initial_namespace, within
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat
 
@@ -147,21 +146,6 @@ def _foreign_address(port: TesterPort, text: str, how: str) -> TestbedError:
         found=text,
         hint="test traffic stays on interfaces that carry nothing else (RFC 6815)",
     )
-
-
-def in_initial_namespace(netns: str | None) -> bool:
-    """Whether this is the namespace of the machine's own interfaces: ours or that of process 1."""
-    if netns is None:
-        return True
-    target = os.stat(netns)
-    for home in ("/proc/self/ns/net", "/proc/1/ns/net"):
-        try:
-            own = os.stat(home)
-        except OSError:
-            continue
-        if (own.st_dev, own.st_ino) == (target.st_dev, target.st_ino):
-            return True
-    return False
 
 
 def check_interface(port: TesterPort, lab_ports: Collection[str]) -> int:

@@ -97,6 +97,7 @@ class TesterProcess:
                 stderr=self._log,
                 pass_fds=(theirs.fileno(),),
                 cwd="/",
+                start_new_session=True,  # Ctrl-C at the terminal is the runner's to handle
                 # libxdp's dispatcher would pin programs in a bpf file system and outlive us.
                 env={**os.environ, "LIBXDP_SKIP_DISPATCHER": "1"},
             )

@@ -7,7 +7,18 @@ import sys
 from collections.abc import Sequence
 
 from bmwg import __version__
-from bmwg.cli import bundle, cleanup, plan, record, report, run, sync, verify
+from bmwg.cli import (
+    bundle,
+    cleanup,
+    plan,
+    record,
+    report,
+    resume,
+    run,
+    sync,
+    validate_method,
+    verify,
+)
 from bmwg.methodology.errors import ToolkitError
 
 
@@ -16,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bmwg", description=__doc__)
     parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for module in (run, plan, record, report, bundle, verify, cleanup, sync):
+    for module in (run, resume, plan, record, report, bundle, verify, validate_method, cleanup, sync):
         module.add_parser(verbs)
     chosen = parser.parse_args(arguments)
     try:

@@ -6,6 +6,7 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,25 +33,35 @@ def add_parser(verbs: Any) -> None:
 
 def handle(chosen: argparse.Namespace) -> int:
     """Run the suites in this process; Robot's own output goes beside the run's folder."""
-    suites = [Path(suite) for suite in chosen.suites] or [_found(suite) for suite in DEFAULT_SUITES]
+    suites = [Path(suite) for suite in chosen.suites] or found_suites()
     for suite in suites:
         if not suite.exists():
             raise ConfigError("RUN-01", "suite", expected="a file or folder", found=str(suite))
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    live = sys.stdout.isatty()
-    os.environ["BMWG_RESULTS"] = str(results)
     os.environ["BMWG_RUN_ID"] = run_id
-    os.environ["BMWG_CONSOLE"] = "live" if live else "lines"
+    os.environ.pop("BMWG_RUN", None)
     if chosen.testbed:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     if chosen.profile:
         os.environ["BMWG_PROFILE"] = chosen.profile
-    options = ["--outputdir", str(results / "robot" / run_id), "--console", "none" if live else "verbose"]
-    for test_id in chosen.test:
+    return run_suites(suites, results, results / "robot" / run_id, chosen.test)
+
+
+def run_suites(suites: Sequence[Path], results: Path, output: Path, test_ids: Sequence[str]) -> int:
+    """Run suites under Robot Framework in this process, with a live display on a terminal; its exit code."""
+    live = sys.stdout.isatty()
+    os.environ["BMWG_RESULTS"] = str(results)
+    os.environ["BMWG_CONSOLE"] = "live" if live else "lines"
+    options = ["--outputdir", str(output), "--console", "none" if live else "verbose"]
+    for test_id in test_ids:
         options += ["--include", f"id:{test_id}"]
-    code = run_cli([*options, *(str(suite) for suite in suites)], exit=False)
-    return int(code)
+    return int(run_cli([*options, *(str(suite) for suite in suites)], exit=False))
+
+
+def found_suites() -> list[Path]:
+    """The suites that run when none is named."""
+    return [_found(suite) for suite in DEFAULT_SUITES]
 
 
 def _found(suite: str) -> Path:

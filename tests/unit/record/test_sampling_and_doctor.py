@@ -134,6 +134,7 @@ CASES = {
     "DOC-45": lambda bed: {
         "testbed": _with(bed, lab_ports=("ens1f0",), tester=dataclasses.replace(bed.tester, cpus=(3,)))
     },
+    "DOC-60": lambda bed: {"files": {"/proc/self/status": "Name:\tx\nCapEff:\t00000000a80425fb\n"}},
 }
 
 

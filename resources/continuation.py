@@ -1,0 +1,157 @@
+"""Takes up a run that was cut off: what is answered stays, trials of an unfinished search are used.
+
+Nothing is changed before all of it is checked. Ids: RES-01 the run has ended, RES-02 another toolkit,
+RES-03 other tests than the run's, RES-04 the machine is not what it was, RES-05 what the run left cannot be
+cleared away, RES-06 recorded trials that the procedure did not call for, RES-07 another tester.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bmwg.drivers.ledger import FILE_NAME, Ledger
+from bmwg.drivers.testbed import Testbed, parse_testbed
+from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
+from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.record.drift import drift
+from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.store import JournalTrial, Run, read_run
+from bmwg.resources.provenance import toolkit_state
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """A run to go on with: its own testbed and profile, from its header, not from today's files."""
+
+    run: Run
+    testbed: Testbed
+    profile: Profile
+
+    @property
+    def text(self) -> str:
+        """Say in a line what of the run stands already."""
+        answered = len(self.run.outcomes)
+        return (
+            f"continued after trial {len(self.run.trials)}: {answered} answers stand, "
+            f"{max(0, len(self.run.plan) - answered)} are left"
+        )
+
+    def recorded(self, planned: PlannedCell) -> Recorded:
+        """Return the finished trials of a cell that has no answer yet."""
+        mine = (planned.test_id, planned.cell.cell_id)
+        return Recorded([trial for trial in self.run.trials if (trial.test_id, trial.cell_id) == mine])
+
+
+class Recorded:
+    """Finished trials of one unfinished measurement, given out once each in their order."""
+
+    def __init__(self, trials: list[JournalTrial] | None = None) -> None:
+        self._left = list(trials or ())
+        self.deployments: set[str] = set()  # of the trials that were given out
+
+    def next(self, spec: TrialSpec, phase: str) -> JudgedTrial | None:
+        """Return the recorded trial that the procedure asks for now; None when there is no more.
+
+        Raises TrialInvalid RES-06 when the next one is not the one asked for.
+        """
+        if not self._left:
+            return None
+        trial = self._left.pop(0)
+        if trial.spec != spec or trial.phase != phase:
+            raise TrialInvalid(
+                "RES-06",
+                f"trial {trial.seq} of {trial.cell_id} does not follow from the trials before it",
+                expected=f"{phase} at {spec.load_fps} frames/s",
+                found=f"{trial.phase} at {trial.spec.load_fps} frames/s, or another frame or duration",
+                hint="this run cannot be continued: begin a new one",
+            )
+        self.deployments.add(trial.deployment_id)
+        return JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
+
+
+def find_run(name: str, results: Path) -> Path:
+    """Return the folder of a run: a path, or a name below the results folder."""
+    given = Path(name)
+    return given if given.is_dir() else results / name
+
+
+def continuation(folder: Path, selected: Collection[str] | None = None) -> Continuation:
+    """Read a run that was cut off and check that it can go on with this toolkit and these tests.
+
+    Raises ConfigError RES-01, RES-02, RES-03, and what `read_run` raises. Changes nothing.
+    """
+    run = read_run(folder)
+    if run.status == "complete":
+        raise ConfigError(
+            "RES-01",
+            f"run {run.run_id} is complete; nothing was started",
+            expected="a run that was cut off",
+            found=f"one that ended at {run.ended_at}",
+        )
+    version, commit, _ = toolkit_state()
+    if (run.toolkit_version, run.toolkit_commit) != (version, commit):
+        raise ConfigError(
+            "RES-02",
+            f"run {run.run_id} was begun by another toolkit; nothing was started",
+            expected=f"version {run.toolkit_version}, commit {run.toolkit_commit}",
+            found=f"version {version}, commit {commit}",
+            hint="check out that commit, or begin a new run",
+        )
+    planned = {entry.test_id for entry in run.plan}
+    if selected is not None and not set(selected) <= planned:
+        raise ConfigError(
+            "RES-03",
+            f"run {run.run_id} does not hold all of these tests; nothing was started",
+            expected=f"tests of {', '.join(sorted(planned))}",
+            found=", ".join(sorted(set(selected) - planned)),
+            hint="a run's plan stands from its beginning: begin a new run for other tests",
+        )
+    testbed = parse_testbed(_yaml(run.testbed), Path(run.testbed_source or "run.json"))
+    profile = parse_profile(_yaml(run.profile), source=f"profile of {run.run_id}")
+    return Continuation(run=run, testbed=testbed, profile=profile)
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
+
+
+def check_platform(run: Run, now: Mapping[str, Any]) -> None:
+    """TestbedError RES-04 unless the machine is what it was when the run began (volatile facts aside)."""
+    if run.platform_before is None:
+        return
+    changes = drift(run.platform_before, now)
+    if changes:
+        more = f"; and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        raise TestbedError(
+            "RES-04",
+            f"run {run.run_id}: the machine is not what it was; nothing was started",
+            expected="the platform of the run's beginning",
+            found="; ".join(str(change) for change in changes[:_SHOWN]) + more,
+            hint="put it back, or begin a new run: trials of two platforms make no answer",
+        )
+
+
+def clear_away(folder: Path) -> None:
+    """Undo what the interrupted run left on the machine; TestbedError RES-05 when something stays."""
+    if not (folder / FILE_NAME).exists():
+        return
+    ledger = Ledger(folder / FILE_NAME)
+    ledger.require_ended()
+    if failures := ledger.undo_all():
+        raise TestbedError(
+            "RES-05",
+            f"{folder}: what the interrupted run left could not be cleared away",
+            expected="an empty ledger",
+            found="; ".join(failures[:_SHOWN]),
+            hint=f"bmwg cleanup {folder} says what is left",
+        )

@@ -1,0 +1,35 @@
+"""`bmwg resume RUN`: go on with a run that was killed, interrupted, or ran out of disk."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from bmwg.cli.run import found_suites, run_suites
+from bmwg.resources.continuation import continuation, find_run
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("resume", help="go on with a run that was cut off", description=__doc__)
+    parser.add_argument("run", help="the run's folder, or its name below the results folder")
+    parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
+    parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Run the tests of that run again; what is answered stays, finished trials are used."""
+    results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
+    folder = find_run(chosen.run, results).resolve()
+    run = continuation(folder).run  # refused here, with one message, before any suite starts
+    os.environ["BMWG_RUN"] = str(folder)
+    os.environ.pop("BMWG_RUN_ID", None)
+    robot = folder.parent / "robot"
+    number = len(run.interruptions) + 1
+    while (output := robot / f"{run.run_id}-resumed-{number}").exists():
+        number += 1
+    tests = sorted({planned.test_id for planned in run.plan})
+    return run_suites(chosen.suites or found_suites(), folder.parent, output, tests)

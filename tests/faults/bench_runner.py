@@ -1,0 +1,17 @@
+"""Starts a run as `robot` does, on a plan of seconds: `python bench_runner.py PROFILE robot-arguments`.
+
+The profile of a run stands in its header, so `bmwg resume` takes this one up without knowing it.
+"""
+
+import sys
+from pathlib import Path
+
+from robot.run import run_cli
+
+from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.resources import bench
+
+if __name__ == "__main__":
+    source = Path(sys.argv[1])
+    bench.load_profile = lambda name: parse_profile(source.read_text(encoding="utf-8"), source=str(source))
+    sys.exit(run_cli(sys.argv[2:], exit=False))

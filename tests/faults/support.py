@@ -1,0 +1,297 @@
+"""Starts runs, breaks them, takes them up again, and counts what they leave on the machine."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from bmwg.drivers.hosting import cgroups, oci
+from bmwg.drivers.ledger import INDEX_DIR
+from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.search.bisection import legal_next
+from bmwg.methodology.search.goal import SearchResult
+from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.store import read_run
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = ROOT / "testcases" / "containerized"
+END_DEADLINE_S = 120.0
+
+SHORT_PROFILE = {
+    "schema": "profile/1.0",
+    "name": "quick",
+    "title": "A plan of seconds, to be broken",
+    "indicative": True,
+    "traffic": {"directions": ["forward"], "frame_formats": ["ipv4-udp"], "flows": [1]},
+    "trial": {
+        "duration_s": 0.2,
+        "min_sent_ratio": 0.999,
+        "max_stall_ns": 1000000,
+        "max_host_stall_ns": 1000000,
+        "max_steal_ns": 10000000,
+        "max_repeats": 30,
+        "set_aside_host_stalls": True,
+        "learning": "deployment",
+        "settle_s": 0.0,
+        "learning_wait_s": 0.02,
+        "drain_s": 0.02,
+        "restabilize_s": 0.02,
+        "expected_invalid_ratio": 0.3,
+    },
+    "search": {
+        "min_load_fps": 1000,
+        "relative_width": 0.2,
+        "short_limit": 2,
+        "verification_trials": 1,
+        "max_reopenings": 2,
+    },
+    "latency": {"duration_s": 0.3, "frame_octets": [64]},
+    "paths": [
+        {"path": "wire", "hosting": "none", "function": "none", "networks": "none", "frame_octets": [64]},
+        {
+            "path": "pvp",
+            "hosting": "pod",
+            "function": "kernel-l3",
+            "networks": ["bridge"],
+            "frame_octets": [64],
+        },
+    ],
+    "deviations": [],
+}
+TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.3", "CN-LAT-1.3")
+
+
+def write_profile(folder, **changes):
+    """Write the short profile, with sections changed, and return its path."""
+    content = {
+        key: ({**value, **changes[key]} if key in changes else value) for key, value in SHORT_PROFILE.items()
+    }
+    path = folder / "profile.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+def write_testbed(folder, name, **changes):
+    """Write a testbed of the repository with top-level keys changed, and return its path."""
+    content = yaml.safe_load((ROOT / "testbeds" / f"{name}.yaml").read_text())
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump({**content, **changes}, sort_keys=False))
+    return path
+
+
+def environment(**settings):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
+    return kept | settings
+
+
+def start(folder, profile, testbed, *, run_id="run", tests=TESTS, results=None):
+    """Start a run in a session of its own; returns the process and the run's folder."""
+    results = results or folder / "results"
+    robot = ["--output", "NONE", "--report", "NONE", "--log", "NONE", "--console", "verbose"]
+    for test_id in tests:
+        robot += ["--include", f"id:{test_id}"]
+    with (folder / "runner.log").open("ab") as log:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                str(ROOT / "tests" / "faults" / "bench_runner.py"),
+                str(profile),
+                *robot,
+                str(SUITES),
+            ],
+            cwd=folder,
+            env=environment(BMWG_TESTBED=str(testbed), BMWG_RESULTS=str(results), BMWG_RUN_ID=run_id),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    return process, results / run_id
+
+
+def resume(folder, run):
+    """Start `bmwg resume` in a session of its own."""
+    with (folder / "runner.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bmwg", "resume", str(run)],
+            cwd=folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def bmwg(folder, *arguments, deadline_s=END_DEADLINE_S):
+    """Run the command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "bmwg", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=deadline_s,
+        check=False,
+    )
+
+
+def trials_on_disk(run):
+    """Whole lines of the journal, as they stand now."""
+    try:
+        return (run / "trials.jsonl").read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
+
+
+def wait_for(condition, what, deadline_s=60.0, process=None):
+    """Wait until a condition holds; the deadline, or the end of `process`, fails and says what never came."""
+    end_s = time.monotonic() + deadline_s
+    while not (found := condition()):
+        assert process is None or process.poll() is None, f"ended with {process.returncode} before: {what}"
+        assert time.monotonic() < end_s, f"never came: {what}"
+        time.sleep(0.004)
+    return found
+
+
+def kill_at(process, run, trials, delay_s):
+    """SIGKILL the runner `delay_s` after that many trials are on the disk (or when it has ended before)."""
+    wait_for(lambda: trials_on_disk(run) >= trials or process.poll() is not None, f"{trials} trials of {run}")
+    time.sleep(delay_s)
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGKILL)
+    process.wait(30)
+
+
+def journal_lines(run):
+    """Whole lines of the journal; what follows the last newline was never acknowledged."""
+    lines = (run / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    return [line for line in lines if line.endswith(b"\n")]
+
+
+def children(pid):
+    """Every process that descends from this one."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                stat = Path(f"/proc/{name}/stat").read_text()
+            except OSError:
+                continue
+            parents[int(name)] = int(stat.rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {pid})
+
+
+def command_line(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def hostname_of(pid):
+    """The host name that a process sees: a namespace node has its own."""
+    done = subprocess.run(
+        ["nsenter", "-t", str(pid), "-u", "hostname"], capture_output=True, text=True, timeout=10, check=False
+    )
+    return done.stdout.strip()
+
+
+def remains(run):
+    """What a run has left on this machine, as texts: processes, pods' cgroups, mounts, index, namespaces."""
+    found = []
+    label = f"BMWG_OWNER={run.name}-".encode()
+    for pid in (name for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            if any(word.startswith(label) for word in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")):
+                found.append(f"process {pid} {Path(f'/proc/{pid}/cmdline').read_bytes()[:80]!r}")
+        except OSError:
+            continue
+    ledger = run / "ledger.jsonl"
+    for line in ledger.read_text().splitlines() if ledger.exists() else ():
+        entry = json.loads(line)
+        if entry.get("kind") == "pod":
+            pod_id = entry["arguments"]["pod_id"]
+            found += [f"cgroup {path}" for path in cgroups.folders(oci.cgroup_of(pod_id))]
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    found += [f"mount {line}" for line in mounts if str(run) in line or "bmwg-" in line]
+    for kind in ("pods", "commands", "cni"):
+        if (run / kind).exists():
+            found += [f"file {path}" for path in (run / kind).iterdir()]
+    index = INDEX_DIR / f"{hashlib.sha256(str(ledger.absolute()).encode()).hexdigest()[:16]}.json"
+    if index.exists():
+        found.append(f"index {index}")
+    return found
+
+
+def machine():
+    """What the machine's own namespace shows, for comparison before and after."""
+    names = set()
+    if Path("/run/netns").is_dir():
+        names = set(os.listdir("/run/netns"))
+    return {"interfaces": sorted(os.listdir("/sys/class/net")), "named namespaces": sorted(names)}
+
+
+def eventually_clean(run, deadline_s=10.0):
+    """Processes that were killed need a moment to go; returns what is left after it."""
+    end_s = time.monotonic() + deadline_s
+    while (left := remains(run)) and time.monotonic() < end_s:
+        time.sleep(0.05)
+    return left
+
+
+def check_complete(folder, kept=()):
+    """The run is whole: every planned answer once, every search's trials the procedure's own.
+
+    `kept` are journal lines that stood before: they must stand still, unchanged and in their place.
+    Returns the run.
+    """
+    run = read_run(folder)
+    assert run.status == "complete", (run.status, run.interruption)
+    planned = sorted(f"{entry.test_id}:{entry.cell.cell_id}" for entry in run.plan)
+    answered = sorted(outcome.outcome_id for outcome in run.outcomes)
+    assert set(planned) <= set(answered)
+    assert len(answered) == len(set(answered))
+    assert journal_lines(folder)[: len(kept)] == list(kept)
+    used = [seq for outcome in run.outcomes for seq in outcome.trials]
+    assert sorted(used) == [trial.seq for trial in run.trials], "a trial was lost, or used twice"
+    profile = parse_profile(yaml.safe_dump(dict(run.profile)), source="run.json")
+    envelope = None
+    for outcome in run.outcomes:
+        if outcome.metric.startswith("latency") or not outcome.trials:
+            continue
+        wire = outcome.cell.path == "wire"
+        goal = profile.goal(
+            outcome.cell,
+            max_load_fps=2_500_000 if wire else envelope,
+            **({"qualifies_tester": True} if wire else {"envelope_fps": envelope}),
+        )
+        trials = [
+            JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
+            for trial in (run.trial(seq) for seq in outcome.trials)
+        ]
+        proved = legal_next(trials, goal)  # raises at a trial that the procedure did not call for
+        assert isinstance(proved, SearchResult), f"{outcome.outcome_id} is not finished: {proved}"
+        assert (proved.type, proved.lower, proved.upper) == (outcome.type, outcome.lower, outcome.upper)
+        if wire:
+            envelope = outcome.lower.load_fps
+    return run
+
+
+def bounds(run):
+    """The loads of every answer's bounds, for comparison between runs."""
+    return {
+        outcome.outcome_id: tuple(bound and bound.load_fps for bound in (outcome.lower, outcome.upper))
+        for outcome in run.outcomes
+        if not outcome.metric.startswith("latency")
+    }

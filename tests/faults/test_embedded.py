@@ -1,0 +1,182 @@
+"""Faults on the embedded bed: real namespaces, pods, plugins and packets, and nothing of them left."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.faults.support import (
+    ROOT,
+    bmwg,
+    check_complete,
+    children,
+    command_line,
+    eventually_clean,
+    hostname_of,
+    journal_lines,
+    kill_at,
+    machine,
+    remains,
+    start,
+    trials_on_disk,
+    wait_for,
+    write_profile,
+    write_testbed,
+)
+
+from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.store import read_run
+
+POINTS = int(os.environ.get("FAULTS_POINTS", "2"))
+SEED = int(os.environ.get("FAULTS_SEED", "8"))
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+    pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two CPUs"),
+]
+
+
+@pytest.fixture
+def bed(tmp_path):
+    networks = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]
+    testbed = write_testbed(tmp_path, "embedded", networks={"bridge": networks["bridge"]})
+    lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
+    yield tmp_path, write_profile(tmp_path, trial=lenient), testbed  # a busy machine must not decide a test
+    for ledger in tmp_path.glob("results/*/ledger.jsonl"):  # what a failed test left
+        bmwg(tmp_path, "cleanup", str(ledger.parent))
+
+
+def test_killed_while_it_builds_and_measures(bed):
+    folder, profile, testbed = bed
+    chance = random.Random(SEED)
+    before = machine()
+    for point in range(POINTS):
+        process, run = start(folder, profile, testbed, run_id=f"killed-{point}")
+        wait_for(lambda run=run: run.exists(), "the run's folder", process=process)
+        kill_at(process, run, chance.randrange(0, 24), chance.random())
+        kept = journal_lines(run)
+        if process.returncode != 0:
+            done = bmwg(folder, "resume", str(run))
+            assert done.returncode == 0, done.stdout + done.stderr
+        found = check_complete(run, kept)
+        assert len(found.deployments) >= 2
+        assert eventually_clean(run) == []
+    assert machine() == before
+
+
+def test_killed_with_a_pod_standing_cleanup_alone_leaves_nothing(bed):
+    folder, profile, testbed = bed
+    before = machine()
+    process, run = start(folder, profile, testbed)
+    wait_for(lambda: any("cgroup" in text for text in remains(run)), "a pod", process=process)
+    process.kill()
+    process.wait(30)
+    assert any("cgroup" in text for text in remains(run))
+    done = bmwg(folder, "cleanup", str(run))
+    assert done.returncode == 0, done.stderr
+    assert eventually_clean(run) == []
+    assert bmwg(folder, "cleanup", str(run)).returncode == 0
+    assert machine() == before
+
+
+def _in_trial_of(process, run, path):
+    """Wait until a trial on a path is under way."""
+
+    def under_way():
+        try:
+            note = json.loads((run / "under_way.json").read_text())
+        except (OSError, ValueError):
+            return False
+        return note["cell"].startswith(path) and note["after_trial"] == trials_on_disk(run)
+
+    wait_for(under_way, f"a trial on {path}", process=process)
+
+
+def _faulty(run, outcome_id):
+    """The outcome of a cell whose trial failed: invalid, without a bound; and the trial's own words."""
+    outcome = next(found for found in run.outcomes if found.outcome_id == outcome_id)
+    trial = run.trial(outcome.trials[-1])
+    assert trial.validity is Validity.FAULT
+    assert outcome.type is OutcomeType.INVALID, outcome
+    for bound in (outcome.lower, outcome.upper):
+        assert bound is None or trial.seq not in bound.trials
+    return trial.fault
+
+
+PVP = "CN-TPUT-1.3:pvp/pod/kernel-l3/bridge/64/forward"
+
+
+def test_a_tester_killed_in_a_trial_makes_it_a_fault_and_the_next_cell_gets_a_new_one(bed):
+    folder, profile, testbed = bed
+    process, run = start(folder, profile, testbed)
+    _in_trial_of(process, run, "wire")
+    (tester,) = [pid for pid in children(process.pid) if "bmwg-tester" in command_line(pid)]
+    os.kill(tester, signal.SIGKILL)
+    process.wait(120)
+    found = read_run(run)
+    assert "tester died" in _faulty(found, "CN-TPUT-1.1:wire/none/none/none/64/forward")
+    assert found.status == "complete"
+    assert eventually_clean(run) == []
+
+
+def test_a_pod_killed_in_a_trial_makes_it_a_fault_never_a_bound(bed):
+    folder, profile, testbed = bed
+    process, run = start(folder, profile, testbed)
+    _in_trial_of(process, run, "pvp")
+    (pod_id,) = (run / "pods").iterdir()
+    members = (Path("/sys/fs/cgroup/pids") / f"bmwg-{pod_id.name}" / "cgroup.procs").read_text().split()
+    for pid in members:
+        os.kill(int(pid), signal.SIGKILL)
+    process.wait(120)
+    found = read_run(run)
+    assert "has ended" in _faulty(found, PVP), (folder / "runner.log").read_text()
+    assert eventually_clean(run) == []
+
+
+def test_an_interface_removed_in_a_trial_makes_it_a_fault(bed):
+    folder, profile, testbed = bed
+    process, run = start(folder, profile, testbed)
+    _in_trial_of(process, run, "pvp")
+    agents = [pid for pid in children(process.pid) if hostname_of(pid) == "dut1"]
+    subprocess.run(
+        ["nsenter", "-t", str(agents[0]), "-n", "ip", "link", "del", "nic1"], check=True, timeout=10
+    )
+    process.wait(120)
+    found = read_run(run)
+    assert _faulty(found, PVP).endswith("is gone"), (folder / "runner.log").read_text()  # both ends go
+    assert eventually_clean(run) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_an_interrupted_run_ends_in_order_and_goes_on(bed, number):
+    folder, profile, testbed = bed
+    before = machine()
+    process, run = start(folder, profile, testbed)
+    _in_trial_of(process, run, "pvp")
+    os.kill(process.pid, number)
+    assert process.wait(60) != 0
+    stopped = read_run(run)
+    assert stopped.status == "interrupted"
+    assert "signal" in stopped.interruption
+    assert [outcome.outcome_id for outcome in stopped.outcomes] == [
+        "CN-TPUT-1.1:wire/none/none/none/64/forward"
+    ]
+    assert (run / "report.html").exists()
+    assert eventually_clean(run) == []
+    kept = journal_lines(run)
+    done = bmwg(folder, "resume", str(run))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = check_complete(run, kept)
+    (entry,) = found.interruptions
+    assert entry["trial_cut_off"]["cell"] == "pvp/pod/kernel-l3/bridge/64/forward"
+    assert entry["ended_at"] == stopped.ended_at
+    assert machine() == before
