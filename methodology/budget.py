@@ -42,7 +42,7 @@ _Change = Callable[[Profile], Profile]
 def propose(profile: Profile, networks: Mapping[str, int | None], budget_s: float) -> Proposal:
     """Cut until the run fits, each time what costs least next; ValueError where there is no time.
 
-    """Cut until the run fits, each time the cheapest cut that is left; ValueError for no time.
+    Nothing is changed: the cuts are for a profile that somebody writes, with each as a declared deviation.
     """
     if not budget_s > 0:
         raise ValueError(f"budget_s: expected above 0, found {budget_s}")

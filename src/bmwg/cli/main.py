@@ -10,8 +10,11 @@ from bmwg import __version__
 from bmwg.cli import (
     bundle,
     cleanup,
+    compare,
+    import_,
     plan,
     record,
+    registry,
     report,
     resume,
     run,
@@ -21,13 +24,29 @@ from bmwg.cli import (
 )
 from bmwg.methodology.errors import ToolkitError
 
+VERBS = (
+    run,
+    resume,
+    plan,
+    record,
+    report,
+    compare,
+    bundle,
+    verify,
+    import_,
+    registry,
+    validate_method,
+    cleanup,
+    sync,
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; print a ToolkitError as its message alone and return its exit code."""
     parser = argparse.ArgumentParser(prog="bmwg", description=__doc__)
     parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for module in (run, resume, plan, record, report, bundle, verify, validate_method, cleanup, sync):
+    for module in VERBS:
         module.add_parser(verbs)
     chosen = parser.parse_args(arguments)
     try:

@@ -84,7 +84,7 @@ def changed(name, **search):
         ("quick", {"goals": [{"name": "a"}]}, "goals"),
         ("quick", {"algorithm": "mlrsearch"}, "goals, for algorithm mlrsearch"),
         ("quick", {"algorithm": "tst009"}, "step_fps, for algorithm tst009"),
-        ("quick", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0.5 s"),
+        ("quick", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0."),
         ("quick", {"algorithm": "bisect"}, "bisection"),
     ],
 )
