@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from bmwg.methodology import latency, throughput
 from bmwg.methodology.record.coverage import Answer as Covered
 from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.records import OutcomeType
@@ -25,20 +26,19 @@ from bmwg.reports.checker.verdicts import (
 )
 
 RULES: tuple[ClauseRule, ...] = (*clauses_common.RULES, *clauses_benchmarks.RULES)
-BENCHMARKS: Mapping[str, tuple[str, str]] = {  # RFC 2544: section, beginning of the metric ids
-    "throughput": ("26.1", "throughput."),
-    "latency": ("26.2", "latency."),
-    "frame loss rate": ("26.3", "frame_loss"),
-    "back-to-back frames": ("26.4", "back_to_back"),
-    "system recovery": ("26.5", "system_recovery"),
-    "reset": ("26.6", "reset"),
+BENCHMARKS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # of RFC 2544: section, metric ids
+    "throughput": ("26.1", (throughput.METRIC,)),
+    "latency": ("26.2", (latency.METRIC, latency.RFC2544_METRIC)),
+    "frame loss rate": ("26.3", ("frame_loss_ratio.rfc2544_26_3",)),
+    "back-to-back frames": ("26.4", ("back_to_back.rfc9004",)),
+    "system recovery": ("26.5", ("system_recovery.rfc2544_26_5",)),
+    "reset": ("26.6", ("reset.rfc6201",)),
 }
 COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids that claim them
-    "RFC9971": "mlrsearch",
-    "RFC9004": "back_to_back.rfc9004",
-    "RFC8219": "rfc8219",
-    "RFC2889": "rfc2889",
-    "TST009": "tst009",
+    "RFC9971": ("conditional_throughput.rfc9971",),
+    "RFC9004": ("back_to_back.rfc9004",),
+    "RFC8219": ("latency.rfc8219", "pdv.rfc8219", "ipdv.rfc8219"),
+    "TST009": ("throughput.tst009",),
 }
 COVERED = ("RFC8172", "RFC8204", "CINF08")
 _MUST = (Level.MUST, Level.MUST_NOT)
@@ -85,16 +85,16 @@ def judge(evidence: Evidence) -> Judgement:
     said = state(evidence)
     verdicts: list[ClauseVerdict] = []
     grades: list[DocumentGrade] = []
-    for benchmark, (section, metric) in BENCHMARKS.items():
-        scope = _scope(evidence, benchmark, metric)
+    for benchmark, (section, metrics) in BENCHMARKS.items():
+        scope = _scope(evidence, benchmark, metrics)
         if scope is None:
             grades.append(_ungraded("RFC2544", benchmark, "the run holds no outcome of it"))
             continue
         mine = [_verdict(row, benchmark, scope) for row in _rows("RFC2544", section)]
         verdicts.extend(mine)
         grades.append(_grade(benchmark, mine, scope, said))
-    for document, metric in COUNTED.items():
-        if not any(outcome.metric.startswith(metric) for outcome in evidence.outcomes):
+    for document, beginnings in COUNTED.items():
+        if not any(outcome.metric.startswith(beginnings) for outcome in evidence.outcomes):
             grades.append(_ungraded(document, "all", "the run holds no outcome that claims it"))
             continue
         musts = [row for row in catalogue().values() if row.document == document and row.level in _MUST]
@@ -108,14 +108,14 @@ def judge(evidence: Evidence) -> Judgement:
     return Judgement(state=said, verdicts=tuple(verdicts), grades=tuple(grades))
 
 
-def _scope(evidence: Evidence, benchmark: str, metric: str) -> Scope | None:
+def _scope(evidence: Evidence, benchmark: str, metrics: tuple[str, ...]) -> Scope | None:
     """Return what a benchmark is judged on, None when the run never tried it or cannot be read."""
     if evidence.profile is None or evidence.run is None:
         return None
     tried = tuple(
         outcome
         for outcome in evidence.outcomes
-        if outcome.metric.startswith(metric)
+        if outcome.metric in metrics
         and outcome.type is not OutcomeType.NOT_ASSESSED
         and outcome.cell.path != "wire"  # the tester itself, not a device
     )

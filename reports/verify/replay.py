@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from bmwg.methodology import latency, planning, throughput
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec, Validity
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, valid_trial
+from bmwg.methodology.trial import RecordedTrial, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 
@@ -189,24 +189,24 @@ def _compare(outcome: Outcome, computed: Outcome, group: Sequence[Trial]) -> Ite
         yield f"{where}: reason", computed.reason or "none", outcome.reason or "none"
     if outcome.requirements != computed.requirements:
         yield f"{where}: requirements", ", ".join(computed.requirements), ", ".join(outcome.requirements)
-    quality = _with_share(computed, [entry.trial for entry in group])
+    quality = _with_remarks(computed, group)
     if outcome.quality != quality:
         yield f"{where}: remarks", "; ".join(quality) or "none", "; ".join(outcome.quality) or "none"
 
 
-def _with_share(computed: Outcome, trials: Sequence[JudgedTrial]) -> tuple[str, ...]:
-    """Return the remarks with the one on trials set aside for stalls of the SUT's host."""
-    if not any(trial.validity is Validity.HOST_STALLED for trial in trials):
-        return computed.quality
+def _with_remarks(computed: Outcome, group: Sequence[Trial]) -> tuple[str, ...]:
+    """Return the remarks with those on trials that were set aside, and on a run that was continued."""
+    remarks = list(computed.quality)
+    trials = [entry.trial for entry in group]
     share = throughput.set_aside_share(trials)
-    over_all = throughput.lossless_over_all(trials)
-    value = f"{over_all} frames/s" if over_all is not None else "no load"
-    aside = f"{share:.0%} of trials set aside for stalls of the SUT's host"
-    remark = f"{aside}; without loss over all trials: {value}"
-    quality = computed.quality
-    if computed.metric == latency.METRIC and quality and quality[-1].startswith("at "):
-        return (*quality[:-1], quality[-1], remark)
-    return (*quality, remark)
+    if share > 0:
+        over_all = throughput.lossless_over_all(trials)
+        value = f"{over_all} frames/s" if over_all is not None else "no load"
+        aside = f"{share:.0%} of trials set aside for stalls of the SUT's host"
+        remarks.append(f"{aside}; without loss over all trials: {value}")
+    if len({entry.deployment_id for entry in group}) > 1:
+        remarks.append("the run was cut off in the midst of these trials and continued")
+    return tuple(remarks)
 
 
 def _bound_text(bound: Bound | None) -> str:

@@ -21,6 +21,7 @@ from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.rules import RULES
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
+_REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
 _RENDERED = ("report.rst", "report.html")
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
@@ -114,6 +115,11 @@ def _verify(
                 findings.append(_finding("VER-23", MANIFEST_PART, "the verdicts as computed here", "others"))
             else:
                 notes.append("another version of the toolkit judged this run: the verdicts here are new")
+        if not same and any(finding.rule_id in _REPLAYED for finding in findings):
+            notes.append(
+                f"the run was measured by version {document['toolkit']['version']}, commit "
+                f"{document['toolkit']['commit']}: where a procedure changed since, verify with that one"
+            )
         if same and render and not findings:
             _rendered(archive, evidence, render, findings, notes)
         else:

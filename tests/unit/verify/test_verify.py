@@ -282,3 +282,19 @@ def test_a_run_that_contradicts_itself_is_not_bundled(run_copy, tmp_path, capsys
     assert main(["bundle", str(run_copy), "--output", str(tmp_path / "b.tar")]) == 2
     assert "BND-05" in capsys.readouterr().err
     assert not (tmp_path / "b.tar").exists()
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_run_that_was_continued_says_so_beside_the_number(run_copy, said):
+    run, trials = read(run_copy)
+    found = outcome(run, "throughput.rfc2544_26_1")
+    for body in trials:
+        if body["seq"] in found["trials"][3:]:
+            body["deployment"] = "again"
+    if said:
+        found["quality"].append("the run was cut off in the midst of these trials and continued")
+    platform = json.loads((run_copy / "platform.json").read_text("ascii"))
+    platform["deployments"]["again"] = {}
+    (run_copy / "platform.json").write_text(json.dumps(platform))
+    replayable.forge(run_copy, run, trials)
+    assert rules(verify_folder(run_copy)) == (set() if said else {"VER-08"})
