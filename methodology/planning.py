@@ -10,10 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology import latency, throughput
+from bmwg.methodology.mlr import engine
+from bmwg.methodology.models.bench import ModelBench
+from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import PathPlan, Profile
+from bmwg.methodology.profiles.profile import BISECTION, TST009
 from bmwg.methodology.records import Cell
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
+_ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
 TEST_IDS = {  # stable: append, never renumber
@@ -92,8 +97,26 @@ def duration_s(planned: Sequence[PlannedCell]) -> float:
     return sum(cell.traffic_s + cell.waits_s for cell in planned)
 
 
+def throughput_cost(profile: Profile, cell: Cell, max_load_fps: int) -> tuple[float, float]:
+    """Return valid trials and seconds of traffic of one search, on a device that carries part of the load.
+
+    The wire rung is always a bisection: it qualifies the tester.
+    """
+    if cell.path == "wire" or profile.search.algorithm == BISECTION:
+        trials = float(throughput_trials(profile, max_load_fps))
+        return trials, trials * profile.trial_duration_s
+    if profile.search.algorithm == TST009:
+        halvings = math.ceil(math.log2(1 + max_load_fps / profile.search.step_fps))
+        trials = halvings * (1 + profile.search.max_trials) / 2  # half of the loads pass at once
+        return trials, trials * profile.trial_duration_s
+    limit = int(max_load_fps * _ASSUMED_SHARE)
+    bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
+    found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
+    return float(len(found.trials)), found.traffic_s
+
+
 def throughput_trials(profile: Profile, max_load_fps: int) -> int:
-    """Return how many valid trials a search takes that is not re-opened."""
+    """Return how many valid trials a bisection takes that is not re-opened."""
     settings = profile.search
     low = min(settings.min_load_fps, max_load_fps)
     span = math.log(max_load_fps / low) if max_load_fps > low else 0.0
@@ -133,17 +156,17 @@ def _path_cells(
 
 
 def _metrics(profile: Profile, cell: Cell, missing: str, max_load_fps: int) -> Iterator[PlannedCell]:
-    trials = float(throughput_trials(profile, max_load_fps))
-    yield _planned(profile, throughput.METRIC, cell, missing, trials, profile.trial_duration_s)
+    trials, seconds = (0.0, 0.0) if missing else throughput_cost(profile, cell, max_load_fps)
+    yield _planned(profile, throughput.METRIC, cell, missing, trials, seconds)
     if cell.frame_octets in profile.latency.frame_octets:
         yield _planned(profile, latency.METRIC, cell, missing, 1.0, profile.latency.duration_s)
 
 
 def _planned(
-    profile: Profile, metric: str, cell: Cell, missing: str, trials: float, trial_s: float
+    profile: Profile, metric: str, cell: Cell, missing: str, trials: float, seconds: float
 ) -> PlannedCell:
     policy = profile.policy
-    runs = 0.0 if missing else trials / (1 - profile.expected_invalid_ratio)
+    repeated = 0.0 if missing else 1 / (1 - profile.expected_invalid_ratio)
     wait_s = policy.settle_s + policy.learning_wait_s + policy.drain_s + policy.restabilize_s
     if policy.learning is not policy.learning.TRIAL:
         wait_s -= policy.learning_wait_s
@@ -151,7 +174,7 @@ def _planned(
         test_id=TEST_IDS[metric, cell.path],
         metric=metric,
         cell=cell,
-        traffic_s=runs * trial_s,
-        waits_s=runs * wait_s,
+        traffic_s=repeated * seconds,
+        waits_s=repeated * trials * wait_s,
         missing=missing,
     )

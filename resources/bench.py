@@ -21,15 +21,17 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import latency, planning, throughput
-from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.errors import ConfigError, ToolkitBug, ToolkitError
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
 from bmwg.resources.header import metric_of, run_header
 from bmwg.resources.measure import CellMeasurement, is_of_cell
+from bmwg.resources.outcomes import load_remark, one_line, without_load
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.settings import Settings
 
@@ -86,6 +88,14 @@ class Bench:
             testbed, profile = continued.testbed, continued.profile
         else:
             testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
+        if profile.search.algorithm != BISECTION:
+            raise ConfigError(
+                "BENCH-04",
+                f"profile {profile.name}: its search is not part of the suites yet; nothing was started",
+                expected=f"a profile whose search is {BISECTION}",
+                found=profile.search.algorithm,
+                hint="bmwg plan shows what it would take",
+            )
         plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
         mine = [planned for planned in plan if planned.test_id in selected]
         with ExitStack() as stack:
@@ -187,7 +197,7 @@ class Bench:
             if not is_of_cell(error):
                 self._stopped = error
                 raise
-            self._fail(group, _one_line(error))
+            self._fail(group, one_line(error))
         except BaseException as error:
             self._stopped = error
             raise
@@ -240,10 +250,10 @@ class Bench:
         if planned.metric == latency.METRIC:
             found = self._outcomes[self._planned(throughput.METRIC, cell).outcome_id]
             if found.lower is None:  # RFC 2544 26.2 determines the throughput first
-                self._keep(_without_load(planned, found))
+                self._keep(without_load(planned, found))
                 return
             spec = self._profile.latency_spec(cell, found.lower.load_fps)
-            self._keep(measurement.latency(spec, _load_remark(found)))
+            self._keep(measurement.latency(spec, load_remark(found)))
         elif cell.path == "wire":
             goal = self._profile.goal(
                 cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True
@@ -358,7 +368,7 @@ class Bench:
         left = sum(outcome_id not in self._outcomes for outcome_id in planned)
         reason = None
         if self._stopped is not None:
-            reason = f"{type(self._stopped).__name__}: {_one_line(self._stopped)}".rstrip(": ")
+            reason = f"{type(self._stopped).__name__}: {one_line(self._stopped)}".rstrip(": ")
         elif left:
             reason = "ended from outside"
         if left:
@@ -374,26 +384,3 @@ class Bench:
         for line in summary_lines(read_run(self._store.folder)):
             self.display.note(line)
         self.display.note(f"report: {report.resolve()}")
-
-
-def _load_remark(found: Outcome) -> tuple[str, ...]:
-    """Say beside a latency that its load is no plain throughput."""
-    if found.type is OutcomeType.MEASURED or found.lower is None:
-        return ()
-    return (f"at {found.lower.load_fps} frames/s, the highest load without loss ({found.type.value})",)
-
-
-def _without_load(planned: PlannedCell, found: Outcome) -> Outcome:
-    return throughput.not_assessed(
-        planned.cell,
-        outcome_id=planned.outcome_id,
-        metric=planned.metric,
-        reason=f"no load without loss is known: throughput is {found.type.value}",
-    )
-
-
-def _one_line(error: BaseException) -> str:
-    if not isinstance(error, ToolkitError):
-        return " ".join(str(error).split())
-    found = f"; found {error.found}" if error.found else ""
-    return " ".join(f"{error.error_id} {error.what}{found}".split())

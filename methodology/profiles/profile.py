@@ -7,28 +7,41 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.requirements import catalogue
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.trial import Learning, TrialPolicy
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
 
 ALL_NETWORKS = "all"
+BISECTION, TST009, MLRSEARCH = "bisection", "tst009", "mlrsearch"
 _HOSTINGS = {"wire": "none", "node": "baremetal"}  # every other path is of pods
 _WITHOUT_NETWORK = {"wire", "node"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """The numbers of the throughput search; see ThroughputGoal."""
+    """The numbers of the throughput search; see ThroughputGoal.
+
+    `algorithm` says which search they are for. TST009's has `step_fps`, `max_trials` and `threshold_frames`
+    (see Tst009Goal), MLRsearch `goals` and `warmup_s` (see ControllerInput).
+    """
 
     min_load_fps: int
     relative_width: float
     short_limit: int
     verification_trials: int
     max_reopenings: int
+    algorithm: str = BISECTION
+    step_fps: int = 1
+    max_trials: int = 2
+    threshold_frames: int | None = None
+    goals: tuple[SearchGoal, ...] = ()
+    warmup_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +112,17 @@ class Profile:
     ) -> ThroughputGoal:
         """Return the throughput goal of one cell; loads are frames/s per port and direction.
 
-        The lowest load is the profile's, or the highest load where that is lower still.
+        The lowest load is the profile's, or the highest load where that is lower still. A profile of another
+        search has none but for the tester's qualification (ToolkitBug PRF-05): its number would be
+        mislabelled.
         """
+        if self.search.algorithm != BISECTION and not qualifies_tester:
+            raise ToolkitBug(
+                "PRF-05",
+                f"profile {self.name} was asked for a bisection",
+                expected=f"a search by {self.search.algorithm}",
+                found=BISECTION,
+            )
         return ThroughputGoal.for_cell(
             cell,
             duration_s=self.trial_duration_s,
@@ -114,6 +136,43 @@ class Profile:
             short_limit=self.search.short_limit,
             verification_trials=self.search.verification_trials,
             max_reopenings=self.search.max_reopenings,
+        )
+
+    def tst009_goal(
+        self, cell: Cell, *, max_load_fps: int, envelope_fps: int | None = None, medium_fps: int | None = None
+    ) -> Tst009Goal:
+        """Return the goal of TST009's search for one cell; loads as in `goal`."""
+        return Tst009Goal(
+            frame_octets=cell.frame_octets,
+            direction=cell.direction,
+            frame_format=cell.frame_format,
+            flows=cell.flows,
+            vlan_id=cell.vlan_id,
+            duration_s=self.trial_duration_s,
+            step_fps=min(self.search.step_fps, max_load_fps),
+            max_load_fps=max_load_fps,
+            max_trials=self.search.max_trials,
+            threshold_frames=self.search.threshold_frames,
+            envelope_fps=envelope_fps,
+            medium_fps=medium_fps,
+            max_repeats=self.policy.max_repeats,
+            short_limit=self.search.short_limit,
+        )
+
+    def controller_input(
+        self, cell: Cell, *, max_load_fps: int, envelope_fps: int | None = None, medium_fps: int | None = None
+    ) -> ControllerInput:
+        """Return the controller input of MLRsearch for one cell; ConfigError MLR-02 where it clashes."""
+        return ControllerInput.for_cell(
+            cell,
+            self.search.goals,
+            min_load_fps=self.search.min_load_fps,
+            max_load_fps=max_load_fps,
+            envelope_fps=envelope_fps,
+            medium_fps=medium_fps,
+            max_repeats=self.policy.max_repeats,
+            short_limit=self.search.short_limit,
+            warmup_s=self.search.warmup_s,
         )
 
     def latency_spec(self, cell: Cell, load_fps: int) -> TrialSpec:
@@ -197,6 +256,7 @@ def _contradictions(data: dict[str, Any]) -> list[Problem]:
             found.append(
                 Problem(location=("paths", index, "networks"), expected=word, found=str(plan["networks"]))
             )
+    found.extend(_search_contradictions(data["search"], float(data["trial"]["duration_s"])))
     attempts = 1 + data["trial"]["max_repeats"]
     if data["search"]["short_limit"] > attempts:
         found.append(
@@ -205,6 +265,41 @@ def _contradictions(data: dict[str, Any]) -> list[Problem]:
                 expected=f"at most {attempts} (1 + trial.max_repeats)",
                 found=str(data["search"]["short_limit"]),
             )
+        )
+    return found
+
+
+def _search_contradictions(search: dict[str, Any], duration_s: float) -> list[Problem]:
+    """Hold the parts of the search against its algorithm, and each goal against RFC 9971."""
+    algorithm = search.get("algorithm", BISECTION)
+    own = {TST009: {"step_fps", "max_trials", "threshold_frames"}, MLRSEARCH: {"goals", "warmup_s"}}
+    needed = {TST009: "step_fps", MLRSEARCH: "goals"}.get(algorithm)
+    found = [
+        Problem(location=("search", name), expected=f"only with algorithm {other}", found=algorithm)
+        for other, names in own.items()
+        for name in sorted(names & set(search))
+        if other != algorithm
+    ]
+    if needed is not None and needed not in search:
+        found.append(
+            Problem(location=("search",), expected=f"{needed}, for algorithm {algorithm}", found="none")
+        )
+    if algorithm == TST009 and search.get("step_fps", 1 / duration_s) * duration_s < 1:
+        found.append(
+            Problem(
+                location=("search", "step_fps"),
+                expected=f"at least one frame in {duration_s:g} s (TST009 12.3.2)",
+                found=str(search["step_fps"]),
+            )
+        )
+    for index, goal in enumerate(search.get("goals", ())):
+        found.extend(
+            Problem(
+                location=("search", "goals", index, field),
+                expected=f"{expected} (RFC 9971 {clause})",
+                found=value,
+            )
+            for field, clause, expected, value in SearchGoal.contradictions(**goal)
         )
     return found
 
@@ -235,6 +330,15 @@ def _build(data: dict[str, Any]) -> Profile:
             short_limit=int(search["short_limit"]),
             verification_trials=int(search["verification_trials"]),
             max_reopenings=int(search["max_reopenings"]),
+            algorithm=search.get("algorithm", BISECTION),
+            step_fps=int(search.get("step_fps", 1)),
+            max_trials=int(search.get("max_trials", 2)),
+            threshold_frames=search.get("threshold_frames"),
+            goals=tuple(
+                SearchGoal(name=goal["name"], **{key: float(goal[key]) for key in goal if key != "name"})
+                for goal in search.get("goals", ())
+            ),
+            warmup_s=float(search.get("warmup_s", 0.0)),
         ),
         latency=LatencySettings(
             duration_s=float(latency["duration_s"]), frame_octets=tuple(map(int, latency["frame_octets"]))

@@ -7,7 +7,7 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
 2. while the interval is wider than the goal allows, one trial at its geometric middle, the integer square
    root of lower times upper;
 3. `verification_trials` more trials at the lower bound, all of which must be lossless, and as many at the
-   upper bound, of which at least one must not be, whatever the loss was before;
+   upper bound, of which at least half must not be, whatever the loss was before;
    (a qualification of the tester verifies its lower bound only, and steps down until one holds);
 4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
@@ -179,7 +179,7 @@ def _verify(
         lossless += finding is _Finding.LOSSLESS
         if finding is _Finding.LOSSY:
             uppers[-1] = (load, finding)
-    if uppers and lossless == goal.verification_trials:
+    if uppers and 2 * lossless > goal.verification_trials:
         wrong["upper bound"] = _Finding.LOSSLESS
     return wrong
 

@@ -288,7 +288,7 @@ def reproduction(facts: Facts) -> list[str]:
     if run.testbed_source:
         settings.insert(0, f"BMWG_TESTBED={shlex.quote(plain(run.testbed_source))}")
     commands.append(" ".join([*settings, "robot testcases/containerized/"]))
-    commands.append(f"bmwg report {shlex.quote(plain(run.folder.name))}")
+    commands.append(f"bmwg report {shlex.quote(plain(run.run_id))}")
     lines = [
         *title("Reproduction", 1),
         "The same testbed and profile, then this page anew from the files:",

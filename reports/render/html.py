@@ -14,7 +14,7 @@ from bmwg.methodology.errors import ToolkitBug
 from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import NONE
 
-_SETTINGS = {
+SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
     "_disable_config": True,
@@ -45,7 +45,7 @@ _SETTINGS = {
 def html(text: str, plots: Mapping[str, Plot]) -> str:
     """Return the page. Raises ToolkitBug REPORT-01 when our own text is not sound reStructuredText."""
     try:
-        made = publish_string(text, writer=_writer(plots), settings_overrides=_SETTINGS)
+        made = publish_string(text, writer=_writer(plots), settings_overrides=SETTINGS)
     except Exception as error:  # docutils raises SystemMessage and others; the cause is kept
         raise ToolkitBug(
             "REPORT-01", "report: the page could not be made from its text", found=str(error)
@@ -62,6 +62,7 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
         def __init__(self, document: nodes.document) -> None:
             super().__init__(document)
             self.head_names: list[str] = []
+            self.tables = 0
             self.stylesheet = [f"<style>\n{style}</style>\n"]
             self.meta.append('<meta name="color-scheme" content="light dark" />\n')
 
@@ -75,7 +76,9 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
         def visit_table(self, node: nodes.table) -> None:
             heads = list(node.findall(nodes.thead))
             self.head_names = [entry.astext() for head in heads for entry in head.findall(nodes.entry)]
-            label = next((caption.astext() for caption in node.findall(nodes.title)), "Table")
+            caption = next((f": {found.astext()}" for found in node.findall(nodes.title)), "")
+            self.tables += 1
+            label = f"Table {self.tables}{caption}"  # a landmark's name has to be its own
             self.body.append(
                 f'<div class="wide" role="region" tabindex="0" aria-label="{self.attval(label)}">\n'
             )

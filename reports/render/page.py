@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.render import evidence, results
+from bmwg.reports.published.ratios import published_section
+from bmwg.reports.render import evidence, results, statements
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import esc, title
@@ -33,9 +34,12 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += results.summary(facts)
     lines += _plot(by_name, "options")
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
+    lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
+    lines += published_section(facts.run)
     lines += results.missing(facts)
+    lines += statements.matrices(facts)
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)
     lines += [*title("Searches as they went", 1), *_plot(by_name, "search"), *evidence.search(facts)]

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bmwg.reports.render.blocks import blocks
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.html import html
+from bmwg.reports.render.mail import mail_text
+from bmwg.reports.render.markdown import markdown
 from bmwg.reports.render.page import PLOT_FOLDER, page
 from bmwg.reports.render.plots import plots
+from bmwg.reports.render.rfcxml import rfcxml
 from bmwg.reports.store import read_run
 from bmwg.reports.store.files import not_written, write_atomically
 
 HTML_FILE = "report.html"
 TEXT_FILE = "report.rst"
+FILES = {  # of each form that `bmwg report --format` names
+    "html": HTML_FILE,
+    "rst": TEXT_FILE,
+    "text": "report.txt",
+    "md": "report.md",
+    "rfcxml": "report.rfc.xml",
+}
 
 
 def write_report(run_dir: Path) -> Path:
@@ -34,3 +45,38 @@ def write_report(run_dir: Path) -> Path:
     write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
     write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
     return run_dir / HTML_FILE
+
+
+def write_form(run_dir: Path, form: str) -> Path:
+    """Write the report in one of `FILES` and return its path; `html` and `rst` come together with the plots.
+
+    Raises as `write_report` does, and LookupError for a form that there is not.
+    """
+    file = run_dir / FILES[form]
+    if form in ("html", "rst"):
+        write_report(run_dir)
+        return file
+    run = read_run(run_dir)
+    told = facts(run)
+    if form == "md":
+        write_report(run_dir)  # the plots that it links to
+    text = form_of(page(told, plots(told) if form == "md" else ()), form, run.run_id)
+    write_atomically(file, text.encode("utf-8"))
+    return file
+
+
+def form_of(text: str, form: str, name: str) -> str:
+    """Return a page without plots in one of the forms. `name` parts the anchors of RFCXML sections."""
+    match form:
+        case "rst":
+            return text
+        case "html":
+            return html(text, {})
+        case "text":
+            return mail_text(blocks(text))
+        case "md":
+            return markdown(blocks(text))
+        case "rfcxml":
+            return rfcxml(blocks(text), name)
+        case _:
+            raise LookupError(f"form {form!r}: expected one of {', '.join(FILES)}")

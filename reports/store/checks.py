@@ -14,8 +14,13 @@ from bmwg.schemas import load
 from bmwg.schemas.validation import problems
 
 # History of the formats. A reader knows all versions that stand here; an unknown one is refused by name.
-# run/1.0, trial/1.0, platform/1.0: the first ones.
-READABLE = {"run": ("run/1.0",), "trial": ("trial/1.0",), "platform": ("platform/1.0",)}
+# run/1.0, trial/1.0, platform/1.0, bundle/1.0: the first ones.
+READABLE = {
+    "run": ("run/1.0",),
+    "trial": ("trial/1.0",),
+    "platform": ("platform/1.0",),
+    "bundle": ("bundle/1.0",),
+}
 _SHOWN_PROBLEMS = 10
 
 

@@ -115,9 +115,10 @@ def _broken(where: str, expected: str, found: str) -> ConfigError:
     )
 
 
-def _read_line(line: bytes, number: int, prev: str, where: str) -> JournalTrial:
+def checked_line(line: bytes, number: int, prev: str, where: str) -> dict[str, Any]:
+    """Return one line as data, its schema, form, hash and place in the chain verified. Raises ConfigError."""
     try:
-        data = json.loads(line)
+        data: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where)
@@ -126,12 +127,21 @@ def _read_line(line: bytes, number: int, prev: str, where: str) -> JournalTrial:
     found = hashlib.sha256(body).hexdigest()
     if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
         raise _broken(where, "the hash of its content", "another")
-    if canonical({key: value for key, value in data.items() if key != "hash"}).encode("ascii") != body:
+    try:
+        form = canonical({key: value for key, value in data.items() if key != "hash"}).encode("ascii")
+    except (ValueError, RecursionError) as error:
+        raise _broken(where, "canonical JSON", str(error)) from error
+    if form != body:
         raise _broken(where, "canonical JSON", "another form")
     if data["prev"] != prev:
         raise _broken(where, "the hash of the line before as `prev`", "another")
     if data["seq"] != number:
         raise _broken(where, f"sequence number {number}", str(data["seq"]))
+    return data
+
+
+def _read_line(line: bytes, number: int, prev: str, where: str) -> JournalTrial:
+    data = checked_line(line, number, prev, where)
     try:
         return _light(data, line)
     except ValueError as error:

@@ -7,8 +7,38 @@ import sys
 from collections.abc import Sequence
 
 from bmwg import __version__
-from bmwg.cli import cleanup, plan, record, report, resume, run, sync
+from bmwg.cli import (
+    bundle,
+    cleanup,
+    compare,
+    import_,
+    plan,
+    record,
+    registry,
+    report,
+    resume,
+    run,
+    sync,
+    validate_method,
+    verify,
+)
 from bmwg.methodology.errors import ToolkitError
+
+VERBS = (
+    run,
+    resume,
+    plan,
+    record,
+    report,
+    compare,
+    bundle,
+    verify,
+    import_,
+    registry,
+    validate_method,
+    cleanup,
+    sync,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bmwg", description=__doc__)
     parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for module in (run, resume, plan, record, report, cleanup, sync):
+    for module in VERBS:
         module.add_parser(verbs)
     chosen = parser.parse_args(arguments)
     try:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import planning
-from bmwg.methodology.profiles import load_profile
+from bmwg.methodology import budget, planning
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.resources.progress import clock_text
 
 
@@ -20,6 +21,9 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", default="quick", help="compliance profile (default: quick)")
+    parser.add_argument(
+        "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
+    )
     parser.set_defaults(handler=handle)
 
 
@@ -39,4 +43,24 @@ def handle(chosen: argparse.Namespace) -> int:
     )
     for deviation in profile.deviations:
         print(f"deviation {deviation.requirement}: {deviation.what}")
+    if chosen.budget is not None:
+        _print_proposal(
+            profile, {network.name: network.vlan_id for network in testbed.networks}, chosen.budget
+        )
     return 0
+
+
+def _print_proposal(profile: Profile, networks: dict[str, int | None], budget_s: float) -> None:
+    """Print what to cut, cheapest in conformance first."""
+    if not budget_s > 0:
+        raise ConfigError("PLAN-01", "--budget", expected="seconds, above 0", found=str(budget_s))
+    proposal = budget.propose(profile, networks, budget_s)
+    if not proposal.cuts:
+        print(f"fits {clock_text(budget_s)}: nothing to cut" if proposal.fits else "nothing can be cut")
+        return
+    print(f"to fit {clock_text(budget_s)} (planned: {clock_text(proposal.before_s)}):")
+    for cut in proposal.cuts:
+        clause = f" [{cut.requirement}]" if cut.requirement else ""
+        print(f"cut {cut.what}{clause}: saves {clock_text(cut.saves_s)}; {cut.cost}")
+    verdict = "fits" if proposal.fits else "does not fit; take paths or networks out of the profile"
+    print(f"then {clock_text(proposal.after_s)}: {verdict}")

@@ -71,7 +71,7 @@ def handle_record(chosen: argparse.Namespace) -> int:
         record = apply_overlay(record, overlay, str(chosen.overlay))
     score = coverage([record])
     if chosen.redact:
-        record = redact(record, _salt(chosen.redact))
+        record = redact(record, read_salt(chosen.redact))
     if chosen.output:
         with chosen.output.open("x", encoding="utf-8") as stream:
             json.dump(record, stream, indent=1, sort_keys=True)
@@ -141,7 +141,7 @@ def _compare(first: Path, second: Path) -> int:
     return 1 if lasting else 0
 
 
-def _salt(path: Path) -> bytes:
+def read_salt(path: Path) -> bytes:
     """The salt of a file; a new one, readable by its owner alone, when there is none."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -6,17 +6,23 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bmwg.reports.render import write_report
+from bmwg.reports.render import FILES, write_form
 
 
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("report", help="render a run's report anew", description=__doc__)
     parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument(
+        "--format",
+        choices=sorted(FILES),
+        default="html",
+        help="html (default, with report.rst and the plots), rst, text for mail, md, rfcxml",
+    )
     parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:
-    """Write report.rst and report.html into the run's folder and print where."""
-    print(write_report(chosen.run))
+    """Write the report in the form asked for into the run's folder and print where."""
+    print(write_form(chosen.run, chosen.format))
     return 0

@@ -1,6 +1,7 @@
 """What every traffic driver owes: counts that hold together, on each frame size, format and direction."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import tester_bed as bed

@@ -94,7 +94,7 @@ def test_more_verification_makes_a_low_answer_rarer():
             search(Device(truth_fps=400_000, seed=seed, random_loss_share=0.1), goal) for seed in range(500)
         ]
         low[count] = sum(r.type is OutcomeType.MEASURED and r.upper.load_fps <= 400_000 for r in results)
-    assert low[3] <= 2 < low[1]
+    assert low[3] <= 5 < low[1]
 
 
 def test_verification_happens_whatever_the_loss_was():

@@ -84,8 +84,8 @@ def test_the_quick_plan_covers_what_it_promises_in_its_time():
     assert {cell.path for cell in tput} == {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan"}
     at_64 = [one.cell for one in planned if one.metric == latency.METRIC]
     assert at_64 == [cell for cell in tput if cell.frame_octets == 64]
-    assert 150 <= traffic_s(planned) <= 200
-    assert duration_s(planned) <= 1.15 * traffic_s(planned)
+    assert 90 <= traffic_s(planned) <= 200
+    assert duration_s(planned) <= 1.3 * traffic_s(planned)
 
 
 def test_the_plan_is_ordered_unique_and_deploys_once():
@@ -127,7 +127,7 @@ def test_the_estimate_is_what_a_search_takes():
     goal = profile.goal(cell, max_load_fps=1_500_000)
     for truth in (5_000, 70_000, 123_456, 900_000):
         trials = len(search(Device(truth_fps=truth), goal).trials)
-        assert abs(trials - throughput_trials(profile, 1_500_000)) <= 1
+        assert abs(trials - throughput_trials(profile, 1_500_000)) <= profile.search.verification_trials
 
 
 def test_the_long_profile_runs_both_ways_with_one_and_many_flows():
@@ -157,14 +157,14 @@ def test_profiles_are_frozen():
     ("old", "new", "error_id", "fragments"),
     [
         ("relative_width: 0.03", "relative_with: 0.03", "PRF-03", ["did you mean 'relative_width'"]),
-        ("duration_s: 0.5", "duration_s: 1s", "PRF-03", ["trial.duration_s: expected a number"]),
-        ("duration_s: 0.5", "duration_s: .nan", "PRF-02", ["a finite number"]),
+        ("duration_s: 0.2", "duration_s: 1s", "PRF-03", ["trial.duration_s: expected a number"]),
+        ("duration_s: 0.2", "duration_s: .nan", "PRF-02", ["a finite number"]),
         ("[64, 512, 1518]", "[63]", "PRF-03", ["paths[0].frame_octets[0]: expected 64..9216"]),
         ("RFC2544-24-01", "RFC2544-24-1", "PRF-04", ["deviations[0].requirement", "did you mean"]),
         ("path: node, hosting: baremetal", "path: node, hosting: pod", "PRF-04", ["paths[1].hosting"]),
         ("networks: all", "networks: none", "PRF-04", ["paths[3].networks: expected all or a list"]),
         ("networks: all", "networks: al", "PRF-03", ["none, all, or a list of network names"]),
-        ("max_repeats: 15", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
+        ("max_repeats: 40", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
         ("name: quick", "name: quick\nname: q", "PRF-02", ["twice (lines"]),
     ],
 )

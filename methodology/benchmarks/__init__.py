@@ -1,0 +1,1 @@
+"""One module a benchmark: its procedure as steps, arithmetic, metric id, unit and clauses. All pure."""

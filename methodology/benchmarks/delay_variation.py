@@ -1,0 +1,96 @@
+"""Delay variation: PDV and IPDV (RFC 8219 7.3, RFC 5481), from the frames of one stream or their histogram.
+
+PDV of a frame is its delay less the smallest delay of the stream (RFC 5481 4.2). A histogram gives it for all
+frames within a bucket's width; IPDV (RFC 3393, RFC 5481 4.1) needs the delays in the order sent, which a
+histogram has lost: there is no IPDV without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from bmwg.methodology.benchmarks.statistics import median, percentile
+from bmwg.methodology.latency import percentile_ns
+from bmwg.methodology.records import LatencyHistogram
+
+PDV_METRIC = "pdv.rfc8219_7_3_1"  # RFC8219-7.3.1-04
+IPDV_METRIC = "ipdv.rfc8219_7_3_2"  # RFC8219-7.3.2-02
+UNIT = "ns"
+STREAM_S = 60.0  # RFC8219-7.3.1-02
+REPETITIONS = 20  # RFC8219-7.3.1-05
+_P999 = Fraction(999, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ipdv:
+    """Minimum, median and maximum of the differences between neighbours (ns), and how many there are."""
+
+    minimum_ns: float
+    median_ns: float
+    maximum_ns: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverRepetitions:
+    """Median of a value over repetitions, with its 1st and 99th percentile (RFC8219-7.3.1-06), ns."""
+
+    median_ns: float
+    p1_ns: float
+    p99_ns: float
+    repetitions: int
+
+
+def pdv_ns(delays_ns: Sequence[int | None]) -> float:
+    """Return the 99.9th percentile delay less the smallest; lost frames (None) have no delay."""
+    arrived = [float(delay) for delay in delays_ns if delay is not None]
+    if not arrived:
+        raise ValueError("delays_ns: expected at least one frame that arrived, found none")
+    return percentile(arrived, _P999) - min(arrived)
+
+
+def pdv_of_histogram_ns(histogram: LatencyHistogram) -> tuple[int, int]:
+    """Return PDV from a histogram and how much too large it may be at most, ns.
+
+    Raises ValueError for a histogram without frames.
+    """
+    if not histogram.buckets:
+        raise ValueError("histogram: expected at least one frame, found none")
+    high = percentile_ns(histogram, _P999)
+    low, exact = histogram.buckets[0][0], histogram.min_ns is not None
+    start = histogram.min_ns if histogram.min_ns is not None else low
+    width = next(top - bottom for bottom, top, _ in histogram.buckets if bottom <= high <= top)
+    return high - start, width + (0 if exact else histogram.buckets[0][1] - low)
+
+
+def pdv_distribution_ns(histogram: LatencyHistogram) -> tuple[tuple[int, int, int], ...]:
+    """Return the histogram of PDV (RFC 5481 4.4): each bucket less the smallest delay, from 0."""
+    if not histogram.buckets:
+        return ()
+    start = histogram.min_ns if histogram.min_ns is not None else histogram.buckets[0][0]
+    return tuple((max(0, low - start), high - start, count) for low, high, count in histogram.buckets)
+
+
+def ipdv(delays_ns: Sequence[int | None]) -> Ipdv:
+    """Return IPDV of frames in the order sent; a pair with a lost frame (None) has none (RFC 3393 2.6)."""
+    pairs = [
+        float(after - before)
+        for before, after in pairwise(delays_ns)
+        if before is not None and after is not None
+    ]
+    if not pairs:
+        raise ValueError("delays_ns: expected two neighbours that arrived, found none")
+    return Ipdv(minimum_ns=min(pairs), median_ns=median(pairs), maximum_ns=max(pairs), pairs=len(pairs))
+
+
+def over_repetitions(values_ns: Sequence[float]) -> OverRepetitions:
+    """Return median, 1st and 99th percentile over repetitions (RFC8219-12-02)."""
+    return OverRepetitions(
+        median_ns=median(values_ns),
+        p1_ns=percentile(values_ns, Fraction(1, 100)),
+        p99_ns=percentile(values_ns, Fraction(99, 100)),
+        repetitions=len(values_ns),
+    )

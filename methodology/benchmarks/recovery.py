@@ -1,0 +1,170 @@
+"""System recovery (RFC 2544 26.5) and reset (RFC 2544 26.6 as updated by RFC 6201): loads and arithmetic.
+
+A constant-load trial cannot hold the change of load or the interruption, so both take what a driver observed
+as records of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bmwg.methodology.benchmarks.statistics import Spread, spread
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
+
+RECOVERY_METRIC = "system_recovery.rfc2544_26_5"
+RESET_METRIC = "reset.rfc6201"
+RECOVERY_REQUIREMENTS = ("RFC2544-26.5-01", "RFC2544-26.5-02", "RFC2544-26.5-03", "RFC2544-26.5-04")
+RESET_REQUIREMENTS = ("RFC2544-26.6-01", "RFC2544-26.6-04", "SUP-6201-1.3-01")
+UNIT = "ms"  # SUP-6201-1.4-01
+OVERLOAD_S = 60.0  # rfc2544-26.5
+POWER_INTERRUPTION_S = 15.0  # SUP-6201-4.3.1
+FORWARDING_BEFORE_S = 15.0  # SUP-6201-4
+_NS_PER_MS = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryLoads:
+    """The two loads of one recovery trial, frames/s per port and direction."""
+
+    overload_fps: int
+    reduced_fps: int
+
+
+def recovery_loads(throughput_fps: int, max_load_fps: int | None) -> RecoveryLoads:
+    """Return 110 % of the throughput, or the highest load where that is lower, and half of it."""
+    if throughput_fps < 1:
+        raise ValueError(f"throughput_fps (RFC 2544 26.5): expected at least 1, found {throughput_fps}")
+    overload = throughput_fps * 11 // 10
+    if max_load_fps is not None:
+        overload = min(overload, max_load_fps)
+    return RecoveryLoads(overload_fps=overload, reduced_fps=max(1, overload // 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryTrial:
+    """One observed recovery. Times are ns of one clock; `last_lost_ns` None: no frame was lost after A.
+
+    `overload_lost_frames` are those lost before the load was reduced: without any there was no overload.
+    """
+
+    seq: int
+    overload_s: float
+    overload_lost_frames: int
+    reduced_at_ns: int
+    last_lost_ns: int | None
+
+
+def recovery_ms(trial: RecoveryTrial) -> float:
+    """Return B - A in ms: from the reduction of the load to the last lost frame, 0 when none was lost."""
+    if trial.last_lost_ns is None:
+        return 0.0
+    return max(0, trial.last_lost_ns - trial.reduced_at_ns) / _NS_PER_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetTrial:
+    """One observed reset at a constant load (frames/s). Times are ns of one clock.
+
+    `power_interruption_s` is what the power was off (0 for any other kind), `last_before_ns` and
+    `first_after_ns` are when the last frame before and the first after the outage arrived, None where the
+    tester does not tell.
+    """
+
+    seq: int
+    offered_fps: float
+    lost_frames: int
+    power_interruption_s: float = 0.0
+    last_before_ns: int | None = None
+    first_after_ns: int | None = None
+
+
+def reset_by_loss_ms(trial: ResetTrial) -> float:
+    """Return the reset time by frame loss (RFC 6201 1.3): lost frames over offered rate, less the power's."""
+    if not trial.offered_fps > 0:
+        raise ValueError(f"offered_fps (RFC 6201 1.3): expected above 0, found {trial.offered_fps}")
+    return 1e3 * (trial.lost_frames / trial.offered_fps - trial.power_interruption_s)
+
+
+def reset_by_time_ms(trial: ResetTrial) -> float | None:
+    """Return the reset time by time stamps (RFC 6201 1.3), None where one is missing."""
+    if trial.last_before_ns is None or trial.first_after_ns is None:
+        return None
+    return (trial.first_after_ns - trial.last_before_ns) / _NS_PER_MS - 1e3 * trial.power_interruption_s
+
+
+def recovery_outcome(trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id: str) -> Outcome:
+    """Return the average recovery time; `invalid` when a trial was no overload."""
+    calm = [trial.seq for trial in trials if trial.overload_lost_frames == 0]
+    if not trials or calm:
+        reason = f"no frame was lost under overload in trials {calm}" if calm else "no trial"
+        return _none(
+            RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], reason, RECOVERY_REQUIREMENTS
+        )
+    found = spread([recovery_ms(trial) for trial in trials])
+    quality = [f"average of {found.count}"]
+    if short := [trial.seq for trial in trials if trial.overload_s < OVERLOAD_S]:
+        quality.append(f"overload shorter than {OVERLOAD_S:g} s (RFC 2544 26.5) in trials {short}")
+    return _measured(
+        RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], found, RECOVERY_REQUIREMENTS, quality
+    )
+
+
+def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcome_id: str) -> Outcome:
+    """Return the average reset time by frame loss; `kind` names what was reset (container restart and so on).
+
+    Where time stamps are there too, their average stands beside it in the remarks.
+    """
+    metric = f"{RESET_METRIC}.{kind}"
+    still = [trial.seq for trial in trials if trial.lost_frames == 0]
+    if not trials or still:
+        reason = f"no frame was lost in trials {still}: was anything reset?" if still else "no trial"
+        return _none(metric, cell, outcome_id, [t.seq for t in trials], reason, RESET_REQUIREMENTS)
+    found = spread([reset_by_loss_ms(trial) for trial in trials])
+    stamps = [time for time in map(reset_by_time_ms, trials) if time is not None]
+    quality = [f"average of {found.count} by frame loss (RFC 6201 1.3)"]
+    if stamps:
+        quality.append(f"by time stamps: {spread(stamps).mean:.3f} ms on average of {len(stamps)}")
+    sequence = [trial.seq for trial in trials]
+    return _measured(metric, cell, outcome_id, sequence, found, RESET_REQUIREMENTS, quality)
+
+
+def _measured(
+    metric: str,
+    cell: Cell,
+    outcome_id: str,
+    sequence: list[int],
+    found: Spread,
+    requirements: tuple[str, ...],
+    quality: list[str],
+) -> Outcome:
+    numbers = (
+        (metric, found.mean),
+        (f"{metric}.min", found.minimum),
+        (f"{metric}.max", found.maximum),
+        (f"{metric}.deviation", found.deviation),
+    )
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=metric,
+        cell=cell,
+        type=OutcomeType.MEASURED,
+        values=tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
+        trials=tuple(sequence),
+        requirements=requirements,
+        quality=tuple(quality),
+    )
+
+
+def _none(
+    metric: str, cell: Cell, outcome_id: str, sequence: list[int], reason: str, requirements: tuple[str, ...]
+) -> Outcome:
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=metric,
+        cell=cell,
+        type=OutcomeType.INVALID,
+        trials=tuple(sequence),
+        reason=reason,
+        requirements=requirements,
+    )

@@ -1,0 +1,102 @@
+"""Soak: one load for a long time, as trials in a row; where loss falls and whether latency drifts.
+
+No document of the working group defines it; TST009-12.4 asks for a long-duration variant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, StopError, valid_trial
+from bmwg.methodology.trial import JudgedTrial
+
+METRIC = "soak.loss_ratio"
+REQUIREMENTS = ("TST009-12.4", "TST009-11")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoakGoal:
+    """`intervals` trials of `spec` in a row; a trial that is not valid leaves a gap and is not repeated."""
+
+    spec: TrialSpec
+    intervals: int
+    max_invalid_ratio: float = 0.1  # choice: beyond it the series says too little
+
+    def __post_init__(self) -> None:
+        """Refuse a series that is none (ValueError)."""
+        if self.intervals < 2:
+            raise ValueError(f"intervals (TST009 12.4): expected at least 2, found {self.intervals}")
+        if not 0 <= self.max_invalid_ratio < 1:
+            raise ValueError(f"max_invalid_ratio: expected 0 up to below 1, found {self.max_invalid_ratio}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soak:
+    """What the series showed. Ratios 0..1; intervals are trials.
+
+    `drift_ns` is the change of the mean latency over the whole series by least squares, None with less than
+    two trials that hold latency.
+    """
+
+    intervals: int
+    valid_intervals: int
+    lossy_intervals: int
+    longest_lossy_run: int
+    loss_ratio: float
+    worst_loss_ratio: float
+    drift_ns: float | None
+
+
+def procedure(goal: SoakGoal) -> Procedure[Soak]:
+    """Run the series."""
+    trials: list[JudgedTrial | None] = []
+    for number in range(goal.intervals):
+        try:
+            trial = yield from valid_trial(goal.spec, f"interval {number + 1}", max_repeats=0, short_limit=1)
+        except StopError:
+            trial = None
+        trials.append(trial)
+        if sum(one is None for one in trials) > goal.max_invalid_ratio * goal.intervals:
+            raise StopError(f"more than {goal.max_invalid_ratio:.0%} of {goal.intervals} intervals not valid")
+    return summarize(trials)
+
+
+def summarize(trials: Sequence[JudgedTrial | None]) -> Soak:
+    """Summarize a series in order; None is an interval without a valid trial."""
+    valid = [trial for trial in trials if trial is not None]
+    if not valid:
+        raise ValueError("trials: expected at least one valid interval, found none")
+    run = longest = 0
+    for trial in trials:
+        run = run + 1 if trial is not None and not trial.lossless else 0
+        longest = max(longest, run)
+    sent = sum(trial.result.sent_frames for trial in valid)
+    lost = sum(trial.result.lost_frames for trial in valid)
+    return Soak(
+        intervals=len(trials),
+        valid_intervals=len(valid),
+        lossy_intervals=sum(not trial.lossless for trial in valid),
+        longest_lossy_run=longest,
+        loss_ratio=lost / sent if sent else 0.0,
+        worst_loss_ratio=max(trial.result.loss_ratio for trial in valid),
+        drift_ns=_drift_ns(trials),
+    )
+
+
+def _drift_ns(trials: Sequence[JudgedTrial | None]) -> float | None:
+    points = []
+    for index, trial in enumerate(trials):
+        streams = trial.result.streams if trial is not None else ()
+        frames = sum(stream.latency.frames for stream in streams)
+        if frames:
+            points.append((float(index), sum(stream.latency.sum_ns for stream in streams) / frames))
+    if len(points) < 2:
+        return None
+    mean_x = math.fsum(x for x, _ in points) / len(points)
+    mean_y = math.fsum(y for _, y in points) / len(points)
+    slope = math.fsum((x - mean_x) * (y - mean_y) for x, y in points)
+    slope /= math.fsum((x - mean_x) ** 2 for x, _ in points)
+    return slope * (len(trials) - 1)

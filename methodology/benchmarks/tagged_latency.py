@@ -1,0 +1,203 @@
+"""Latency by tagged frames: RFC 2544 26.2 (one a stream) and RFC 8219 7.2 (at least 500 a stream).
+
+The streams are trials; the time stamps of their tagged frames come beside them, by sequence number of the
+trial. Latency over all frames is another metric (`methodology/latency.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bmwg.methodology.benchmarks.statistics import median, percentile, spread
+from bmwg.methodology.latency import RFC2544_METRIC
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
+
+TYPICAL_METRIC = "latency.rfc8219_7_2.typical"
+WORST_METRIC = "latency.rfc8219_7_2.worst_case"
+UNIT = "ns"
+STREAMS = 20  # rfc2544-26.2
+STREAM_S = 120.0  # rfc2544-26.2
+TAG_AFTER_S = 60.0  # rfc2544-26.2
+RFC8219_TAGS = 500  # RFC8219-7.2-03
+REQUIREMENTS = ("RFC2544-26.2-01", "RFC2544-26.2-02", "RFC2544-26.2-03", "RFC2544-26.2-06")
+RFC8219_REQUIREMENTS = ("RFC8219-7.2-02", "RFC8219-7.2-03", "RFC8219-7.2-06", "RFC8219-7.2-07")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedFrame:
+    """One tagged frame: when it was fully sent (A) and when it arrived (B), ns of one clock; B None: lost."""
+
+    sent_ns: int
+    received_ns: int | None
+    after_s: float  # into the stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsGoal:
+    """The streams of one frame size at its throughput (frames/s per port and direction)."""
+
+    cell: Cell
+    throughput_fps: int
+    streams: int = STREAMS
+    stream_s: float = STREAM_S
+    max_repeats: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse what is no stream (ValueError naming field and clause)."""
+        if self.streams < 1:
+            raise ValueError(f"streams (RFC 2544 26.2): expected at least 1, found {self.streams}")
+        self.spec()
+
+    def spec(self) -> TrialSpec:
+        """Return the stream as a trial."""
+        cell = self.cell
+        return TrialSpec(
+            frame_octets=cell.frame_octets,
+            load_fps=self.throughput_fps,
+            duration_s=self.stream_s,
+            direction=cell.direction,
+            frame_format=cell.frame_format,
+            flows=cell.flows,
+            vlan_id=cell.vlan_id,
+        )
+
+
+def procedure(goal: StreamsGoal) -> Procedure[tuple[int, ...]]:
+    """Run the streams one after the other; return the sequence numbers of the valid ones."""
+    valid = []
+    for number in range(goal.streams):
+        trial = yield from valid_trial(
+            goal.spec(),
+            f"stream {number + 1}",
+            max_repeats=goal.max_repeats,
+            short_limit=1 + goal.max_repeats,
+        )
+        if trial is None:
+            raise StopError(f"the tester could not send {goal.throughput_fps} frames/s")
+        valid.append(trial.seq)
+    return tuple(valid)
+
+
+def rfc2544_outcome(
+    ended: Run[tuple[int, ...]],
+    tags: Mapping[int, Sequence[TaggedFrame]],
+    goal: StreamsGoal,
+    *,
+    outcome_id: str,
+) -> Outcome:
+    """Return the mean latency of one tagged frame a stream: the first that left after 60 s.
+
+    A stream whose tag is missing or was lost makes the outcome `invalid`; nothing is averaged around it.
+    """
+    latencies: list[float] = []
+    missing: list[int] = []
+    for seq in ended.found or ():
+        late = [tag for tag in tags.get(seq, ()) if tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2)]
+        if not late or late[0].received_ns is None:
+            missing.append(seq)
+        else:
+            latencies.append(late[0].received_ns - late[0].sent_ns)
+    reason = ended.reason
+    if missing:
+        reason = f"no tagged frame arrived in trials {', '.join(map(str, missing))}"
+    if ended.found is None or missing or not latencies:
+        return _invalid(RFC2544_METRIC, goal, ended, outcome_id, reason, REQUIREMENTS)
+    found = spread(latencies)
+    numbers = (
+        (RFC2544_METRIC, found.mean),
+        (f"{RFC2544_METRIC}.min", found.minimum),
+        (f"{RFC2544_METRIC}.max", found.maximum),
+    )
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=RFC2544_METRIC,
+        cell=goal.cell,
+        type=OutcomeType.MEASURED,
+        values=tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
+        trials=tuple(trial.seq for trial in ended.trials),
+        statement=f"at {goal.throughput_fps} frames/s per port and direction",
+        requirements=REQUIREMENTS,
+        quality=(
+            f"mean of {found.count} streams of {goal.stream_s:g} s, one tagged frame each",
+            *_short(goal),
+        ),
+    )
+
+
+def rfc8219_outcome(
+    ended: Run[tuple[int, ...]],
+    tags: Mapping[int, Sequence[TaggedFrame]],
+    goal: StreamsGoal,
+    *,
+    outcome_id: str,
+) -> Outcome:
+    """Return typical (median) and worst-case (99.9th percentile) latency, as medians over the streams.
+
+    The 1st and 99th percentile over the streams stand beside each (RFC8219-7.2-11).
+    """
+    typical: list[float] = []
+    worst: list[float] = []
+    few: list[int] = []
+    for seq in ended.found or ():
+        samples = [
+            float(tag.received_ns - tag.sent_ns)
+            for tag in tags.get(seq, ())
+            if tag.received_ns is not None and tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2)
+        ]
+        if len(samples) < RFC8219_TAGS:
+            few.append(seq)
+        else:
+            typical.append(median(samples))
+            worst.append(percentile(samples, Fraction(999, 1000)))
+    reason = ended.reason
+    if few:
+        reason = f"fewer than {RFC8219_TAGS} tagged frames arrived in trials {', '.join(map(str, few))}"
+    if ended.found is None or few or not typical:
+        return _invalid(TYPICAL_METRIC, goal, ended, outcome_id, reason, RFC8219_REQUIREMENTS)
+    numbers = []
+    for metric, series in ((TYPICAL_METRIC, typical), (WORST_METRIC, worst)):
+        numbers.append((metric, median(series)))
+        numbers.append((f"{metric}.p1", percentile(series, Fraction(1, 100))))
+        numbers.append((f"{metric}.p99", percentile(series, Fraction(99, 100))))
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=TYPICAL_METRIC,
+        cell=goal.cell,
+        type=OutcomeType.MEASURED,
+        values=tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
+        trials=tuple(trial.seq for trial in ended.trials),
+        statement=f"at {goal.throughput_fps} frames/s per port and direction",
+        requirements=RFC8219_REQUIREMENTS,
+        quality=(f"medians over {len(typical)} streams of {goal.stream_s:g} s", *_short(goal)),
+    )
+
+
+def _short(goal: StreamsGoal) -> tuple[str, ...]:
+    words = []
+    if goal.streams < STREAMS:
+        words.append(f"{goal.streams} streams, at least {STREAMS} are required (RFC2544-26.2-06)")
+    if goal.stream_s < STREAM_S:
+        words.append(f"streams of {goal.stream_s:g} s, at least {STREAM_S:g} s (RFC2544-26.2-02)")
+    return tuple(words)
+
+
+def _invalid(
+    metric: str,
+    goal: StreamsGoal,
+    ended: Run[tuple[int, ...]],
+    outcome_id: str,
+    reason: str,
+    requirements: tuple[str, ...],
+) -> Outcome:
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=metric,
+        cell=goal.cell,
+        type=OutcomeType.INVALID,
+        trials=tuple(trial.seq for trial in ended.trials),
+        reason=reason,
+        requirements=requirements,
+    )

@@ -1,0 +1,179 @@
+"""Every algorithm as one function from a bench of models to an answer, with what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bmwg.methodology.mlr import engine
+from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
+from bmwg.methodology.models.bench import ModelBench
+from bmwg.methodology.models.device import Claim
+from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.search import bisection, tst009
+from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.search.tst009 import Tst009Goal
+
+FRAME_OCTETS = 64
+MIN_LOAD_FPS = 10_000
+MAX_LOAD_FPS = 1_500_000
+_REPEATS = 20  # choice: where 45 % of trials are not valid, 20 repeats leave less than 1e-7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a search said: bounds in frames/s (None: it has none), and what it cost."""
+
+    type: OutcomeType
+    lower_fps: int | None
+    upper_fps: int | None
+    traffic_s: float
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """A named algorithm with its parameters. `width_fps` is how far apart its bounds may be at a load.
+
+    `trials_to_fail` is how many trials in a row have to lose frames before a load counts as too high.
+    """
+
+    name: str
+    claim: Claim
+    relative_width: float
+    step_fps: int
+    shortest_s: float
+    trials_to_fail: int
+    answer: Callable[[ModelBench], Answer]
+
+    def width_fps(self, load_fps: float) -> float:
+        """Return the width (frames/s) that the algorithm promises around a load."""
+        return max(self.step_fps, self.relative_width * load_fps)
+
+
+def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int = 1) -> Algorithm:
+    """Return the bisection of RFC 2544 26.1."""
+    goal = ThroughputGoal(
+        frame_octets=FRAME_OCTETS,
+        duration_s=duration_s,
+        min_load_fps=MIN_LOAD_FPS,
+        max_load_fps=MAX_LOAD_FPS,
+        relative_width=width,
+        verification_trials=verification,
+        max_repeats=_REPEATS,
+    )
+
+    def answer(bench: ModelBench) -> Answer:
+        found = bisection.search(bench.measure, goal)
+        return Answer(
+            type=found.type,
+            lower_fps=found.lower.load_fps if found.lower else None,
+            upper_fps=found.upper.load_fps if found.upper else None,
+            traffic_s=bench.traffic_s,
+            trials=bench.count,
+        )
+
+    return Algorithm(
+        name=f"bisection, {duration_s:g} s, width {width:g}, {verification} more trials a bound",
+        claim=Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s),
+        relative_width=width,
+        step_fps=1,
+        shortest_s=duration_s,
+        trials_to_fail=1,
+        answer=answer,
+    )
+
+
+def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int = 2) -> Algorithm:
+    """Return TST009's binary search, `trials` of a lossy load in total; 1 is without loss verification.
+
+    Its claim with r trials is an exceed ratio of 1 - 1/r, as RFC 9971 4.10.3 states for r = 2.
+    """
+    goal = Tst009Goal(
+        frame_octets=FRAME_OCTETS,
+        duration_s=duration_s,
+        step_fps=step_fps,
+        max_load_fps=MAX_LOAD_FPS,
+        max_trials=trials,
+        max_repeats=_REPEATS,
+    )
+
+    def answer(bench: ModelBench) -> Answer:
+        found = tst009.search(bench.measure, goal)
+        return Answer(
+            type=found.type,
+            lower_fps=found.lower.load_fps if found.lower else None,
+            upper_fps=found.upper.load_fps if found.upper else None,
+            traffic_s=bench.traffic_s,
+            trials=bench.count,
+        )
+
+    return Algorithm(
+        name=f"TST009, {duration_s:g} s, step {step_fps} frames/s, r = {trials}",
+        claim=Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s),
+        relative_width=0.0,
+        step_fps=step_fps,
+        shortest_s=duration_s,
+        trials_to_fail=trials,
+        answer=answer,
+    )
+
+
+def mlrsearch(
+    *,
+    duration_s: float = 60.0,
+    sum_s: float | None = None,
+    loss_ratio: float = 0.0,
+    exceed_ratio: float = 0.0,
+    width: float = 0.005,
+    warmup_s: float = 0.0,
+    initial_s: float = 1.0,
+) -> Algorithm:
+    """Return MLRsearch with one goal."""
+    goal = SearchGoal(
+        name="studied",
+        goal_final_trial_duration_s=duration_s,
+        goal_duration_sum_s=duration_s if sum_s is None else sum_s,
+        goal_loss_ratio=loss_ratio,
+        goal_exceed_ratio=exceed_ratio,
+        goal_width=width,
+        goal_initial_trial_duration_s=min(initial_s, duration_s),
+    )
+    wanted = ControllerInput(
+        goals=(goal,),
+        frame_octets=FRAME_OCTETS,
+        min_load_fps=MIN_LOAD_FPS,
+        max_load_fps=MAX_LOAD_FPS,
+        warmup_s=warmup_s,
+        max_trials=500,
+        max_repeats=_REPEATS,
+    )
+
+    def answer(bench: ModelBench) -> Answer:
+        found = engine.search(bench.measure, wanted)
+        result = found.results[0]
+        kind = OutcomeType.MEASURED if result.regular else OutcomeType.UNSTABLE
+        if not found.ended and not result.regular:
+            kind = OutcomeType.INVALID
+        elif not result.regular and found.tester_limit_fps is not None:
+            kind = OutcomeType.TESTER_LIMITED
+        lower = result.relevant_lower_bound_fps
+        return Answer(
+            type=kind,
+            lower_fps=lower if lower is not None else result.effective_lower_fps,
+            upper_fps=result.relevant_upper_bound_fps,
+            traffic_s=bench.traffic_s,
+            trials=bench.count,
+        )
+
+    warm = f", warm-up {warmup_s:g} s" if warmup_s else ""
+    warm += f", first trials {initial_s:g} s" if initial_s > 1 else ""
+    return Algorithm(
+        name=f"MLRsearch {goal.code}, width {width:g}{warm}",
+        claim=Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s),
+        relative_width=width,
+        step_fps=1,
+        shortest_s=goal.initial_trial_duration_s,
+        trials_to_fail=1 + int(exceed_ratio * goal.goal_duration_sum_s / duration_s),
+        answer=answer,
+    )

@@ -1,0 +1,145 @@
+"""Procedures as generators: each step is one trial, so the same code runs a benchmark and replays its record.
+
+A procedure yields the trial that must come next and is sent that trial, judged. It never sees a clock, a file
+or a socket, and what it asks for follows from the trials so far alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.records import TrialSpec, Validity
+from bmwg.methodology.trial import JudgedTrial
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The one trial that must come next; `attempt` counts repeats of a trial that was not valid, from 0."""
+
+    spec: TrialSpec
+    phase: str
+    attempt: int = 0
+
+
+Procedure = Generator[Step, JudgedTrial, Found]
+
+
+class StopError(Exception):
+    """A procedure cannot go on; its outcome is `invalid`, for the reason that this holds."""
+
+
+class UnexpectedTrialError(ToolkitError):
+    """A recorded trial is not the one that the procedure called for."""
+
+    exit_code = 4
+
+    def __init__(self, seq: int, expected: TrialSpec | None, found: TrialSpec) -> None:
+        self.seq = seq
+        super().__init__(
+            "SRCH-02",
+            f"trial {seq} does not follow from the trials before it",
+            expected="no further trial" if expected is None else _words(expected),
+            found=_words(found),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(Generic[Found]):
+    """How a procedure ended. `found` is None when it could not end; `reason` then says why.
+
+    `trials` are all that it took, in order, also when `error` stopped it.
+    """
+
+    trials: tuple[JudgedTrial, ...]
+    found: Found | None = None
+    reason: str = ""
+    error: Exception | None = None
+
+
+def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]) -> Run[Found]:
+    """Run a procedure. `measure` runs, records and judges one single trial; it does not repeat.
+
+    An exception of `measure`, or a trial that is not the one asked for, ends it with the trials so far.
+    KeyboardInterrupt and the like pass through.
+    """
+    trials: list[JudgedTrial] = []
+    try:
+        step = next(procedure)
+        while True:
+            try:
+                trial = measure(step.spec)
+            except Exception as error:
+                reason = f"the measurer failed at {step.spec.load_fps} frames/s: {error}"
+                return Run(trials=tuple(trials), reason=reason, error=error)
+            trials.append(trial)
+            if trial.result.spec != step.spec:
+                reason = f"trial {trial.seq} is not the one asked for ({_words(step.spec)})"
+                return Run(trials=tuple(trials), reason=reason)
+            step = procedure.send(trial)
+    except StopIteration as end:
+        return Run(trials=tuple(trials), found=end.value)
+    except StopError as stop:
+        return Run(trials=tuple(trials), reason=str(stop))
+
+
+def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step | Run[Found]:
+    """Hold recorded trials against a procedure: return the step that must come next, or how it ended.
+
+    Raises UnexpectedTrialError at the first trial that the procedure did not call for.
+    """
+    taken = 0
+    try:
+        step = next(procedure)
+        for trial in trials:
+            if trial.result.spec != step.spec:
+                raise UnexpectedTrialError(trial.seq, step.spec, trial.result.spec)
+            taken += 1
+            step = procedure.send(trial)
+        return step
+    except StopIteration as end:
+        ended: Run[Found] = Run(trials=tuple(trials[:taken]), found=end.value)
+    except StopError as stop:
+        ended = Run(trials=tuple(trials[:taken]), reason=str(stop))
+    if taken < len(trials):
+        extra = trials[taken]
+        raise UnexpectedTrialError(extra.seq, None, extra.result.spec)
+    return ended
+
+
+def valid_trial(
+    spec: TrialSpec, phase: str, *, max_repeats: int, short_limit: int
+) -> Generator[Step, JudgedTrial, JudgedTrial | None]:
+    """Repeat one trial until it is valid, at most `max_repeats` more times; loss never causes a repeat.
+
+    Returns None when the tester fell short `short_limit` times: the load is beyond it. Raises StopError when
+    tester, link or DUT failed, counts contradict each other, or no trial was valid.
+    """
+    shorts = 0
+    for attempt in range(1 + max_repeats):
+        trial = yield Step(spec=spec, phase=phase, attempt=attempt)
+        if trial.validity is Validity.VALID:
+            return trial
+        if trial.validity in (Validity.FAULT, Validity.INCONSISTENT):
+            raise StopError(
+                f"trial {trial.seq} at {spec.load_fps} frames/s: {trial.validity}: {trial.reason}"
+            )
+        if trial.validity is Validity.SENT_SHORT:
+            shorts += 1
+            if shorts >= short_limit:
+                return None
+    raise StopError(
+        f"no valid trial at {spec.load_fps} frames/s in {1 + max_repeats};"
+        f" the last: {trial.validity}: {trial.reason}"
+    )
+
+
+def _words(spec: TrialSpec) -> str:
+    return (
+        f"{spec.frame_octets} octets, {spec.load_fps} frames/s for {spec.duration_s:g} s,"
+        f" {spec.direction}, {spec.frame_format}, {spec.flows} flows"
+    )

@@ -1,0 +1,227 @@
+"""Binary search of ETSI GS NFV-TST 009 (12.3.2) with loss verification (12.3.3), over loads or bursts.
+
+The candidates are `(m + 1) * step`, the last one cut to the maximum. Repeating a trial *because* it lost
+frames is part of this algorithm and of no other: a candidate fails when all of at most `max_trials` trials
+lose frames, or one loses more than `threshold_frames`. The search ends when no candidate is left, so the
+best one and the failed one above it are neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bmwg.methodology.records import Bound, Direction, FrameFormat, OutcomeType, TrialSpec
+from bmwg.methodology.search.goal import SearchResult
+from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run, valid_trial
+from bmwg.methodology.trial import JudgedTrial
+
+METRIC = "throughput.tst009_12_3"
+
+
+class Candidates(Protocol):
+    """What the search goes over: `count` candidates, each a trial."""
+
+    @property
+    def count(self) -> int: ...  # noqa: D102
+    @property
+    def max_trials(self) -> int: ...  # noqa: D102
+    @property
+    def threshold_frames(self) -> int | None: ...  # noqa: D102
+    @property
+    def max_repeats(self) -> int: ...  # noqa: D102
+    @property
+    def short_limit(self) -> int: ...  # noqa: D102
+    def trial(self, index: int) -> TrialSpec: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Where a search ended, as indexes: the highest candidate without loss and the failed one above it.
+
+    `short` says that the tester could not send the failed one; `forgiven` counts candidates that passed after
+    a lossy trial.
+    """
+
+    best: int | None
+    failed: int | None
+    short: bool = False
+    forgiven: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tst009Goal:
+    """Loads are frames/s per port and direction; the other fields as in `ThroughputGoal`.
+
+    `max_trials` is TST009's max(r): trials of a lossy load in total (1: no loss verification).
+    `threshold_frames` is z: more lost frames than this are no transient (None: any loss may be one).
+    """
+
+    frame_octets: int
+    duration_s: float
+    step_fps: int
+    max_load_fps: int
+    max_trials: int = 2
+    threshold_frames: int | None = None
+    direction: Direction = Direction.FORWARD
+    frame_format: FrameFormat = FrameFormat.IPV4_UDP
+    flows: int = 1
+    vlan_id: int | None = None
+    envelope_fps: int | None = None
+    medium_fps: int | None = None
+    max_repeats: int = 5
+    short_limit: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse a goal that no search can reach."""
+        if not 1 <= self.step_fps <= self.max_load_fps:
+            raise ValueError(
+                f"step_fps (TST009 12.3.2): expected 1..{self.max_load_fps}, found {self.step_fps}"
+            )
+        if not self.duration_s > 0:
+            raise ValueError(f"duration_s (RFC 2544 24): expected above 0, found {self.duration_s}")
+        if self.step_fps * self.duration_s < 1:
+            raise ValueError(
+                f"step_fps (TST009 12.3.2): expected at least one frame in {self.duration_s} s,"
+                f" found {self.step_fps}"
+            )
+        check_verification(self)
+        if self.medium_fps is not None and self.max_load_fps > self.medium_fps:
+            raise ValueError(
+                f"max_load_fps: expected at most {self.medium_fps} (the medium), found {self.max_load_fps}"
+            )
+        self.trial(0)
+
+    @property
+    def count(self) -> int:
+        """How many loads there are to choose from."""
+        return -(-self.max_load_fps // self.step_fps)
+
+    def load(self, index: int) -> int:
+        """Return a load of the ordered list."""
+        return min((index + 1) * self.step_fps, self.max_load_fps)
+
+    def trial(self, index: int) -> TrialSpec:
+        """Return the trial at a load of the list."""
+        return TrialSpec(
+            frame_octets=self.frame_octets,
+            load_fps=self.load(index),
+            duration_s=self.duration_s,
+            direction=self.direction,
+            frame_format=self.frame_format,
+            flows=self.flows,
+            vlan_id=self.vlan_id,
+        )
+
+
+def check_verification(goal: Candidates) -> None:
+    """Refuse numbers that loss verification cannot have (ValueError)."""
+    if not 1 <= goal.max_trials <= 100:
+        raise ValueError(f"max_trials (TST009 12.3.3): expected 1..100, found {goal.max_trials}")
+    if goal.threshold_frames is not None and goal.threshold_frames < 0:
+        raise ValueError(
+            f"threshold_frames (TST009 12.3.3): expected at least 0, found {goal.threshold_frames}"
+        )
+    if goal.max_repeats < 0 or not 1 <= goal.short_limit <= 1 + goal.max_repeats:
+        raise ValueError(f"short_limit: expected 1..{1 + goal.max_repeats}, found {goal.short_limit}")
+
+
+def neighbours(goal: Candidates, phase: str = "search") -> Procedure[Neighbours]:
+    """Search: halve the list until no candidate is left."""
+    left, right = 0, goal.count - 1
+    best, failed, failed_short, forgiven = None, None, False, 0
+    while left <= right:
+        middle = (left + right) // 2
+        passed, short, lossy = yield from _tried(goal, middle, phase)
+        forgiven += passed and lossy > 0
+        if passed:
+            best, left = middle, middle + 1
+        else:
+            failed, failed_short, right = middle, short, middle - 1
+    return Neighbours(best=best, failed=failed, short=failed_short, forgiven=forgiven)
+
+
+def _tried(goal: Candidates, index: int, phase: str) -> Generator[Step, JudgedTrial, tuple[bool, bool, int]]:
+    """Return whether a candidate passed, whether the tester was short of it, and how many trials lost."""
+    spec = goal.trial(index)
+    for lossy in range(goal.max_trials):
+        trial = yield from valid_trial(
+            spec,
+            phase if not lossy else "loss verification",
+            max_repeats=goal.max_repeats,
+            short_limit=goal.short_limit,
+        )
+        if trial is None:
+            return False, True, lossy
+        if trial.lossless:
+            return True, False, lossy
+        if goal.threshold_frames is not None and trial.result.lost_frames > goal.threshold_frames:
+            return False, False, lossy + 1
+    return False, False, goal.max_trials
+
+
+def search(measure: Callable[[TrialSpec], JudgedTrial], goal: Tst009Goal) -> SearchResult:
+    """Find the highest load without loss. `measure` runs, records and judges one trial, once."""
+    return _result(run(neighbours(goal), measure), goal)
+
+
+def legal_next(trials: Sequence[JudgedTrial], goal: Tst009Goal) -> Step | SearchResult:
+    """Replay recorded trials: the trial that must come next, or the result that they prove."""
+    found = replay(neighbours(goal), trials)
+    return found if isinstance(found, Step) else _result(found, goal)
+
+
+def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
+    sequence = tuple(trial.seq for trial in ended.trials)
+    found = ended.found
+    if found is None:
+        return SearchResult(type=OutcomeType.INVALID, trials=sequence, reason=ended.reason, error=ended.error)
+    lower = None if found.best is None else goal.load(found.best)
+    upper = None if found.failed is None else goal.load(found.failed)
+    kind, reason = _kind(goal, found, lower, upper)
+    statement = ""
+    if kind is not OutcomeType.MEASURED:
+        statement = reason if lower is None else f"no loss up to {lower} frames/s"
+    threshold = "unlimited" if goal.threshold_frames is None else str(goal.threshold_frames)
+    quality = [  # TST009-12.3.3-04
+        f"loss verification: {goal.max_trials} trials, threshold {threshold} frames, step {goal.step_fps}"
+        f" frames/s, maximum {goal.max_load_fps} frames/s, {goal.duration_s:g} s a trial"
+    ]
+    if found.forgiven:
+        quality.append(f"{found.forgiven} loads passed after at least one lossy trial")
+    return SearchResult(
+        type=kind,
+        trials=sequence,
+        lower=_bound(ended.trials, lower, lossless=True),
+        upper=_bound(ended.trials, upper, lossless=False),
+        statement=statement,
+        reason=reason,
+        quality=tuple(quality),
+    )
+
+
+def _kind(
+    goal: Tst009Goal, found: Neighbours, lower: int | None, upper: int | None
+) -> tuple[OutcomeType, str]:
+    envelope = goal.envelope_fps
+    if found.short:
+        return OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} frames/s"
+    if lower is None:
+        return OutcomeType.AT_FLOOR, f"loss already at the lowest load, {upper} frames/s"
+    if upper is None and goal.medium_fps is not None and lower >= goal.medium_fps:
+        return OutcomeType.MEASURED, "the full rate of the medium"
+    if envelope is not None and (lower >= envelope or (upper or 0) > envelope):
+        return OutcomeType.TESTER_LIMITED, f"the tester itself is qualified up to {envelope} frames/s"
+    if upper is None:
+        return OutcomeType.AT_CEILING, f"{lower} frames/s is the highest load of the search"
+    return OutcomeType.MEASURED, ""
+
+
+def _bound(trials: Sequence[JudgedTrial], load: int | None, *, lossless: bool) -> Bound | None:
+    proof = tuple(
+        trial.seq
+        for trial in trials
+        if trial.valid and trial.result.spec.load_fps == load and trial.lossless is lossless
+    )
+    return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -1,0 +1,259 @@
+"""Reads a run for judging: in one pass over the journal, everything wrong collected, memory bounded.
+
+Unlike `store.read_run` it does not stop at the first contradiction, and of a trial it keeps only what a
+replay needs; a histogram is read again from its line when somebody asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.records import LatencyHistogram, Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
+from bmwg.reports.checker.deviations import Declared, declared
+from bmwg.reports.checker.findings import Finding, of_error
+from bmwg.reports.checker.source import RunFiles
+from bmwg.reports.checker.strict import strict_json
+from bmwg.reports.store.canonical import sha256_of
+from bmwg.reports.store.checks import check_document, check_version
+from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json, result_from_json
+from bmwg.reports.store.journal import checked_line, genesis
+from bmwg.reports.store.read import HEADER_KEYS, JOURNAL_FILE, PLATFORM_FILE, RUN_FILE
+
+MAX_DOCUMENT_OCTETS = 16 << 20
+_MAX_MISJUDGED = 20
+_MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
+_NO_LATENCY = LatencyHistogram()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One recorded trial, judged anew. `trial.result` is without histograms; `Evidence.whole` has them."""
+
+    trial: JudgedTrial
+    cell_id: str
+    deployment_id: str
+    metric: str
+    test_id: str
+    phase: str
+    at: str
+    fault: bool
+    start: int
+    octets: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a run's files hold. `findings` are what reading them found; None and empty stand for unreadable.
+
+    `whole_journal` is False where the chain broke: what rests on trials can then not be replayed.
+    """
+
+    files: RunFiles
+    findings: tuple[Finding, ...]
+    run: Mapping[str, Any] | None = None
+    platform: Mapping[str, Any] | None = None
+    profile: Profile | None = None
+    plan: tuple[PlannedCell, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    whole_journal: bool = False
+    deviations: tuple[Declared, ...] = ()
+    submission: Mapping[str, Any] | None = None
+    by_group: Mapping[tuple[str, str], tuple[Trial, ...]] = field(default_factory=dict)
+    by_cell: Mapping[tuple[str, str], Outcome] = field(default_factory=dict)
+
+    def of(self, cell_id: str, metric: str) -> tuple[Trial, ...]:
+        """Return the trials of one cell and metric, in order."""
+        return self.by_group.get((cell_id, metric), ())
+
+    def outcome(self, cell_id: str, metric: str) -> Outcome | None:
+        """Return the (first) outcome of one cell and metric."""
+        return self.by_cell.get((cell_id, metric))
+
+    def whole(self, trial: Trial) -> JudgedTrial:
+        """Return a trial with its histograms, read again from its line."""
+        data = json.loads(self.files.piece(JOURNAL_FILE, trial.start, trial.octets))
+        return replace(trial.trial, result=result_from_json(data["spec"], data["result"]))
+
+
+def read_evidence(files: RunFiles, submission: Mapping[str, Any] | None = None) -> Evidence:
+    """Read all files of a run; never raises for what they hold."""
+    findings: list[Finding] = []
+    run = _document(files, RUN_FILE, "run", findings)
+    platform = _document(files, PLATFORM_FILE, "platform", findings)
+    profile = _profile(run, findings) if run else None
+    plan, outcomes = _answers(run, files, findings) if run else ((), ())
+    trials: list[Trial] = []
+    whole = run is not None and _journal(files, run, profile, trials, findings)
+    try:
+        deviations = declared(files, run)
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        deviations = ()
+    groups: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.cell_id, trial.metric), []).append(trial)
+    return Evidence(
+        files=files,
+        findings=tuple(findings),
+        run=run,
+        platform=platform,
+        profile=profile,
+        plan=plan,
+        outcomes=outcomes,
+        trials=tuple(trials),
+        whole_journal=whole,
+        deviations=deviations,
+        submission=submission,
+        by_group={key: tuple(group) for key, group in groups.items()},
+        by_cell={(one.cell.cell_id, one.metric): one for one in reversed(outcomes)},
+    )
+
+
+def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) -> dict[str, Any] | None:
+    where = f"{files.where}: {name}"
+    try:
+        data: dict[str, Any] = strict_json(files.octets(name), where, MAX_DOCUMENT_OCTETS)
+        check_version(data, kind, where)
+        check_document(data, kind, where)
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        return None
+    return data
+
+
+def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
+    try:
+        return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        return None
+
+
+def _answers(
+    run: Mapping[str, Any], files: RunFiles, findings: list[Finding]
+) -> tuple[tuple[PlannedCell, ...], tuple[Outcome, ...]]:
+    try:
+        return (
+            tuple(planned_from_json(entry) for entry in run["plan"]),
+            tuple(outcome_from_json(entry) for entry in run["outcomes"]),
+        )
+    except ValueError as error:
+        findings.append(_finding("VER-01", files, "cells whose id is made of their fields", str(error)))
+        return (), ()
+
+
+def _journal(
+    files: RunFiles,
+    run: Mapping[str, Any],
+    profile: Profile | None,
+    trials: list[Trial],
+    findings: list[Finding],
+) -> bool:
+    """Read the chain up to its first broken line; return whether it is whole."""
+    header = sha256_of({key: run[key] for key in HEADER_KEYS})
+    if header != run["header_sha256"]:
+        findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
+    prev = genesis(run["run_id"], header)
+    policy = profile.policy if profile else None
+    specs: dict[tuple[Any, ...], TrialSpec] = {}
+    misjudged = 0
+    hash_at_known = prev if run["journal"]["trials"] == 0 else ""
+    try:
+        for number, (start, line, ended) in enumerate(files.lines(JOURNAL_FILE), start=1):
+            if not ended:
+                findings.append(
+                    _finding("VER-02", files, "a newline after the last trial", f"{len(line)} octets more")
+                )
+                break
+            where = f"{files.where}: {JOURNAL_FILE}: line {number}"
+            data = checked_line(line, number, prev, where)
+            prev = data["hash"]
+            if number == run["journal"]["trials"]:
+                hash_at_known = prev
+            trial, wrong = _trial(data, start, len(line), policy, specs, where)
+            trials.append(trial)
+            if wrong and (misjudged := misjudged + 1) <= _MAX_MISJUDGED:
+                findings.append(wrong)
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        return False
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + 1}"
+        findings.append(of_error(ConfigError("BND-07", where, expected="a trial", found=str(error))))
+        return False
+    known = run["journal"]["trials"]
+    if known != len(trials) or hash_at_known != run["journal"]["hash"]:
+        findings.append(
+            _finding(
+                "VER-02",
+                files,
+                f"{known} trials, the last of hash {run['journal']['hash'][:16]}",
+                f"{len(trials)} trials, the last of hash {prev[:16]}",
+            )
+        )
+    return True
+
+
+def _trial(
+    data: Mapping[str, Any],
+    start: int,
+    octets: int,
+    policy: TrialPolicy | None,
+    specs: dict[tuple[Any, ...], TrialSpec],
+    where: str,
+) -> tuple[Trial, Finding | None]:
+    for stream in data["result"]["streams"]:
+        buckets = stream["latency"]["buckets"]
+        if len(buckets) % 3:
+            raise ValueError("latency buckets: not in threes")
+        numbers = [value for value in stream.values() if isinstance(value, int)]
+        if max(max(buckets, default=0), stream["latency"]["sum_ns"], *numbers) > _MAX_NUMBER:
+            raise ValueError(f"a number above {_MAX_NUMBER}")
+    if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
+        raise ValueError(f"a number above {_MAX_NUMBER}")
+    whole = result_from_json(data["spec"], data["result"])
+    spec = specs.setdefault(tuple(data["spec"].values()), whole.spec)
+    said = data["assessment"]
+    validity, reason = Validity(said["validity"]), said["reason"]
+    wrong = None
+    if policy is not None:
+        found = assess(whole, policy)
+        if found.validity is not validity or (found.reason != reason and whole.fault is None):
+            wrong = Finding(
+                rule_id="VER-03",
+                clause="",
+                where=where,
+                expected=f"{found.validity.value} {found.reason}".strip(),
+                found=f"{validity.value} {reason}".strip(),
+            )
+        validity = found.validity
+    trial = Trial(
+        trial=JudgedTrial(seq=data["seq"], result=_light(whole, spec), validity=validity, reason=reason),
+        cell_id=data["cell"],
+        deployment_id=data["deployment"],
+        metric=data["metric"],
+        test_id=data["test"],
+        phase=data["phase"],
+        at=data["at"],
+        fault=whole.fault is not None,
+        start=start,
+        octets=octets,
+    )
+    return trial, wrong
+
+
+def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:
+    streams = tuple(replace(stream, latency=_NO_LATENCY) for stream in result.streams)
+    return replace(result, spec=spec, streams=streams, auxiliary=(), disturbance=None)
+
+
+def _finding(rule_id: str, files: RunFiles, expected: str, found: str) -> Finding:
+    return Finding(rule_id=rule_id, clause="", where=files.where, expected=expected, found=found, exit_code=2)

@@ -1,0 +1,245 @@
+"""A comparison: first what differs in the platform, then each cell's numbers, where repeats carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import Cell, Outcome
+from bmwg.reports.compare.fields import (
+    UNDER_TEST,
+    UNWAIVABLE,
+    Difference,
+    differences,
+    unknown_everywhere,
+)
+from bmwg.reports.compare.sides import Side, check_once
+from bmwg.reports.compare.statistics import ALPHA, difference_p, least_p, shown
+from bmwg.reports.store import Run
+from bmwg.schemas.validation import near_name
+
+HEADLINE = ("throughput.rfc2544_26_1", "tester.envelope", "latency.all_frames.p50", "latency.all_frames.p99")
+SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What one side has for one metric on one cell, a run after the other.
+
+    `numbers` of the plain answers; `others` the types of the rest. `loads_fps` at which a latency was taken.
+    """
+
+    numbers: tuple[float, ...]
+    others: tuple[str, ...]
+    loads_fps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One metric on one cell: `samples` by side, the later side against the first.
+
+    `ratio` (of medians) is set only where a difference is shown; `verdict` says in words what is known.
+    """
+
+    metric: str
+    unit: str
+    cell: Cell
+    first: str
+    second: str
+    samples: Mapping[str, Sample]
+    p_value: float | None
+    ratio: float | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All of it. `rows` is empty while confounders remain that nobody waived."""
+
+    sides: tuple[Side, ...]
+    under_test: tuple[Difference, ...]
+    confounders: tuple[Difference, ...]
+    unknown: tuple[str, ...]
+    order: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def open_confounders(self) -> tuple[Difference, ...]:
+        """Those that were not waived."""
+        return tuple(one for one in self.confounders if not one.waived)
+
+
+def compare(
+    sides: Sequence[Side], *, waive: Sequence[str] = (), under_test: Sequence[str] = UNDER_TEST
+) -> Comparison:
+    """Compare sides with the first. Pure.
+
+    Raises ConfigError CMP-01 (fewer than two sides), CMP-02 (a run on two sides), CMP-03 (a waiver that names
+    no confounder), CMP-04 (a waiver of what cannot be waived).
+    """
+    if len(sides) < 2:
+        raise ConfigError("CMP-01", "compare", expected="two runs or more", found=str(len(sides)))
+    check_once([run for side in sides for run in side.runs])
+    found = differences(sides, under_test=under_test, waived=waive)
+    confounders = tuple(one for one in found if not one.under_test)
+    _check_waivers(waive, confounders)
+    open_ones = [one for one in confounders if not one.waived]
+    return Comparison(
+        sides=tuple(sides),
+        under_test=tuple(one for one in found if one.under_test),
+        confounders=confounders,
+        unknown=unknown_everywhere(sides),
+        order=_order(sides),
+        rows=() if open_ones else _rows(sides),
+    )
+
+
+def _check_waivers(waive: Sequence[str], confounders: Sequence[Difference]) -> None:
+    paths = [one.path for one in confounders]
+    for name in waive:
+        if name in UNWAIVABLE:
+            raise ConfigError(
+                "CMP-04",
+                f"waiver {name}: cannot be waived",
+                expected="runs that are all measured, or all simulated",
+                found="both",
+            )
+        if not any(path == name or path.startswith(name.rstrip("/") + "/") for path in paths):
+            near = near_name(name, paths)
+            raise ConfigError(
+                "CMP-03",
+                f"waiver {name}: names no field that differs",
+                expected="a field of the list of confounders, or the beginning of several up to a slash",
+                found=repr(name),
+                hint=f"did you mean {near}?" if near else "bmwg compare without --waive lists them",
+            )
+
+
+def _order(sides: Sequence[Side]) -> tuple[str, ...]:
+    """Say where a side's repeats all came before another's: whatever changed with time went with the side."""
+    told = []
+    first = sides[0]
+    for other in sides[1:]:
+        for early, late in ((first, other), (other, first)):
+            if early.runs[-1].started_at < late.runs[0].started_at:
+                told.append(f"All runs of {early.name} began before all runs of {late.name}.")
+    return tuple(told)
+
+
+def _rows(sides: Sequence[Side]) -> tuple[Row, ...]:
+    told = {side.name: _samples(side.runs) for side in sides}
+    keys = dict.fromkeys(key for samples in told.values() for key in samples)
+    first = sides[0].name
+    drafts: list[_Draft] = []
+    for key in keys:
+        known = [told[side.name][key] for side in sides if key in told[side.name]]
+        unit = next((entry.unit for entry in known if entry.unit), "")
+        for side in sides[1:]:
+            pair = {
+                name: _sample(told[name].get(key), runs)
+                for name, runs in ((first, sides[0].runs), (side.name, side.runs))
+            }
+            drafts.append((key[0], unit, known[0].cell, side.name, pair, _why_not(first, side.name, pair)))
+    testable = [number for number, draft in enumerate(drafts) if not draft[5]]
+    p_values = [
+        difference_p(drafts[n][4][first].numbers, drafts[n][4][drafts[n][3]].numbers) for n in testable
+    ]
+    tested = dict(zip(testable, zip(p_values, shown(p_values), strict=True), strict=True))
+    return tuple(_row(first, draft, tested.get(number)) for number, draft in enumerate(drafts))
+
+
+_Draft = tuple[str, str, Cell, str, dict[str, Sample], str]
+
+
+def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
+    metric, unit, cell, second, pair, why = draft
+    ratio = None
+    if tested is None:
+        verdict = f"no difference shown: {why}"
+    elif not tested[1]:
+        verdict = f"no difference shown (p = {tested[0]:.3g})"
+    else:
+        ratio = median(pair[second].numbers) / median(pair[first].numbers)
+        word = "higher" if ratio > 1 else "lower"
+        verdict = f"{second} is {word} than {first} (p = {tested[0]:.3g})"
+    return Row(
+        metric=metric,
+        unit=unit,
+        cell=cell,
+        first=first,
+        second=second,
+        samples=pair,
+        p_value=tested[0] if tested else None,
+        ratio=ratio,
+        verdict=verdict,
+    )
+
+
+def _why_not(first: str, second: str, pair: Mapping[str, Sample]) -> str:
+    """Return why no test is made; empty when there is one."""
+    for name, sample in pair.items():
+        if sample.others:
+            kinds = ", ".join(sorted(set(sample.others)))
+            return f"{len(sample.others)} of {len(sample.others) + len(sample.numbers)} of {name}: {kinds}"
+    counts = [len(pair[name].numbers) for name in (first, second)]
+    if least_p(*counts) > ALPHA:
+        return f"too few repeats ({counts[0]} and {counts[1]}; 4 and 4 are the least of equal numbers)"
+    loads = [median(sample.loads_fps) for sample in pair.values() if sample.loads_fps]
+    if len(loads) == 2 and abs(loads[1] / loads[0] - 1) > SAME_LOAD_RATIO:
+        return f"taken at different loads ({loads[0]:.0f} and {loads[1]:.0f} frames/s)"
+    if any(number <= 0 for sample in pair.values() for number in sample.numbers):
+        return "a number that is not above 0"
+    return ""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Gathered:
+    """What the runs of a side say to one metric on one cell."""
+
+    cell: Cell
+    unit: str = ""
+    numbers: list[float] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    loads_fps: list[int] = field(default_factory=list)
+
+
+def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
+    """Return what a side has, by headline metric and cell id."""
+    found: dict[tuple[str, str], _Gathered] = {}
+    for run in runs:
+        for outcome in run.outcomes:
+            for metric in headline_of(outcome):
+                entry = found.setdefault((metric, outcome.cell.cell_id), _Gathered(cell=outcome.cell))
+                value = next((value for value in outcome.values if value.metric == metric), None)
+                if value is None:
+                    entry.others.append(outcome.type.value.replace("_", " "))
+                else:
+                    entry.unit = value.unit
+                    entry.numbers.append(float(value.number))
+                    entry.loads_fps += _loads(run, outcome)
+    return found
+
+
+def headline_of(outcome: Outcome) -> tuple[str, ...]:
+    """Return the headline metrics that an outcome answers, with a number or with its type."""
+    return tuple(m for m in HEADLINE if m == outcome.metric or m.startswith(outcome.metric + "."))
+
+
+def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:
+    """Freeze; a run without any answer is one more answer that is no plain number."""
+    if found is None:
+        return Sample(numbers=(), others=("not reached",) * len(runs))
+    missing = len(runs) - len(found.numbers) - len(found.others)
+    return Sample(
+        numbers=tuple(found.numbers),
+        others=(*found.others, *("not reached",) * missing),
+        loads_fps=tuple(found.loads_fps),
+    )
+
+
+def _loads(run: Run, outcome: Outcome) -> list[int]:
+    if not outcome.metric.startswith("latency."):
+        return []
+    return sorted({run.trial(seq).spec.load_fps for seq in outcome.trials})

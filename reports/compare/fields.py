@@ -1,0 +1,148 @@
+"""Every platform field of a run, and which differ: what is under test, what confounds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bmwg.methodology.record.drift import drift
+from bmwg.methodology.record.facts import declaration, facts, state
+from bmwg.reports.compare.sides import Side
+from bmwg.reports.store import Run
+from bmwg.reports.store.redact import redact
+
+# choice, docs/adr/0090: how a network function is attached is what this toolkit compares
+UNDER_TEST = ("testbed/networks", "deployment", "platform/cni")
+UNWAIVABLE = ("simulated",)
+ABSENT = "(not in the run)"
+_UNKNOWN = "unknown"
+_COUNTER = re.compile(r"-\d+$")  # of a deployment id: its turn in the run
+_PASSING = (  # what the kernel or a plugin invents each time
+    (re.compile(r"\bveth[0-9a-f]{6,}\b"), "<interface>"),
+    (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
+    (re.compile(r"\bnapi/(\S+?)-\d+$"), r"napi/\1"),
+)
+_PASSING_KEYS = ("pid",)
+_SHOWN = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One field that is not the same in all runs. `values` by side; several where its own repeats differ."""
+
+    path: str
+    values: Mapping[str, tuple[str, ...]]
+    under_test: bool
+    waived: bool = False
+
+
+def differences(
+    sides: Sequence[Side], *, under_test: Sequence[str] = UNDER_TEST, waived: Sequence[str] = ()
+) -> tuple[Difference, ...]:
+    """Return each field that differs between any two runs, by path. Pure."""
+    told = {side.name: [dict(fields(run)) for run in side.runs] for side in sides}
+    paths = sorted({path for runs in told.values() for run in runs for path in run})
+    found = []
+    for path in paths:
+        values = {name: tuple(sorted({run.get(path, ABSENT) for run in runs})) for name, runs in told.items()}
+        if len({text for texts in values.values() for text in texts}) > 1:
+            found.append(
+                Difference(
+                    path=path,
+                    values=values,
+                    under_test=_within(path, under_test),
+                    waived=_within(path, waived) and path not in UNWAIVABLE,
+                )
+            )
+    return tuple(found)
+
+
+def unknown_everywhere(sides: Sequence[Side]) -> tuple[str, ...]:
+    """Return the fields that no run knows: nothing shows that they are equal."""
+    runs = [dict(fields(run)) for side in sides for run in side.runs]
+    shared = set.intersection(*(set(run) for run in runs))
+    return tuple(sorted(path for path in shared if all(run[path] == _UNKNOWN for run in runs)))
+
+
+def _within(path: str, names: Sequence[str]) -> bool:
+    return any(path == name or path.startswith(name.rstrip("/") + "/") for name in names)
+
+
+def fields(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield (path, value in words) of what a run was made on and with; times and names of the run left out.
+
+    Facts that change by themselves are left out; a change of any other during the run is a field of its own.
+    """
+    yield "simulated", json.dumps(run.simulated)
+    yield "toolkit/version", run.toolkit_version
+    yield "toolkit/commit", run.toolkit_commit or _UNKNOWN
+    yield "toolkit/dirty", _UNKNOWN if run.toolkit_dirty is None else json.dumps(run.toolkit_dirty)
+    yield "medium/kind", run.medium_kind
+    yield "medium/line_rate_bps", json.dumps(run.line_rate_bps)
+    yield from _leaves("testbed", run.testbed)
+    yield from _leaves("profile", run.profile)
+    for number, driver in enumerate(run.drivers):
+        name = driver.get("driver") or driver.get("name") or number
+        yield from _leaves(f"driver/{name}", driver)
+    yield from _record(run.platform_before)
+    yield from _moved(run)
+    turns: dict[str, int] = {}
+    for deployment_id, evidence in run.deployments.items():
+        name = _COUNTER.sub("", deployment_id)
+        turns[name] = turns.get(name, 0) + 1
+        again = f"/{turns[name]}" if turns[name] > 1 else ""
+        yield from _leaves(f"deployment/{name}{again}", evidence)
+
+
+def _record(record: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    if record is None:
+        yield "platform", _UNKNOWN
+        return
+    if not isinstance(record.get("fields"), Mapping):
+        yield from _leaves("platform", record)
+        return
+    for path, fact in facts(record["fields"]):
+        known = declaration(path)
+        if known is not None and known.volatile:
+            continue
+        match state(fact):
+            case "value":
+                yield from _leaves(f"platform/{path}", fact["value"])
+            case "unknown":
+                yield f"platform/{path}", _UNKNOWN
+            case _:
+                yield f"platform/{path}", "not applicable"
+
+
+def _moved(run: Run) -> Iterator[tuple[str, str]]:
+    before, after = run.platform_before, run.platform_after
+    if before is None or after is None or "fields" not in before or "fields" not in after:
+        return
+    for change in drift(before, after):
+        yield f"platform-moved/{change.path}", f"{change.before} -> {change.after}"
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        if not value:
+            yield path, "{}"
+        for key in sorted(set(value) - set(_PASSING_KEYS), key=str):
+            yield from _leaves(f"{path}/{key}", value[key])
+    elif isinstance(value, list) and any(isinstance(entry, (Mapping, list)) for entry in value):
+        for number, entry in enumerate(value):
+            yield from _leaves(f"{path}/{number}", entry)
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        text = _lasting(text) if path.startswith("deployment/") else text
+        yield path, text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _lasting(text: str) -> str:
+    """Return a text of a deployment without addresses and names that are new each time."""
+    text = redact(text, "")
+    for pattern, instead in _PASSING:
+        text = pattern.sub(instead, text)
+    return text

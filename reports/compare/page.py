@@ -1,0 +1,223 @@
+"""A comparison and a trend as reStructuredText, from which all forms are made. Sentences are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from bmwg.reports.compare.comparison import Comparison, Row, Sample
+from bmwg.reports.compare.fields import Difference
+from bmwg.reports.compare.sides import Side
+from bmwg.reports.compare.statistics import ALPHA, CHANGE_ALPHA
+from bmwg.reports.compare.trend import Series, Trend
+from bmwg.reports.render.facts import option
+from bmwg.reports.render.results import quantity_text
+from bmwg.reports.render.text import NONE, esc, fold, percent, table, title, unit
+
+_SHOWN = 400
+
+
+def comparison_page(made: Comparison) -> str:
+    """Return the comparison as reStructuredText."""
+    name = esc("Comparison of " + ", ".join(side.name for side in made.sides))
+    lines = ["=" * len(name), name, "=" * len(name), ""]
+    lines += table(
+        ["side", "runs", "testbed", "profile", "state"], map(_side, made.sides), "What is compared"
+    )
+    lines += _verdict(made)
+    lines += title("What is under test", 1)
+    lines += _differences(made.under_test, made.sides, "No field of what is under test differs.")
+    lines += title("What confounds", 1)
+    lines += _differences(made.confounders, made.sides, "No other field differs.")
+    if made.unknown:
+        count = len(made.unknown)
+        lines += fold(
+            f"{count} field{'s' if count != 1 else ''} that no run knows: nothing shows that they are equal",
+            table(["field"], ([esc(path)] for path in made.unknown)),
+        )
+    lines += title("Numbers", 1)
+    if made.open_confounders:
+        lines += [esc("No numbers are set side by side while fields that confound are not waived."), ""]
+    else:
+        lines += _numbers(made)
+    return "\n".join(lines) + "\n"
+
+
+def _side(side: Side) -> list[str]:
+    first, last = side.runs[0], side.runs[-1]
+    count = len(side.runs)
+    runs = first.run_id if count == 1 else f"{count} runs, {first.run_id} to {last.run_id}"
+    states = sorted({"simulated" if run.simulated else run.status for run in side.runs})
+    return [
+        esc(side.name),
+        esc(runs),
+        esc(", ".join(sorted({str(run.testbed.get("name", NONE)) for run in side.runs}))),
+        esc(", ".join(sorted({str(run.profile["name"]) for run in side.runs}))),
+        esc(", ".join(states)),
+    ]
+
+
+def _verdict(made: Comparison) -> list[str]:
+    told = []
+    if any(run.simulated for side in made.sides for run in side.runs):
+        told.append(("simulated", "Simulated runs are among them: those numbers are no measurements."))
+    if made.open_confounders:
+        told.append(
+            (
+                "interrupted",
+                f"Not a fair comparison: {len(made.open_confounders)} fields confound. Waive each by name "
+                "(--waive FIELD) when it cannot matter.",
+            )
+        )
+    waived = sum(one.waived for one in made.confounders)
+    if waived:
+        told.append(("indicative", f"{waived} fields that confound were waived by name, listed below."))
+    if not made.open_confounders:
+        shown = sum(row.ratio is not None for row in made.rows)
+        told.append(("fine", f"{shown} of {len(made.rows)} comparisons show a difference."))
+    return [
+        line
+        for kind, text in told
+        for line in (f".. container:: banner banner-{kind}", "", f"   {esc(text)}", "")
+    ]
+
+
+def _differences(found: Sequence[Difference], sides: Sequence[Side], none: str) -> list[str]:
+    if not found:
+        return [esc(none), ""]
+    rows = [
+        [
+            esc(one.path),
+            *(esc(" | ".join(one.values[side.name])) for side in sides),
+            esc("waived" if one.waived else NONE),
+        ]
+        for one in found[:_SHOWN]
+    ]
+    head = ["field", *(side.name for side in sides), "waived"]
+    lines = table(head, rows, f"{len(found)} fields that differ")
+    if len(found) > _SHOWN:
+        lines += [esc(f"{len(found) - _SHOWN} more fields differ."), ""]
+    return lines
+
+
+def _numbers(made: Comparison) -> list[str]:
+    lines = [
+        esc(
+            "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
+            "deals where there are more), against the first side; a difference is shown when the "
+            "Benjamini-Hochberg procedure over all comparisons keeps the share of chance among the shown at "
+            f"{percent(ALPHA)}. Values are medians with smallest and largest."
+        ),
+        "",
+    ]
+    lines += [
+        line
+        for sentence in made.order
+        for line in (esc(f"{sentence} A change with time would look alike."), "")
+    ]
+    rows = [
+        [
+            esc(f"{option(row.cell)}, {unit(row.cell.frame_octets, 'octets')}"),
+            esc(row.metric),
+            esc(_sample(row.samples[row.first], row)),
+            esc(f"{row.second}: {_sample(row.samples[row.second], row)}"),
+            esc(_change(row)),
+            esc(row.verdict),
+        ]
+        for row in made.rows[:_SHOWN]
+    ]
+    head = ["cell", "metric", made.sides[0].name, "against", "difference of medians", "verdict"]
+    lines += table(head, rows, "Cell by cell") or [esc("No cell stands in these runs."), ""]
+    if len(made.rows) > _SHOWN:
+        lines += [esc(f"{len(made.rows) - _SHOWN} more comparisons are in the JSON form."), ""]
+    return lines
+
+
+def _change(row: Row) -> str:
+    if row.ratio is None:
+        return NONE
+    return ("+" if row.ratio >= 1 else "") + percent(row.ratio - 1, 2)
+
+
+def _sample(sample: Sample, row: Row) -> str:
+    parts = []
+    if sample.numbers:
+        middle = quantity_text(median(sample.numbers), row.unit)
+        if len(sample.numbers) > 1:
+            low, high = (quantity_text(edge(sample.numbers), row.unit) for edge in (min, max))
+            middle += f" ({low} to {high}, {len(sample.numbers)} runs)"
+        parts.append(middle)
+    parts += [f"{sample.others.count(kind)} {kind}" for kind in dict.fromkeys(sample.others)]
+    return "; ".join(parts)
+
+
+def trend_page(made: Trend) -> str:
+    """Return the trend as reStructuredText."""
+    name = esc(f"Trend of testbed {made.testbed}")
+    lines = ["=" * len(name), name, "=" * len(name), ""]
+    count = len(made.runs)
+    lines += [esc(f"{count} runs, {made.runs[0].started_at} to {made.runs[-1].started_at}."), ""]
+    if made.runs[0].simulated:
+        lines += [
+            ".. container:: banner banner-simulated",
+            "",
+            f"   {esc('Simulated: no measurements.')}",
+            "",
+        ]
+    changed = [one for one in made.series if one.changes]
+    lines += [
+        esc(
+            f"{len(changed)} of {len(made.series)} series changed their level. Method: the series is split "
+            "in two where the sum of squares between the parts is largest, again and again; a split counts "
+            f"when fewer than {percent(CHANGE_ALPHA)} of 1999 random orders of the same numbers part as far; "
+            "a level has at least 4 runs."
+        ),
+        "",
+    ]
+    rows = [
+        [
+            esc(f"{option(one.cell)}, {unit(one.cell.frame_octets, 'octets')}"),
+            esc(one.metric),
+            str(len(one.numbers)),
+            str(one.gaps),
+            esc(quantity_text(median(one.numbers), one.unit)),
+            esc(
+                f"{quantity_text(min(one.numbers), one.unit)} to {quantity_text(max(one.numbers), one.unit)}"
+            ),
+            esc(", ".join(change.run_id for change in one.changes) or NONE),
+        ]
+        for one in made.series[:_SHOWN]
+    ]
+    head = [
+        "cell",
+        "metric",
+        "plain numbers",
+        "no plain number",
+        "median",
+        "smallest to largest",
+        "new level from",
+    ]
+    lines += table(head, rows, "Series by cell") or [esc("No run gave a plain number."), ""]
+    if changed:
+        lines += title("Changes of level", 1)
+        lines += [line for one in changed for line in _changes(one)]
+    return "\n".join(lines) + "\n"
+
+
+def _changes(one: Series) -> Iterable[str]:
+    yield from title(f"{one.metric}: {option(one.cell)}, {unit(one.cell.frame_octets, 'octets')}", 2)
+    rows = []
+    for change in one.changes:
+        ratio = change.after / change.before - 1 if change.before else 0.0
+        fields = ", ".join(field.path for field in change.fields[:20]) or "none"
+        more = f", and {len(change.fields) - 20} more" if len(change.fields) > 20 else ""
+        rows.append(
+            [
+                esc(change.run_id),
+                esc(f"{quantity_text(change.before, one.unit)} to {quantity_text(change.after, one.unit)}"),
+                esc(("+" if ratio >= 0 else "") + percent(ratio, 2)),
+                esc(fields + more),
+            ]
+        )
+    head = ["first run of the new level", "medians", "change", "fields that changed with that run"]
+    yield from table(head, rows)

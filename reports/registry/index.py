@@ -1,0 +1,55 @@
+"""The index page of a registry, computed from its bundles: a submission with findings is not listed as
+published.
+"""
+
+from __future__ import annotations
+
+from bmwg.reports.registry.check import Checked
+from bmwg.reports.registry.entry import Entry
+from bmwg.reports.render.text import NONE, esc, table, title
+
+
+def index_page(checked: Checked) -> str:
+    """Return the page as reStructuredText, the same for the same registry."""
+    name = "Published benchmark submissions"
+    lines = ["=" * len(name), name, "=" * len(name), ""]
+    bad = {finding.place for finding in checked.findings}
+    good = [
+        one
+        for one in checked.entries
+        if not any(place == one.place or place.startswith(one.place + "/") for place in bad)
+    ]
+    lines += [
+        esc(
+            f"{len(good)} of {len(checked.entries)} submissions verify and keep to the convention. "
+            "Verified is that every number follows from the recorded trials; who forges trials with the key "
+            "at hand is not found by that."
+        ),
+        "",
+    ]
+    lines += title("Submissions", 1)
+    head = ["organization", "product", "version", "toolkit", "profile", "run", "grades", "state", "folder"]
+    lines += table(head, map(_row, good)) or ["None.", ""]
+    if checked.findings:
+        lines += title("Findings", 1)
+        rows = [
+            [esc(one.rule_id), esc(one.place), esc(one.expected), esc(one.found)] for one in checked.findings
+        ]
+        lines += table(["rule", "where", "expected", "found"], rows)
+    return "\n".join(lines) + "\n"
+
+
+def _row(entry: Entry) -> list[str]:
+    seen = entry.examined
+    if seen is None:
+        return [esc(entry.organization), *[NONE] * 7, esc(entry.place)]
+    grades = "; ".join(
+        f"{document} {benchmark}: {grade}".strip() for document, benchmark, grade in seen.grades
+    )
+    texts = (seen.organization, seen.product, seen.version, seen.toolkit_version, seen.profile, seen.run_id)
+    return [
+        *(esc(text) for text in texts),
+        esc(grades or NONE),
+        esc("; ".join(seen.state) or NONE),
+        esc(entry.place),
+    ]

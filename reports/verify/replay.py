@@ -1,0 +1,217 @@
+"""Computes each outcome anew from its recorded trials, by the same pure code that a session uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec, Validity
+from bmwg.methodology.search.bisection import legal_next
+from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.procedure import Ask, IllegalTrialError
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, valid_trial
+from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.reports.checker.findings import Shortfall
+
+SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
+REPLAYED = (*SEARCHED, latency.METRIC)
+_QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
+
+
+class _EndedError(Exception):
+    """The recorded trials ended where the procedure asks for one more."""
+
+
+class _OtherTrialError(Exception):
+    """A recorded trial is not the one that was asked for."""
+
+
+def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
+    """Say where an outcome differs from what its trials prove; nothing when it follows from them."""
+    if evidence.profile is None:
+        yield outcome.outcome_id, "a profile that can be read, to compute the outcome from", "none"
+        return
+    if outcome.type is OutcomeType.NOT_ASSESSED:
+        yield from _untouched(evidence, outcome)
+    elif outcome.metric in SEARCHED:
+        yield from _search(evidence, evidence.profile, outcome)
+    elif outcome.metric == latency.METRIC:
+        yield from _latency(evidence, evidence.profile, outcome)
+    else:
+        yield (
+            outcome.outcome_id,
+            f"a metric that can be computed from trials ({', '.join(REPLAYED)})",
+            outcome.metric,
+        )
+
+
+def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
+    """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
+    wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
+    outcome = evidence.outcome(wire, throughput.ENVELOPE_METRIC)
+    if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
+        return None
+    return outcome.lower.load_fps
+
+
+def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
+    recorded = len(evidence.of(outcome.cell.cell_id, outcome.metric))
+    if recorded or outcome.trials or outcome.lower or outcome.upper:
+        yield outcome.outcome_id, "no trial of a cell that was not assessed", f"{recorded} in the journal"
+    if not outcome.reason:
+        yield outcome.outcome_id, "the reason why the cell was not assessed", "none"
+
+
+def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
+    if cell.path == "wire":
+        return profile.goal(cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True)
+    limit = envelope_fps(evidence, cell)
+    if limit is None:
+        return None
+    return profile.goal(cell, max_load_fps=limit, envelope_fps=limit)
+
+
+def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
+    where = outcome.outcome_id
+    group = evidence.of(outcome.cell.cell_id, outcome.metric)
+    if outcome.type is OutcomeType.INVALID and not outcome.trials:
+        yield from _no_claim(outcome)
+        return
+    yield from _all_there(outcome, group)
+    goal = _goal(evidence, profile, outcome.cell)
+    if goal is None:
+        yield where, "a tester qualified for this traffic before the search", "no envelope in the run"
+        return
+    try:
+        proven = legal_next([entry.trial for entry in group], goal)
+    except IllegalTrialError as error:
+        expected = "no further trial" if error.expected_fps is None else f"{error.expected_fps} frames/s"
+        yield (
+            f"{where}: trial {error.seq}",
+            f"{expected}, as the search goes",
+            f"{error.found_fps} frames/s, or another frame, duration or direction",
+        )
+        return
+    if isinstance(proven, Ask):
+        if outcome.type is not OutcomeType.INVALID:
+            yield where, f"one more trial at {proven.load_fps} frames/s ({proven.phase})", "the search's end"
+        else:
+            yield from _no_claim(outcome)
+        return
+    yield from _compare(outcome, _search_outcome(proven, outcome), group)
+
+
+def _search_outcome(proven: SearchResult, outcome: Outcome) -> Outcome:
+    return throughput.outcome(proven, outcome.cell, outcome_id=outcome.outcome_id, metric=outcome.metric)
+
+
+def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
+    where = outcome.outcome_id
+    group = evidence.of(outcome.cell.cell_id, outcome.metric)
+    if outcome.type is OutcomeType.INVALID and not outcome.trials:
+        yield from _no_claim(outcome)
+        return
+    yield from _all_there(outcome, group)
+    found = _throughput_of(evidence, outcome.cell)
+    if found is None or found.lower is None:
+        yield where, "a load without loss, found before (RFC2544-26.2-01)", "none in the run"
+        return
+    recorded = iter(group)
+
+    def next_trial(wanted: TrialSpec) -> RecordedTrial:
+        entry = next(recorded, None)
+        if entry is None:
+            raise _EndedError
+        if entry.trial.result.spec != wanted:
+            raise _OtherTrialError(f"trial {entry.trial.seq} at {entry.trial.result.spec.load_fps} frames/s")
+        return RecordedTrial(seq=entry.trial.seq, result=evidence.whole(entry).result)
+
+    load = found.lower.load_fps
+    try:
+        tried = valid_trial(next_trial, profile.latency_spec(outcome.cell, load), profile.policy)
+    except _EndedError:
+        if outcome.type is not OutcomeType.INVALID:
+            yield where, "one more trial, none so far was valid", "the measurement's end"
+        return
+    except _OtherTrialError as error:
+        yield where, f"the profile's latency trial at {load} frames/s", str(error)
+        return
+    if (extra := next(recorded, None)) is not None:
+        yield where, f"no trial after the valid one, {tried.trials[-1].seq}", f"trial {extra.trial.seq}"
+    computed = latency.outcome(tried, outcome.cell, outcome_id=outcome.outcome_id)
+    remark: tuple[str, ...] = ()
+    if found.type is not OutcomeType.MEASURED:
+        remark = (f"at {load} frames/s, the highest load without loss ({found.type.value})",)
+    yield from _compare(outcome, replace(computed, quality=(*computed.quality, *remark)), group)
+
+
+def _throughput_of(evidence: Evidence, cell: Cell) -> Outcome | None:
+    found = (evidence.outcome(cell.cell_id, metric) for metric in SEARCHED)
+    return next((outcome for outcome in found if outcome is not None), None)
+
+
+def _no_claim(outcome: Outcome) -> Iterator[Shortfall]:
+    if outcome.lower or outcome.upper or outcome.values:
+        yield outcome.outcome_id, "no bound and no value of a search that was cut off", "some"
+    if not outcome.reason:
+        yield outcome.outcome_id, "the reason why the outcome is invalid", "none"
+
+
+def _all_there(outcome: Outcome, group: Sequence[Trial]) -> Iterator[Shortfall]:
+    """Every recorded trial of the cell took part, in order: none hidden, none borrowed."""
+    recorded = tuple(entry.trial.seq for entry in group)
+    if recorded == outcome.trials:
+        return
+    hidden = sorted(set(recorded) - set(outcome.trials))
+    foreign = sorted(set(outcome.trials) - set(recorded))
+    found = f"{len(hidden)} left out {hidden[:5]}, {len(foreign)} of other cells {foreign[:5]}"
+    yield outcome.outcome_id, f"all {len(recorded)} trials of the cell in order", found
+
+
+def _compare(outcome: Outcome, computed: Outcome, group: Sequence[Trial]) -> Iterator[Shortfall]:
+    where = outcome.outcome_id
+    faulty = any(entry.fault for entry in group)  # their texts were redacted in the journal
+    if outcome.type is not computed.type:
+        yield where, f"type {computed.type.value}", outcome.type.value
+    for name, mine, theirs in (
+        ("lower bound", computed.lower, outcome.lower),
+        ("upper bound", computed.upper, outcome.upper),
+    ):
+        if mine != theirs:
+            yield f"{where}: {name}", _bound_text(mine), _bound_text(theirs)
+    if outcome.values != computed.values:
+        yield f"{where}: values", _values_text(computed), _values_text(outcome)
+    if outcome.statement != computed.statement:
+        yield f"{where}: statement", computed.statement or "none", outcome.statement or "none"
+    if outcome.reason != computed.reason and not faulty:
+        yield f"{where}: reason", computed.reason or "none", outcome.reason or "none"
+    if outcome.requirements != computed.requirements:
+        yield f"{where}: requirements", ", ".join(computed.requirements), ", ".join(outcome.requirements)
+    quality = _with_share(computed, [entry.trial for entry in group])
+    if outcome.quality != quality:
+        yield f"{where}: remarks", "; ".join(quality) or "none", "; ".join(outcome.quality) or "none"
+
+
+def _with_share(computed: Outcome, trials: Sequence[JudgedTrial]) -> tuple[str, ...]:
+    """Return the remarks with the one on trials set aside for stalls of the SUT's host."""
+    if not any(trial.validity is Validity.HOST_STALLED for trial in trials):
+        return computed.quality
+    share = throughput.set_aside_share(trials)
+    over_all = throughput.lossless_over_all(trials)
+    value = f"{over_all} frames/s" if over_all is not None else "no load"
+    aside = f"{share:.0%} of trials set aside for stalls of the SUT's host"
+    remark = f"{aside}; without loss over all trials: {value}"
+    quality = computed.quality
+    if computed.metric == latency.METRIC and quality and quality[-1].startswith("at "):
+        return (*quality[:-1], quality[-1], remark)
+    return (*quality, remark)
+
+
+def _bound_text(bound: Bound | None) -> str:
+    return "none" if bound is None else f"{bound.load_fps} frames/s by trials {list(bound.trials)[:10]}"
+
+
+def _values_text(outcome: Outcome) -> str:
+    return ", ".join(f"{value.metric} {value.number!r} {value.unit}" for value in outcome.values) or "none"

@@ -1,0 +1,143 @@
+"""What must hold for a run to be believed: each rule is one function and reads only the run's files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from bmwg.methodology import throughput
+from bmwg.methodology.planning import TEST_IDS
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.verify.replay import contradictions, envelope_fps
+
+
+@rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
+def one_run(evidence: Evidence) -> Iterator[Shortfall]:
+    """The two documents name the same run id."""
+    if evidence.run and evidence.platform and evidence.run["run_id"] != evidence.platform["run_id"]:
+        yield "platform.json: run_id", evidence.run["run_id"], evidence.platform["run_id"]
+
+
+@rule("VER-05", "", "each outcome stands once, for a cell of its own, under the test that asks for it")
+def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
+    """No outcome id and no pair of metric and cell stands twice; the id is test id and cell id."""
+    ids = Counter(outcome.outcome_id for outcome in evidence.outcomes)
+    pairs = Counter((outcome.metric, outcome.cell.cell_id) for outcome in evidence.outcomes)
+    for name, count in ids.items():
+        if count > 1:
+            yield name, "each outcome id once", f"{count} times"
+    for (metric, cell_id), count in pairs.items():
+        if count > 1:
+            yield f"{metric} on {cell_id}", "one outcome", str(count)
+    for outcome in evidence.outcomes:
+        metric = throughput.METRIC if outcome.metric == throughput.ENVELOPE_METRIC else outcome.metric
+        test_id = TEST_IDS.get((metric, outcome.cell.path))
+        if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
+            outcome.cell.path == "wire" and metric == throughput.METRIC
+        ):
+            yield outcome.outcome_id, "the tester's envelope on the wire, and only there", outcome.metric
+        if test_id is not None and outcome.outcome_id != f"{test_id}:{outcome.cell.cell_id}":
+            yield outcome.outcome_id, f"{test_id}:{outcome.cell.cell_id}", outcome.outcome_id
+
+
+@rule("VER-06", "", "no trial is hidden: each belongs to an outcome or to a cell that was cut off")
+def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
+    """Each recorded trial's cell and metric have an outcome, unless the run did not come to its end."""
+    if not evidence.run or not evidence.whole_journal:
+        return
+    answered = {(outcome.cell.cell_id, outcome.metric) for outcome in evidence.outcomes}
+    for (cell_id, metric), group in evidence.by_group.items():
+        if (cell_id, metric) not in answered and evidence.run["status"] == "complete":
+            yield (
+                f"trial {group[0].trial.seq} and {len(group) - 1} more",
+                f"an outcome of {metric} on {cell_id}",
+                "none",
+            )
+
+
+@rule("VER-07", "", "a trial's test id is the one of its metric and path")
+def tests_match(evidence: Evidence) -> Iterator[Shortfall]:
+    """The journal's test id, metric and path go together."""
+    for (cell_id, metric), group in evidence.by_group.items():
+        asked = throughput.METRIC if metric == throughput.ENVELOPE_METRIC else metric
+        wanted = TEST_IDS.get((asked, cell_id.split("/", 1)[0]))
+        for trial in group:
+            if wanted is not None and trial.test_id != wanted:
+                yield f"trial {trial.trial.seq}", wanted, trial.test_id
+
+
+@rule("VER-08", "", "each outcome follows from its trials: legal search, complete, bounds and figures")
+def outcomes_follow(evidence: Evidence) -> Iterator[Shortfall]:
+    """Replay every outcome and compare type, bounds, values, statement, reason and remarks."""
+    if not evidence.whole_journal:
+        return
+    for outcome in evidence.outcomes:
+        yield from contradictions(evidence, outcome)
+
+
+@rule("VER-09", "", "every planned cell of a complete run has an outcome")
+def plan_answered(evidence: Evidence) -> Iterator[Shortfall]:
+    """A run that says it is complete answered all that it planned."""
+    if not evidence.run or evidence.run["status"] != "complete":
+        return
+    answered = {(outcome.cell.cell_id, outcome.metric) for outcome in evidence.outcomes}
+    for planned in evidence.plan:
+        if (planned.cell.cell_id, planned.metric) not in answered:
+            yield f"{planned.test_id}: {planned.cell.cell_id}", f"an outcome of {planned.metric}", "none"
+
+
+@rule("VER-10", "", "each trial ran on a deployment that the platform file describes")
+def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
+    """The journal's deployment ids stand in platform.json."""
+    if evidence.platform is None:
+        return
+    for deployment in dict.fromkeys(trial.deployment_id for trial in evidence.trials):
+        if deployment not in evidence.platform["deployments"]:
+            yield "platform.json: deployments", deployment, "none of that id"
+
+
+@rule("VER-11", "", "no plain number at or above what the tester is qualified for")
+def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
+    """A measured throughput stays below the tester's envelope for the same traffic (design decision 4)."""
+    for outcome in evidence.outcomes:
+        if outcome.metric != throughput.METRIC or outcome.type is not OutcomeType.MEASURED:
+            continue
+        limit = envelope_fps(evidence, outcome.cell)
+        value = outcome.values[0].number
+        line_rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
+        if line_rate is None and (limit is None or value >= limit):
+            yield outcome.outcome_id, f"below the envelope of {limit} frames/s", f"measured {value}"
+
+
+@rule("VER-12", "", "a simulated tester says so, in the header and in its own description")
+def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
+    """`simulated` in the header agrees with the testbed's driver, the drivers' words and the counters."""
+    if evidence.run is None:
+        return
+    signs = []
+    tester = evidence.run["testbed"].get("tester")
+    if isinstance(tester, dict) and tester.get("driver") == "simulated":
+        signs.append("testbed.tester.driver")
+    if any(driver.get("simulated") is True for driver in evidence.run["drivers"]):
+        signs.append("drivers")
+    for name, deployment in (evidence.platform or {"deployments": {}})["deployments"].items():
+        if deployment.get("simulated") is True:
+            signs.append(f"deployment {name}")
+            break
+    if signs and not evidence.run["simulated"]:
+        yield "run.json: simulated", f"true, as {', '.join(signs)} says", "false"
+
+
+RULES: tuple[Rule[Evidence], ...] = (
+    one_run,
+    outcomes_distinct,
+    no_trial_hidden,
+    tests_match,
+    outcomes_follow,
+    plan_answered,
+    deployments_known,
+    envelope_respected,
+    simulation_declared,
+)

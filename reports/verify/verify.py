@@ -1,0 +1,238 @@
+"""Verifies a bundle or a run folder: form, hashes, signature, chain, replay, verdicts; all collected."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ToolkitError
+from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, Archive
+from bmwg.reports.bundle.make import submission_data
+from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
+from bmwg.reports.bundle.signing import TrustedKey, check_signature, read_envelope
+from bmwg.reports.checker.deviations import SUBMISSION_FILE
+from bmwg.reports.checker.evidence import Evidence, read_evidence
+from bmwg.reports.checker.findings import Finding, of_error
+from bmwg.reports.checker.judge import Judgement, judge
+from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.verify.rules import RULES
+
+MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
+_RENDERED = ("report.rst", "report.html")
+
+INTEGRITY_ONLY = "integrity only, signer unknown"
+TRUSTED = "signed by the key that you named"
+UNSIGNED = "no signature"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What verifying found. Without findings every figure follows from the recorded trials.
+
+    `trust` says what the signature shows; `notes` what was not checked, and why. `judgement` is the
+    checker's, computed here; None when the run could not be read.
+    """
+
+    findings: tuple[Finding, ...]
+    trust: str
+    notes: tuple[str, ...]
+    evidence: Evidence | None = None
+    judgement: Judgement | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0, or the worst of the findings'."""
+        return max((finding.exit_code for finding in self.findings), default=0)
+
+
+def verify_folder(folder: Path) -> Verification:
+    """Verify a run folder: there are no hashes of parts and no signature to check."""
+    evidence = read_evidence(FolderFiles(folder))
+    findings = [*evidence.findings, *_ruled(evidence)]
+    judgement = _judged(evidence, findings)
+    return Verification(
+        findings=tuple(findings),
+        trust=UNSIGNED,
+        notes=("a run folder has no manifest: hashes of parts and a signature were not checked",),
+        evidence=evidence,
+        judgement=judgement,
+    )
+
+
+def verify_bundle(
+    path: Path,
+    key: TrustedKey | None = None,
+    *,
+    own_commit: str | None = None,
+    render: Callable[[Path], object] | None = None,
+) -> Verification:
+    """Verify a bundle. Nothing is unpacked, except, for `render`, three files in a folder of our own.
+
+    `own_commit` is the commit of this toolkit when it is unchanged: at the run's own commit, verdicts and
+    the report must come out octet for octet. `render` writes a report into a run folder.
+    """
+    try:
+        archive = Archive(path)
+    except ToolkitError as error:
+        return Verification(findings=(of_error(error),), trust=UNSIGNED, notes=())
+    with archive:
+        return _verify(archive, key, own_commit, render)
+
+
+def _verify(
+    archive: Archive,
+    key: TrustedKey | None,
+    own_commit: str | None,
+    render: Callable[[Path], object] | None,
+) -> Verification:
+    findings: list[Finding] = []
+    notes: list[str] = []
+    text = archive.octets(MANIFEST_PART)
+    document = _attempt(lambda: read_manifest(text), findings)
+    trust = _trust(archive, key, digest([text]), document, findings)
+    if document is not None:
+        for name, expected, found in wrong_parts(archive, document):
+            findings.append(_finding("VER-21", name, expected, found))
+    submission = None
+    if archive.has(SUBMISSION_FILE):
+        octets = archive.octets(SUBMISSION_FILE)
+        submission = _attempt(lambda: submission_data(octets, SUBMISSION_FILE), findings)
+    evidence = read_evidence(archive, submission)
+    findings += [*evidence.findings, *_ruled(evidence)]
+    judgement = _judged(evidence, findings)
+    if document is not None and judgement is not None:
+        findings += _manifest_agrees(document, evidence)
+        same = own_commit is not None and own_commit == document["toolkit"]["commit"]
+        same = same and document["toolkit"]["dirty"] is False
+        if document["verdicts"] != judged(judgement)["verdicts"] or any(
+            document[name] != judged(judgement)[name] for name in ("state", "grades")
+        ):
+            if same or not _weaker(document, judgement):
+                findings.append(_finding("VER-23", MANIFEST_PART, "the verdicts as computed here", "others"))
+            else:
+                notes.append("another version of the toolkit judged this run: the verdicts here are new")
+        if same and render and not findings:
+            _rendered(archive, evidence, render, findings, notes)
+        else:
+            notes.append(
+                "the report was not rendered anew: that compares only at one unchanged commit of the toolkit"
+            )
+    return Verification(
+        findings=tuple(findings), trust=trust, notes=tuple(notes), evidence=evidence, judgement=judgement
+    )
+
+
+def _attempt(act: Callable[[], dict[str, Any]], findings: list[Finding]) -> dict[str, Any] | None:
+    try:
+        return act()
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        return None
+
+
+def _trust(
+    archive: Archive,
+    key: TrustedKey | None,
+    manifest_sha256: str,
+    document: dict[str, Any] | None,
+    findings: list[Finding],
+) -> str:
+    if not archive.has(ENVELOPE_PART):
+        if key is not None:
+            findings.append(_finding("SIG-03", ENVELOPE_PART, f"a signature by {key.keyid[:16]}", "none"))
+        return UNSIGNED
+    try:
+        octets = archive.octets(ENVELOPE_PART)
+        signed = read_envelope(octets)
+        if signed.manifest_sha256 != manifest_sha256:
+            findings.append(
+                _finding("VER-20", MANIFEST_PART, f"SHA-256 {signed.manifest_sha256}", manifest_sha256)
+            )
+        if document is not None and signed.run_id != document["run_id"]:
+            findings.append(_finding("VER-20", "run id of the statement", document["run_id"], signed.run_id))
+        if key is None:
+            return INTEGRITY_ONLY
+        check_signature(octets, key)
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        return INTEGRITY_ONLY
+    return TRUSTED
+
+
+def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:
+    """Judge what may be anything: where a rule meets data that it cannot read, that is a finding."""
+    try:
+        return judge(evidence)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        findings.append(_finding("VER-25", evidence.files.where, "a run that can be judged", text))
+        return None
+
+
+def _ruled(evidence: Evidence) -> list[Finding]:
+    return [finding for one in RULES for finding in one.apply(evidence)]
+
+
+def _manifest_agrees(document: dict[str, Any], evidence: Evidence) -> list[Finding]:
+    found: list[Finding] = []
+    if evidence.run is not None:
+        for name in ("run_id", "toolkit"):
+            if document[name] != evidence.run[name]:
+                found.append(
+                    _finding("VER-22", f"manifest: {name}", str(evidence.run[name]), str(document[name]))
+                )
+    if document["submission"] != evidence.submission:
+        found.append(_finding("VER-22", "manifest: submission", f"that of {SUBMISSION_FILE}", "another"))
+    if document["deviations"] != declarations(evidence):
+        found.append(_finding("VER-22", "manifest: deviations", "those that the run declares", "others"))
+    return found
+
+
+def _weaker(document: dict[str, Any], judgement: Judgement) -> bool:
+    """Whether the bundle claims no better grade than is computed here; another version may see more."""
+    good = ("unconditionally compliant", "conditionally compliant")
+    claimed = {
+        (entry["document"], entry["benchmark"], entry["grade"])
+        for entry in document["grades"]
+        if entry["grade"] in good
+    }
+    computed = {(one.document, one.benchmark, one.grade.value) for one in judgement.grades}
+    return claimed <= computed
+
+
+def _rendered(
+    archive: Archive,
+    evidence: Evidence,
+    render: Callable[[Path], object],
+    findings: list[Finding],
+    notes: list[str],
+) -> None:
+    wanted = [name for name in _RENDERED if archive.has(name)]
+    if not wanted:
+        notes.append("the bundle holds no report")
+        return
+    if len(evidence.trials) > MAX_RENDERED_TRIALS:
+        notes.append(f"the report was not rendered anew: more than {MAX_RENDERED_TRIALS} trials")
+        return
+    with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
+        folder = Path(temporary) / "run"
+        folder.mkdir()
+        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml"):
+            if archive.has(name):
+                (folder / name).write_bytes(archive.octets(name))
+        try:
+            render(folder)
+        except ToolkitError as error:
+            findings.append(of_error(error))
+            return
+        for name in wanted:
+            made = folder / name
+            if not made.is_file() or made.read_bytes() != archive.octets(name):
+                findings.append(_finding("VER-24", name, "the report as rendered from the run", "another"))
+
+
+def _finding(rule_id: str, where: str, expected: str, found: str) -> Finding:
+    return Finding(rule_id=rule_id, clause="", where=where, expected=expected, found=found, exit_code=2)

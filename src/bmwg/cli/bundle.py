@@ -1,0 +1,62 @@
+"""`bmwg bundle RUN`: one archive of a run that somebody else can verify, signed when a key is named."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bmwg.cli.record import read_salt
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.bundle.make import folder_evidence, make_bundle, read_submission
+from bmwg.reports.bundle.signing import load_private, make_key
+from bmwg.reports.verify.verify import verify_folder
+
+SUFFIX = ".bmwg.tar"
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("bundle", help="make a submission bundle of a run", description=__doc__)
+    parser.add_argument("run", type=Path, nargs="?", help="the run's folder")
+    parser.add_argument("--key", type=Path, help="private Ed25519 key (PEM) that signs; without it, unsigned")
+    parser.add_argument("--submission", type=Path, help="submission.yaml: product, organization and contact")
+    parser.add_argument("--robot-output", type=Path, help="the run's output.xml, to take it along")
+    parser.add_argument("--output", type=Path, help=f"file to write (default: <run id>{SUFFIX})")
+    parser.add_argument(
+        "--redact",
+        type=Path,
+        metavar="SALT",
+        help="replace names, serials and addresses in the platform records by salted hashes, and leave the "
+        "report out; the salt's file is made when it does not exist, and stays with you",
+    )
+    parser.add_argument(
+        "--make-key", type=Path, metavar="FILE", help="only make a key: FILE, and FILE.pub to hand out"
+    )
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Write the bundle, or a key, and print where."""
+    if chosen.make_key is not None:
+        public = make_key(chosen.make_key)
+        print(f"{chosen.make_key}: keep it secret\n{public}: hand it out")
+        return 0
+    if chosen.run is None:
+        raise ConfigError("BND-01", "bundle", expected="the folder of a run", found="none")
+    octets, submission = read_submission(chosen.submission) if chosen.submission else (None, None)
+    verified = verify_folder(chosen.run)
+    bundle = make_bundle(
+        chosen.run,
+        chosen.output or Path(f"{chosen.run.resolve().name}{SUFFIX}"),
+        evidence=folder_evidence(chosen.run, submission),
+        findings=list(verified.findings),
+        submission_octets=octets,
+        robot_output=chosen.robot_output,
+        salt=read_salt(chosen.redact) if chosen.redact else None,
+        signer=load_private(chosen.key) if chosen.key else None,
+    )
+    print(bundle)
+    if chosen.key is None:
+        print("not signed: nobody can tell who made it (--key FILE signs)")
+    return 0

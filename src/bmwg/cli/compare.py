@@ -1,0 +1,115 @@
+"""`bmwg compare A B [C...]`: hold runs against each other; `--trend`: many runs of one testbed by time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
+from bmwg.reports.compare.fields import UNDER_TEST
+from bmwg.reports.published import published_page
+from bmwg.reports.render.report import form_of
+
+FORMS = ("text", "md", "rst", "html", "rfcxml", "json")
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser("compare", help="hold runs against each other, fairly", description=__doc__)
+    parser.add_argument(
+        "sides",
+        nargs="+",
+        metavar="SIDE",
+        help="a run's folder, a folder of run folders (repeats), or several joined by commas",
+    )
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="one run beside the figures of published documents, as ratios to native",
+    )
+    parser.add_argument("--trend", action="store_true", help="all runs by time, with change points")
+    parser.add_argument(
+        "--waive",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="this confounding field, or all below it, cannot matter",
+    )
+    parser.add_argument(
+        "--under-test",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="this field, or all below it, is what is compared (beside " + ", ".join(UNDER_TEST) + ")",
+    )
+    parser.add_argument("--format", choices=FORMS, default="text", help="text (default) or another form")
+    parser.add_argument(
+        "--output", type=Path, help="write here instead of printing; an existing file is refused"
+    )
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Print or write the comparison; 1 when fields confound that nobody waived."""
+    if chosen.output and chosen.output.exists():
+        raise ConfigError(
+            "CMP-06", f"{chosen.output} exists", expected="a new file", hint="choose another name"
+        )
+    if len(chosen.sides) > len(ascii_uppercase):
+        raise ConfigError("CMP-01", "compare", expected="at most 26 sides", found=str(len(chosen.sides)))
+    sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
+    if chosen.published:
+        if chosen.format == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
+            raise ConfigError(
+                "CMP-07", "--published", expected="one run, no --trend, a form of text", found="other"
+            )
+        text = form_of(published_page(sides[0].runs[0]), chosen.format, "published")
+        code = 0
+    elif chosen.trend:
+        told = trend([run for side in sides for run in side.runs])
+        text = (
+            _trend_json(told)
+            if chosen.format == "json"
+            else form_of(trend_page(told), chosen.format, "trend")
+        )
+        code = 0
+    else:
+        made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
+        page = comparison_page(made)
+        text = _json(made) if chosen.format == "json" else form_of(page, chosen.format, "compare")
+        code = 1 if made.open_confounders else 0
+    if chosen.output:
+        with chosen.output.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+        print(chosen.output)
+    else:
+        print(text, end="")
+    return code
+
+
+def _json(made: Comparison) -> str:
+    data = {
+        "schema": "comparison/1.0",
+        "sides": {side.name: [run.run_id for run in side.runs] for side in made.sides},
+        "under_test": [asdict(one) for one in made.under_test],
+        "confounders": [asdict(one) for one in made.confounders],
+        "unknown": made.unknown,
+        "order": made.order,
+        "rows": [asdict(row) | {"cell": row.cell.cell_id} for row in made.rows],
+    }
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"
+
+
+def _trend_json(made: Trend) -> str:
+    data = {
+        "schema": "trend/1.0",
+        "testbed": made.testbed,
+        "runs": [run.run_id for run in made.runs],
+        "series": [asdict(one) | {"cell": one.cell.cell_id} for one in made.series],
+    }
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"

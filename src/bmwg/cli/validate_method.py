@@ -1,0 +1,70 @@
+"""`bmwg validate-method`: run every algorithm on models whose truth is known, and write what came out.
+
+No traffic is sent. The page follows from seed and cases alone, byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.models.markup import FORMATS
+from bmwg.methodology.models.page import methods_page
+from bmwg.methodology.models.study import CASES, SEED
+
+MOST_CASES = 100_000
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser(
+        "validate-method", help="hold every search against models of known truth", description=__doc__
+    )
+    parser.add_argument("--cases", type=int, default=CASES, help=f"cases a row (default: {CASES})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of all luck (default: {SEED})")
+    parser.add_argument("--format", choices=sorted(FORMATS), default="md", help="markup (default: md)")
+    parser.add_argument("--output", type=Path, help="file to write (default: standard output)")
+    parser.add_argument("--check", type=Path, metavar="FILE", help="compare with this file; write nothing")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Compute the page and write it, or say how a file differs from it."""
+    if not 1 <= chosen.cases <= MOST_CASES:
+        raise ConfigError(
+            "MTH-01", "--cases: nothing was computed", expected=f"1..{MOST_CASES}", found=str(chosen.cases)
+        )
+    text = FORMATS[chosen.format](methods_page(cases=chosen.cases, seed=chosen.seed))
+    if chosen.check is not None:
+        return _compare(text, chosen.check)
+    if chosen.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        chosen.output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            "MTH-02",
+            f"{chosen.output} cannot be written",
+            expected="a file in a folder that exists",
+            found=str(error),
+        ) from error
+    return 0
+
+
+def _compare(text: str, file: Path) -> int:
+    try:
+        found = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            "MTH-03", f"{file} cannot be read", expected="a page to compare", found=str(error)
+        ) from error
+    difference = unified_diff(found.splitlines(), text.splitlines(), str(file), "computed", lineterm="", n=0)
+    lines = list(difference)
+    for line in lines[:40]:
+        print(line)
+    return 1 if lines or found != text else 0

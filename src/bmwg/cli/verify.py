@@ -1,0 +1,82 @@
+"""`bmwg verify BUNDLE`: does every number follow from the raw trials, which clauses were met, who signed."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bmwg.reports.bundle.signing import load_public
+from bmwg.reports.checker.findings import shown
+from bmwg.reports.checker.judge import Judgement
+from bmwg.reports.verify.verify import Verification, verify_bundle, verify_folder
+from bmwg.resources.provenance import toolkit_state
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser(
+        "verify", help="verify a bundle, or the folder of a run, from its raw trials", description=__doc__
+    )
+    parser.add_argument("bundle", type=Path, help="bundle, or the folder of a run")
+    parser.add_argument("--key", type=Path, help="public Ed25519 key (PEM) whose signature you trust")
+    parser.add_argument("--clauses", action="store_true", help="print the verdict on each clause")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Print what was found; return 0, or the exit code of the worst finding."""
+    key = load_public(chosen.key) if chosen.key else None
+    if chosen.bundle.is_dir():
+        verified = verify_folder(chosen.bundle)
+    else:
+        _, commit, dirty = toolkit_state()
+        verified = verify_bundle(chosen.bundle, key, own_commit=None if dirty else commit, render=_render)
+    for line in lines(verified, clauses=chosen.clauses):
+        print(line)
+    return verified.exit_code
+
+
+def _render(run: Path) -> None:
+    from bmwg.reports.render import write_report  # plots take long to load
+
+    write_report(run)
+
+
+def lines(verified: Verification, *, clauses: bool) -> list[str]:
+    """Say what verifying found, in printable lines."""
+    said: list[str] = []
+    evidence, judgement = verified.evidence, verified.judgement
+    if verified.findings:
+        said += [str(finding) for finding in verified.findings]
+        said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
+    elif evidence is not None and evidence.run is not None:
+        said.append(
+            f"verified: {len(evidence.outcomes)} outcomes follow from {len(evidence.trials)} trials of run "
+            f"{shown(evidence.run['run_id'])}"
+        )
+        said.append(verified.trust)
+    said += [f"note: {note}" for note in verified.notes]
+    if judgement is not None:
+        said += _judged(judgement, clauses=clauses)
+    return said
+
+
+def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:
+    said = [f"state: {shown(text)}" for text in judgement.state]
+    for one in judgement.grades:
+        counts = ", ".join(f"{count} {name}" for name, count in one.counts)
+        said.append(f"{one.document} {one.benchmark}: {one.grade.value}" + (f" ({counts})" if counts else ""))
+    if clauses:
+        for verdict in judgement.verdicts:
+            texts = "; ".join(
+                f"{name} {shown(text)}"
+                for name, text in (("expected", verdict.expected), ("found", verdict.found))
+                if text
+            )
+            said.append(f"{verdict.benchmark}: {verdict.requirement} {verdict.verdict.value}: {texts}")
+    else:
+        tally = Counter(verdict.verdict.value for verdict in judgement.verdicts)
+        said.append("clauses: " + (", ".join(f"{n} {name}" for name, n in sorted(tally.items())) or "none"))
+    return said

@@ -1,0 +1,140 @@
+"""The profiles of the other searches, what a run of them costs, and what to cut."""
+
+import random
+
+import pytest
+import yaml
+from fake_measurers import Device
+
+from bmwg.cli.main import main
+from bmwg.methodology import budget, planning, throughput_search
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
+from bmwg.methodology.records import Cell, OutcomeType
+from bmwg.resources.bench import Bench
+from bmwg.resources.settings import Settings
+
+CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+NETWORKS = {"bridge": None, "ptp": None}
+
+
+def test_the_profiles_of_the_documents_are_there():
+    assert {"quick", "rfc2544", "rfc9971", "tst009", "rfc8204"} <= set(builtin_names())
+    goals = load_profile("rfc9971").search.goals
+    assert [goal.code for goal in goals] == ["60f60d0l0e", "60f120d0l50e", "60f120d0.5l50e"]
+    assert goals[0].rfc2544_grade == "unconditional"
+    assert load_profile("tst009").search.max_trials == 2
+    assert load_profile("quick").search.algorithm == "bisection"
+
+
+@pytest.mark.parametrize("name", ["quick", "rfc2544", "tst009", "rfc9971", "rfc8204"])
+def test_each_profile_finds_the_truth_by_its_own_search(name):
+    profile = load_profile(name)
+    dice = random.Random(name)
+    for _ in range(20):
+        truth = dice.randint(20_000, 900_000)
+        answered = throughput_search.search(
+            Device(truth_fps=truth), profile, CELL, outcome_id="CN", max_load_fps=1_000_000
+        )
+        first = answered.outcomes[0]
+        assert first.outcome_id == "CN"
+        assert first.type is OutcomeType.MEASURED
+        assert first.lower.load_fps <= truth < first.upper.load_fps
+        assert len({outcome.outcome_id for outcome in answered.outcomes}) == len(answered.outcomes)
+    metrics = [outcome.metric for outcome in answered.outcomes]
+    assert metrics == {
+        "tst009": ["throughput.tst009_12_3"],
+        "rfc9971": [f"conditional_throughput.rfc9971.{goal.code}" for goal in profile.search.goals],
+    }.get(name, ["throughput.rfc2544_26_1"])
+
+
+def test_a_plan_costs_what_the_search_then_takes():
+    for name in ("rfc2544", "tst009", "rfc9971"):
+        profile = load_profile(name)
+        device = Device(truth_fps=700_001)
+        throughput_search.search(device, profile, CELL, outcome_id="CN", max_load_fps=1_000_000)
+        spent = sum(trial.spec.duration_s for trial in device.trials)
+        trials, seconds = planning.throughput_cost(profile, CELL, 1_000_000)
+        assert seconds == pytest.approx(spent, rel=0.25)
+        assert trials == pytest.approx(len(device.trials), rel=0.25)
+
+
+@pytest.mark.parametrize("name", ["tst009", "rfc9971"])
+def test_a_profile_of_another_search_is_never_bisected(name, tmp_path):
+    profile = load_profile(name)
+    with pytest.raises(ToolkitBug, match="PRF-05"):
+        profile.goal(CELL, max_load_fps=1_000_000)
+    assert profile.goal(CELL, max_load_fps=1_000_000, qualifies_tester=True).max_load_fps == 1_000_000
+    settings = Settings(testbed=None, profile=name, results=tmp_path / "results", run_id=None, console="none")
+    with pytest.raises(ConfigError, match="BENCH-04"):
+        Bench.open(settings, ())
+    assert not (tmp_path / "results").exists()
+
+
+def changed(name, **search):
+    data = dict(load_profile(name).data)
+    data["search"] = {**data["search"], **search}
+    return parse_profile(yaml.safe_dump(data), source="made.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("quick", {"step_fps": 5}, "only with algorithm tst009"),
+        ("quick", {"goals": [{"name": "a"}]}, "goals"),
+        ("quick", {"algorithm": "mlrsearch"}, "goals, for algorithm mlrsearch"),
+        ("quick", {"algorithm": "tst009"}, "step_fps, for algorithm tst009"),
+        ("quick", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0."),
+        ("quick", {"algorithm": "bisect"}, "bisection"),
+    ],
+)
+def test_searches_that_contradict_themselves_are_refused(name, change, words):
+    with pytest.raises(ConfigError) as refused:
+        changed(name, **change)
+    assert words in str(refused.value)
+    assert "nothing was started" in str(refused.value)
+
+
+def test_goals_that_contradict_themselves_are_refused_all_at_once():
+    goals = [dict(goal) for goal in load_profile("rfc9971").data["search"]["goals"]]
+    goals[0]["goal_duration_sum_s"] = 30
+    goals[1]["goal_exceed_ratio"] = 1.0
+    goals[2]["goal_initial_trial_duration_s"] = 90
+    with pytest.raises(ConfigError) as refused:
+        changed("rfc9971", goals=goals)
+    assert refused.value.error_id == "PRF-04"
+    for words in (
+        "goals[0].goal_duration_sum_s",
+        "RFC 9971 4.6.2",
+        "goals[1].goal_exceed_ratio",
+        "RFC 9971 4.6.4",
+        "RFC 9971 4.6.6",
+    ):
+        assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["rfc2544", "rfc9971", "tst009"])
+def test_cuts_fit_the_budget_or_say_that_they_do_not(name):
+    profile = load_profile(name)
+    whole = planning.duration_s(planning.cells(profile, NETWORKS))
+    for wanted in (whole * 2, whole / 2, whole / 20, 1.0):
+        proposal = budget.propose(profile, NETWORKS, wanted)
+        assert proposal.before_s == whole
+        assert proposal.after_s == pytest.approx(whole - sum(cut.saves_s for cut in proposal.cuts))
+        assert proposal.fits is (proposal.after_s <= wanted)
+        assert all(cut.saves_s > 0 for cut in proposal.cuts)
+    assert budget.propose(profile, NETWORKS, whole * 2).cuts == ()
+    assert not budget.propose(profile, NETWORKS, 1.0).fits
+    known = {cut.requirement for cut in budget.propose(profile, NETWORKS, 1.0).cuts} - {""}
+    assert "RFC2544-24-01" in known
+    with pytest.raises(ValueError):
+        budget.propose(profile, NETWORKS, 0)
+
+
+def test_the_command_proposes(capsys):
+    assert main(["plan", "--profile", "rfc2544", "--budget", "36000"]) == 0
+    text = capsys.readouterr().out
+    assert "[RFC2544-9.1]: saves" in text
+    assert text.rstrip().endswith("fits")
+    assert main(["plan", "--budget", "0"]) == 2
+    assert "PLAN-01" in capsys.readouterr().err

@@ -1,0 +1,359 @@
+"""Comparisons: confounders first, differences only where repeats carry them, and where a trend changed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_run import ENVELOPE, LATENCY, PROFILE, TESTBED, THROUGHPUT, Maker, cell, header
+
+from bmwg.cli.main import main
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.reports.compare import Side, compare, comparison_page, read_side, trend, trend_page
+from bmwg.reports.compare.statistics import change_points, difference_p, least_p, shown
+from bmwg.reports.store import Run, RunStore, read_run
+
+_BEGIN = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
+
+
+def record(**values: Any) -> dict[str, Any]:
+    """Return a record of the real form with some facts."""
+    how = {"kind": "file", "from": "/proc/version"}
+    at = "2026-01-31T08:00:00.000000Z"
+    facts = {"release": "6.1.0", **values}
+    fields = {
+        "kernel": {
+            name: (
+                {"unknown": "not root", "how": how, "at": at}
+                if value is None
+                else {"value": value, "how": how, "at": at}
+            )
+            for name, value in facts.items()
+        }
+    }
+    return {"schema": "record/1.0", "scope": "machine", "taken_at": at, "took_ms": 1, "fields": fields}
+
+
+def run_of(
+    results: Path,
+    name: str,
+    fps: int,
+    *,
+    hour: float = 0.0,
+    p50_ns: int = 12_000,
+    load: int | None = None,
+    **how: Any,
+) -> Run:
+    """Write a run of one cell; `how` goes to the header, `platform` and `bad` apart."""
+    platform = how.pop("platform", record())
+    evidence = how.pop(
+        "evidence", {"plugin": {"name": "bridge", "version": "1.1.1"}, "mac": "02:00:00:00:00:01"}
+    )
+    bad = how.pop("bad", None)
+    one = cell("pvp", "bridge")
+    moment = _BEGIN + timedelta(hours=hour)
+    with RunStore.create(results, name, header(**how), clock=lambda: moment) as store:
+        maker = Maker(store)
+        store.set_platform(before=platform)
+        store.add_deployment(f"pvp-bridge-{int(hour) + 1}", evidence)
+        seq = maker.trial(one, load or fps)
+        if bad:
+            maker.outcome(one, THROUGHPUT, bad, trials=(seq,), reason="made")
+        else:
+            value = Quantity(metric=THROUGHPUT, number=fps, unit="frames/s")
+            maker.outcome(one, THROUGHPUT, OutcomeType.MEASURED, trials=(seq,), values=(value,))
+            median = Quantity(metric=f"{LATENCY}.p50", number=p50_ns, unit="ns")
+            maker.outcome(one, LATENCY, OutcomeType.MEASURED, trials=(seq,), values=(median,))
+        store.set_platform(after=how.pop("platform_after", platform))
+    return read_run(store.folder)
+
+
+def side(name: str, results: Path, numbers: list[int], **how: Any) -> Side:
+    runs = [
+        run_of(results, f"{name}{number}", fps, hour=2 * number + (name == "B"), **how)
+        for number, fps in enumerate(numbers)
+    ]
+    return Side(name=name, runs=tuple(runs))
+
+
+SLOW = [100_000, 101_000, 99_000, 100_500]
+FAST = [110_000, 111_000, 109_500, 110_200]
+
+
+def throughput_row(made: Any) -> Any:
+    return next(row for row in made.rows if row.metric == THROUGHPUT)
+
+
+def test_equal_platforms_show_a_difference_that_repeats_carry(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, SLOW), side("B", tmp_path, FAST)])
+    assert made.confounders == ()
+    row = throughput_row(made)
+    assert row.p_value == pytest.approx(2 / 70)
+    assert row.ratio == pytest.approx(110_100 / 100_250)
+    assert row.verdict == "B is higher than A (p = 0.0286)"
+    assert made.order == ()
+    page = comparison_page(made)
+    assert "+9.83" in page
+    assert "exact permutation test" in page
+
+
+def test_one_run_a_side_shows_numbers_and_no_difference(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, [100_000]), side("B", tmp_path, [900_000])])
+    row = throughput_row(made)
+    assert row.ratio is None
+    assert row.verdict.startswith("no difference shown: too few repeats (1 and 1")
+    assert made.order == ("All runs of A began before all runs of B.",)
+
+
+def test_three_repeats_a_side_are_too_few_and_the_page_says_so(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, SLOW[:3]), side("B", tmp_path, FAST[:3])])
+    assert "too few repeats (3 and 3" in comparison_page(made)
+
+
+def test_overlapping_repeats_show_no_difference(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, SLOW), side("B", tmp_path, [100_100, 99_500, 101_500, 100_000])])
+    assert throughput_row(made).verdict.startswith("no difference shown (p = ")
+
+
+def test_an_answer_that_is_no_number_is_not_left_out_of_the_repeats(tmp_path: Path) -> None:
+    slow = side("A", tmp_path, SLOW)
+    fast = side("B", tmp_path, FAST)
+    odd = run_of(tmp_path, "odd", 1, hour=20, bad=OutcomeType.UNSTABLE)
+    made = compare([slow, Side(name="B", runs=(*fast.runs, odd))])
+    row = throughput_row(made)
+    assert row.verdict == "no difference shown: 1 of 5 of B: unstable"
+    latency = next(row for row in made.rows if row.metric == f"{LATENCY}.p50")
+    assert latency.samples["B"].others == ("not reached",)
+
+
+def test_latencies_at_different_loads_are_not_compared(tmp_path: Path) -> None:
+    slow = side("A", tmp_path, SLOW)
+    fast = side("B", tmp_path, FAST, p50_ns=24_000)
+    row = next(row for row in compare([slow, fast]).rows if row.metric == f"{LATENCY}.p50")
+    assert "taken at different loads (100250 and 110100 frames/s)" in row.verdict
+    (tmp_path / "same").mkdir()
+    slow = side("A", tmp_path / "same", SLOW, load=50_000)
+    fast = side("B", tmp_path / "same", FAST, p50_ns=24_000, load=50_000)
+    row = next(row for row in compare([slow, fast]).rows if row.metric == f"{LATENCY}.p50")
+    assert row.verdict.startswith("B is higher than A")
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"platform": record(release="6.18.0")}, "platform/kernel/release"),
+        ({"platform": record(release=None)}, "platform/kernel/release"),
+        ({"toolkit_commit": "f" * 40}, "toolkit/commit"),
+        ({"profile": {**PROFILE, "trial": {"duration_s": 2}}}, "profile/trial/duration_s"),
+        ({"testbed": {**TESTBED, "tester": {"driver": "embedded", "io": "af_packet"}}}, "testbed/tester/io"),
+        ({"simulated": True}, "simulated"),
+    ],
+)
+def test_a_confounder_withholds_all_numbers(tmp_path: Path, changes: dict[str, Any], path: str) -> None:
+    made = compare([side("A", tmp_path, SLOW), side("B", tmp_path, FAST, **changes)])
+    assert path in {one.path for one in made.open_confounders}
+    assert made.rows == ()
+    page = comparison_page(made)
+    assert "Not a fair comparison" in page
+    assert "110" not in page.split("Numbers\n")[1]
+
+
+def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_path: Path) -> None:
+    sides = [side("A", tmp_path, SLOW), side("B", tmp_path, FAST, platform=record(release="6.18.0"))]
+    for name in ("platform/kernel/release", "platform/kernel"):
+        made = compare(sides, waive=[name])
+        assert throughput_row(made).ratio is not None
+        assert [one.waived for one in made.confounders] == [True]
+    assert "1 fields that confound were waived by name" in comparison_page(made)
+
+
+def test_waivers_are_checked(tmp_path: Path) -> None:
+    sides = [side("A", tmp_path, SLOW), side("B", tmp_path, FAST, platform=record(release="6.18.0"))]
+    with pytest.raises(ConfigError) as caught:
+        compare(sides, waive=["platform/kernel/releas"])
+    assert caught.value.error_id == "CMP-03"
+    assert "platform/kernel/release" in caught.value.hint
+    with pytest.raises(ConfigError, match="CMP-04"):
+        compare(sides, waive=["simulated"])
+    with pytest.raises(ConfigError, match="CMP-01"):
+        compare(sides[:1])
+    with pytest.raises(ConfigError, match="CMP-02"):
+        compare([sides[0], sides[0]])
+
+
+def test_what_is_attached_is_under_test_and_passing_names_are_no_difference(tmp_path: Path) -> None:
+    passing = {"pid": 7, "sandbox": "/proc/7/ns/net", "comm": "napi/nic0-17"}
+    later = {"pid": 8, "sandbox": "/proc/8/ns/net", "comm": "napi/nic0-18"}
+    other = {
+        "plugin": {"name": "bridge", "version": "1.2.0"},
+        "mac": "02:00:00:00:00:99",
+        "veth": "veth0a1b2c3d",
+        "pod": later,
+    }
+    first = {
+        "plugin": {"name": "bridge", "version": "1.1.1"},
+        "mac": "02:00:00:00:00:01",
+        "veth": "vethffffffff",
+        "pod": passing,
+    }
+    made = compare([side("A", tmp_path, SLOW, evidence=first), side("B", tmp_path, FAST, evidence=other)])
+    assert [one.path for one in made.under_test] == ["deployment/pvp-bridge/plugin/version"]
+    assert made.confounders == ()
+    moved = compare(made.sides, under_test=[])
+    assert [one.path for one in moved.confounders] == ["deployment/pvp-bridge/plugin/version"]
+
+
+def test_a_platform_that_moved_during_a_run_confounds(tmp_path: Path) -> None:
+    still = side("A", tmp_path, SLOW)
+    one = cell("pvp", "bridge")
+    with RunStore.create(tmp_path, "moved", header(), clock=lambda: _BEGIN) as store:
+        store.set_platform(before=record())
+        Maker(store).outcome(one, THROUGHPUT, OutcomeType.NOT_ASSESSED, reason="made")
+        store.set_platform(after=record(release="6.18.0"))
+    made = compare([still, Side(name="B", runs=(read_run(store.folder),))])
+    assert "platform-moved/kernel/release" in {found.path for found in made.open_confounders}
+
+
+def test_fields_that_nobody_knows_are_counted(tmp_path: Path) -> None:
+    made = compare(
+        [side(n, tmp_path, v, platform=record(version=None)) for n, v in (("A", SLOW), ("B", FAST))]
+    )
+    assert made.unknown == ("platform/kernel/version",)
+    assert "1 field that no run knows" in comparison_page(made)
+
+
+def test_the_test_is_exact_for_small_sides() -> None:
+    assert difference_p([1.0, 2.0, 3.0], [10.0, 20.0, 30.0]) == pytest.approx(2 / 20)
+    assert difference_p([1.0, 2.0], [1.0, 2.0]) == 1.0
+    assert difference_p([], [1.0]) == 1.0
+    assert least_p(3, 3) == pytest.approx(0.1)
+    assert least_p(4, 4) == pytest.approx(2 / 70)
+    with pytest.raises(ValueError, match="above 0"):
+        difference_p([0.0], [1.0])
+
+
+def test_the_test_shows_chance_no_more_often_than_it_says() -> None:
+    dealer = random.Random(7)
+    hits = 0
+    for _ in range(400):
+        numbers = [math.exp(dealer.gauss(0, 0.1)) for _ in range(10)]
+        hits += difference_p(numbers[:5], numbers[5:]) <= 0.05
+    assert hits <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+def test_large_sides_are_drawn_and_give_the_same_each_time() -> None:
+    dealer = random.Random(7)
+    first = [dealer.gauss(100, 1) for _ in range(15)]
+    second = [dealer.gauss(103, 1) for _ in range(15)]
+    assert difference_p(first, second) == difference_p(first, second) < 0.001
+
+
+@pytest.mark.parametrize(
+    ("p_values", "expected"),
+    [
+        ([], []),
+        ([0.05], [True]),
+        ([0.03, 0.03], [True, True]),
+        ([0.01, 0.9, 0.9, 0.9, 0.9, 0.9], [False] * 6),
+        ([0.001, 0.02, 0.9], [True, True, False]),
+    ],
+)
+def test_many_tests_are_held_to_the_share_of_chance(p_values: list[float], expected: list[bool]) -> None:
+    assert list(shown(p_values)) == expected
+
+
+def test_change_points_are_found_where_they_are() -> None:
+    dealer = random.Random(3)
+    series = [dealer.gauss(level, 1.0) for level in [100.0] * 12 + [110.0] * 9 + [95.0] * 10]
+    assert change_points(series) == (12, 21)
+    assert change_points(series) == change_points(series)
+    assert change_points([5.0] * 30) == ()
+    assert change_points([1.0, 1.0, 9.0, 9.0]) == ()
+
+
+def test_a_steady_series_seldom_has_a_change_point() -> None:
+    dealer = random.Random(11)
+    found = sum(bool(change_points([dealer.gauss(100, 1) for _ in range(20)])) for _ in range(100))
+    assert found <= 4  # 1 expected of 100; more than 4 has a chance below 0.4 %
+
+
+def test_a_trend_names_the_run_and_the_fields_that_changed(tmp_path: Path) -> None:
+    runs = []
+    for number in range(16):
+        late = number >= 8
+        runs.append(
+            run_of(
+                tmp_path,
+                f"run{number:02d}",
+                (90_000 if late else 100_000) + 100 * (number % 3),
+                hour=number,
+                platform=record(release="6.18.0" if late else "6.1.0"),
+            )
+        )
+    made = trend(list(reversed(runs)))
+    series = next(one for one in made.series if one.metric == THROUGHPUT)
+    (change,) = series.changes
+    assert change.run_id == "run08"
+    assert (change.before, change.after) == (100_100, 90_100)
+    assert [field.path for field in change.fields] == ["platform/kernel/release"]
+    page = trend_page(made)
+    assert "platform/kernel/release" in page
+    assert "run08" in page
+
+
+def test_a_trend_of_two_testbeds_is_refused(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path, "a", 1000), run_of(tmp_path, "b", 1000, testbed={"name": "lab"}, hour=1)]
+    for wrong in (runs, runs[:1]):
+        with pytest.raises(ConfigError, match="CMP-05"):
+            trend(wrong)
+
+
+def test_sides_are_folders_of_runs_or_lists(tmp_path: Path) -> None:
+    for place, name in itertools.product(("x", "y"), ("r1", "r2")):
+        run_of(tmp_path / place, name, 1000, hour=(place == "y") + 2 * (name == "r2"))
+    (tmp_path / "x" / "robot").mkdir()
+    assert [run.run_id for run in read_side("A", str(tmp_path / "x")).runs] == ["r1", "r2"]
+    both = f"{tmp_path / 'x' / 'r1'},{tmp_path / 'y'}"
+    assert len(read_side("A", both).runs) == 3
+    for wrong in (str(tmp_path / "none"), f"{tmp_path / 'x'},{tmp_path / 'x' / 'r1'}"):
+        with pytest.raises(ConfigError, match="CMP-02"):
+            read_side("A", wrong)
+
+
+def test_the_command_prints_writes_and_says_by_its_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    side("A", tmp_path / "a", SLOW)
+    side("B", tmp_path / "b", FAST, platform=record(release="6.18.0"))
+    names = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main(["compare", *names]) == 1
+    assert "Not a fair comparison" in capsys.readouterr().out
+    waived = ["compare", *names, "--waive", "platform/kernel/release"]
+    for form in ("text", "md", "rst", "html", "rfcxml", "json"):
+        assert main([*waived, "--format", form, "--output", str(tmp_path / form)]) == 0
+    data = json.loads((tmp_path / "json").read_text())
+    assert next(row for row in data["rows"] if row["metric"] == THROUGHPUT)["ratio"] == pytest.approx(
+        1.0983, abs=1e-4
+    )
+    assert "<script" not in (tmp_path / "html").read_text()
+    assert main([*waived, "--output", str(tmp_path / "json")]) == 2
+    assert "CMP-06" in capsys.readouterr().err
+    assert main(["compare", "--trend", str(tmp_path / "a")]) == 0
+    assert "0 of 2 series changed their level" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_the_tester_itself_is_a_row(tmp_path: Path) -> None:
+    runs = []
+    for name in ("A", "B"):
+        with RunStore.create(tmp_path, name, header(), clock=lambda: _BEGIN) as store:
+            store.set_platform(before=record())
+            Maker(store).measured(cell("wire"), 1_400_000 + len(runs), 1_600_000)
+        runs.append(Side(name=name, runs=(read_run(store.folder),)))
+    assert {row.metric for row in compare(runs).rows} >= {ENVELOPE, f"{LATENCY}.p99"}

@@ -1,0 +1,132 @@
+"""A registry of submissions: each rule has a good and a bad case, and the index is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.reports.registry import Examined, check, index_page
+from bmwg.reports.registry.entry import slug
+from bmwg.reports.render.report import form_of
+
+GOOD = Examined(
+    findings=(),
+    trusted=True,
+    run_id="run1",
+    toolkit_version="0.1.0",
+    organization="Example Org",
+    product="Fast Router",
+    version="v2.1",
+    profile="rfc2544",
+    grades=(("RFC 2544", "throughput", "conditional"),),
+)
+PLACE = "published/0.1.0/example-org/fast-router-v2.1-rfc2544"
+
+
+def registry(root: Path, place: str = PLACE) -> Path:
+    folder = root / place
+    folder.mkdir(parents=True)
+    (root / "keys").mkdir(exist_ok=True)
+    (root / "keys" / "example-org.pem").write_text("key")
+    (folder / "README.md").write_text("# Router\n\n## Reproduce\n\nRun it.\n")
+    (folder / "submission.bmwg.tar").write_bytes(b"bundle")
+    return folder
+
+
+def rules(root: Path, examined: Examined = GOOD) -> list[str]:
+    def examine(bundle: Path, key: Path | None) -> Examined:
+        assert bundle.read_bytes() == b"bundle"
+        return examined if key else replace(examined, trusted=False)
+
+    return sorted({finding.rule_id for finding in check(root, examine).findings})
+
+
+def test_a_registry_that_keeps_to_the_convention_has_no_finding(tmp_path: Path) -> None:
+    registry(tmp_path)
+    assert rules(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("breaks", "rule_id"),
+    [
+        (lambda root, folder: (folder.parent / "Bad Name").mkdir(), "REG-01"),
+        (lambda root, folder: (root / "published" / "stray.txt").write_text("x"), "REG-01"),
+        (lambda root, folder: (folder.parent / "link").symlink_to("/etc"), "REG-01"),
+        (lambda root, folder: (folder / "README.md").write_text("# Router\n"), "REG-02"),
+        (lambda root, folder: (folder / "README.md").write_text("## Reproduce\n\n## Next\nx\n"), "REG-02"),
+        (lambda root, folder: (folder / "README.md").write_bytes(b"\xff\xfe"), "REG-02"),
+        (lambda root, folder: (folder / "extra.bin").write_text("x"), "REG-03"),
+        (lambda root, folder: (folder / "submission.bmwg.tar").unlink(), "REG-03"),
+        (lambda root, folder: (root / "keys" / "example-org.pem").unlink(), "REG-08"),
+    ],
+)
+def test_each_rule_of_the_folder_finds_its_bad_case(
+    tmp_path: Path, breaks: Callable[[Path, Path], object], rule_id: str
+) -> None:
+    folder = registry(tmp_path)
+    breaks(tmp_path, folder)
+    assert rules(tmp_path) == [rule_id]
+
+
+@pytest.mark.parametrize(
+    ("examined", "rule_id"),
+    [
+        (replace(GOOD, findings=("CHN-01 broken",)), "REG-04"),
+        (replace(GOOD, version="v2.2"), "REG-05"),
+        (replace(GOOD, organization="Another"), "REG-05"),
+        (replace(GOOD, toolkit_version="0.2.0"), "REG-05"),
+        (replace(GOOD, state=("simulated: no frame was sent",)), "REG-06"),
+        (replace(GOOD, state=("dirty: files differed",)), "REG-06"),
+        (replace(GOOD, trusted=False), "REG-08"),
+    ],
+)
+def test_each_rule_of_the_bundle_finds_its_bad_case(tmp_path: Path, examined: Examined, rule_id: str) -> None:
+    registry(tmp_path)
+    assert rules(tmp_path, examined) == [rule_id]
+
+
+def test_an_indicative_run_may_stand_there_and_is_shown_as_that(tmp_path: Path) -> None:
+    registry(tmp_path)
+    examined = replace(GOOD, state=("indicative: the profile shortens the procedures",))
+    checked = check(tmp_path, lambda _bundle, _key: examined)
+    assert checked.findings == ()
+    assert "indicative" in index_page(checked)
+
+
+def test_a_run_stands_there_once(tmp_path: Path) -> None:
+    registry(tmp_path)
+    registry(tmp_path, PLACE + "-again")
+    assert rules(tmp_path) == ["REG-05", "REG-07"]
+
+
+def test_an_empty_registry_is_no_success(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="REG-09"):
+        check(tmp_path, lambda _bundle, _key: GOOD)
+    (tmp_path / "published").mkdir()
+    assert rules(tmp_path) == ["REG-01"]
+
+
+def test_the_index_lists_what_verifies_and_is_the_same_each_time(tmp_path: Path) -> None:
+    registry(tmp_path)
+    other = registry(tmp_path, "published/0.1.0/example-org/fast-router-v2.1-rfc25440")
+    (other / "extra").write_text("x")
+    runs = {"fast-router-v2.1-rfc2544": GOOD, "fast-router-v2.1-rfc25440": replace(GOOD, run_id="<script>")}
+    pages = [
+        form_of(index_page(check(tmp_path, lambda bundle, _key: runs[bundle.parent.name])), form, "index")
+        for form in ("md", "md", "html")
+    ]
+    assert pages[0] == pages[1]
+    assert "1 of 2 submissions" in pages[0]
+    assert "RFC 2544 throughput: conditional" in pages[0]
+    assert "<script>" not in pages[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("A & B, Inc.", "a-b-inc"), ("../x", "x"), ("v1.2 RC", "v1.2-rc")]
+)
+def test_names_become_folder_names(text: str, name: str) -> None:
+    assert slug(text) == name

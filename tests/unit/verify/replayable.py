@@ -1,0 +1,204 @@
+"""Makes runs that can be replayed: the profile's own plan on a simulated tester, without the waits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
+from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
+from bmwg.methodology.search.bisection import search
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.journal import genesis
+from bmwg.reports.store.read import HEADER_KEYS
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TESTBED = {
+    "schema": "testbed/1.0",
+    "name": "made",
+    "tester": {"driver": "simulated", "ports": ["tester/p0", "tester/p1"]},
+    "networks": {"bridge": {"driver": "cni"}, "ptp": {"driver": "cni"}},
+    "lab_ports": [],
+}
+
+
+@cache
+def record() -> dict[str, Any]:
+    """Return this machine's record, taken once."""
+    return dict(collect())
+
+
+class Clock:
+    """Goes on by a second each time it is asked."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+
+class Session:
+    """Measures cells as the bench does, and writes what it writes."""
+
+    def __init__(self, store: RunStore, profile: Profile, *, seed: int, stall_every: int) -> None:
+        self.store = store
+        self.profile = profile
+        self.traffic = SimulatedTraffic(SimulatedConfig(knee_fps=800_000, stall_ratio=0.12, seed=seed))
+        self.traffic.config = replace(self.traffic.config, tester_limit_fps=1_500_000)
+        self.stall_every = stall_every
+        self.taken = 0
+        self.envelopes: dict[int, int] = {}
+        self.lower: dict[str, int] = {}
+
+    def trial(
+        self, planned: planning.PlannedCell, metric: str, phase: str, trials: list[JudgedTrial]
+    ) -> Callable[[TrialSpec], JudgedTrial]:
+        def run(spec: TrialSpec) -> JudgedTrial:
+            result = self.traffic.run_trial(spec)
+            self.taken += 1
+            if self.stall_every and self.taken % self.stall_every == 0:
+                result = replace(result, disturbance=HostDisturbance(largest_stall_ns=((1, 9_000_000),)))
+            said = assess(result, self.profile.policy)
+            seq = self.store.append_trial(
+                cell_id=planned.cell.cell_id,
+                deployment_id=deployment(planned.cell),
+                metric=metric,
+                test_id=planned.test_id,
+                phase=phase,
+                result=result,
+                validity=said.validity,
+                reason=said.reason,
+            )
+            trials.append(JudgedTrial(seq=seq, result=result, validity=said.validity, reason=said.reason))
+            return trials[-1]
+
+        return run
+
+    def measure(self, planned: planning.PlannedCell) -> None:
+        cell = planned.cell
+        device = "wire" if cell.path == "wire" else "nic0"
+        port = TesterPort(name="p0", io="af_packet", device=device)
+        self.traffic.attach((port, port))
+        trials: list[JudgedTrial] = []
+        if planned.metric == latency.METRIC:
+            found = self.lower[cell.cell_id]
+            run = self.trial(planned, planned.metric, "latency", trials)
+            tried = valid_trial(
+                lambda spec: RecordedTrial(seq=(done := run(spec)).seq, result=done.result),
+                self.profile.latency_spec(cell, found),
+                self.profile.policy,
+            )
+            outcome = latency.outcome(tried, cell, outcome_id=planned.outcome_id)
+        else:
+            wire = cell.path == "wire"
+            metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
+            limit = planning.QUALIFICATION_MAX_FPS if wire else self.envelopes[cell.frame_octets]
+            goal = self.profile.goal(
+                cell, max_load_fps=limit, envelope_fps=None if wire else limit, qualifies_tester=wire
+            )
+            found_ = search(self.trial(planned, metric, "qualification" if wire else "search", trials), goal)
+            outcome = throughput.outcome(found_, cell, outcome_id=planned.outcome_id, metric=metric)
+            if outcome.lower:
+                self.lower[cell.cell_id] = outcome.lower.load_fps
+                if wire:
+                    self.envelopes[cell.frame_octets] = outcome.lower.load_fps
+        share = throughput.set_aside_share(trials)
+        if share > 0:
+            over_all = throughput.lossless_over_all(trials)
+            value = f"{over_all} frames/s" if over_all is not None else "no load"
+            remark = f"{share:.0%} of trials set aside for stalls of the SUT's host"
+            outcome = replace(
+                outcome, quality=(*outcome.quality, f"{remark}; without loss over all trials: {value}")
+            )
+        self.store.add_outcome(outcome)
+
+
+def deployment(cell: Cell) -> str:
+    return f"{cell.path}-{cell.function}-{cell.network}"
+
+
+def make_run(
+    results: Path,
+    run_id: str = "made",
+    *,
+    simulated: bool = True,
+    indicative: bool = True,
+    paths: tuple[str, ...] = ("wire", "node"),
+    sizes: tuple[int, ...] = (64,),
+    seed: int = 7,
+    stall_every: int = 11,
+) -> Path:
+    """Write a run whose every outcome follows from its trials; return its folder."""
+    profile = load_profile("quick")
+    if not indicative:
+        data = dict(profile.data) | {"indicative": False}
+        profile = replace(profile, indicative=False, data=data)
+    plan = [p for p in planning.cells(profile, {"bridge": None}, sizes) if p.cell.path in paths]
+    plan = [p for p in plan if not p.missing]
+    testbed = json.loads(json.dumps(TESTBED))
+    if not simulated:
+        testbed["tester"]["driver"] = "embedded"
+    header = RunHeader(
+        toolkit_version="0.1.0",
+        toolkit_commit=COMMIT,
+        toolkit_dirty=False,
+        simulated=simulated,
+        testbed=testbed,
+        testbed_source=None,
+        profile=profile.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+        plan=tuple(PlannedCell(test_id=p.test_id, metric=_metric(p), cell=p.cell) for p in plan),
+        drivers=({"name": "simulated" if simulated else "embedded", "simulated": simulated},),
+    )
+    with RunStore.create(results, run_id, header, clock=Clock()) as store:
+        store.set_platform(before=record())
+        for name in dict.fromkeys(deployment(p.cell) for p in plan):
+            store.add_deployment(name, {"path": name})
+        session = Session(store, profile, seed=seed, stall_every=stall_every)
+        for planned in plan:
+            session.measure(planned)
+        store.set_platform(after=record())
+    return store.folder
+
+
+def _metric(planned: planning.PlannedCell) -> str:
+    wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
+    return throughput.ENVELOPE_METRIC if wire else planned.metric
+
+
+def bodies(folder: Path) -> list[dict[str, Any]]:
+    """Return the trials of a journal as data, without their hashes."""
+    lines = (folder / "trials.jsonl").read_bytes().splitlines()
+    return [{key: value for key, value in json.loads(line).items() if key != "hash"} for line in lines]
+
+
+def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, renumber: bool = True) -> None:
+    """Write a run back as a forger would: header hash, chain and journal state made anew."""
+    run["header_sha256"] = sha256_of({key: run[key] for key in HEADER_KEYS})
+    prev = genesis(run["run_id"], run["header_sha256"])
+    lines = []
+    for number, body in enumerate(trials, start=1):
+        body["prev"] = prev
+        if renumber:
+            body["seq"] = number
+        text = canonical(body)
+        prev = hashlib.sha256(text.encode("ascii")).hexdigest()
+        lines.append(f'{text[:-1]},"hash":"{prev}"}}\n')
+    run["journal"] = {"trials": len(trials), "hash": prev}
+    (folder / "trials.jsonl").write_text("".join(lines), encoding="ascii")
+    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")

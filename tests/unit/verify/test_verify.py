@@ -1,0 +1,284 @@
+"""A run that holds together verifies as what it is; one that a forger chained anew does not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import replayable
+
+from bmwg.cli.main import main
+from bmwg.reports.bundle.make import folder_evidence, make_bundle
+from bmwg.reports.bundle.signing import load_private, load_public
+from bmwg.reports.verify.verify import INTEGRITY_ONLY, TRUSTED, UNSIGNED, verify_bundle, verify_folder
+
+
+def rules(verification):
+    return {finding.rule_id for finding in verification.findings}
+
+
+def read(folder):
+    return json.loads((folder / "run.json").read_text("ascii")), replayable.bodies(folder)
+
+
+def outcome(run, metric, path="node"):
+    return next(o for o in run["outcomes"] if o["metric"] == metric and o["cell"]["path"] == path)
+
+
+def test_the_made_run_has_what_the_tests_are_about(run_folder):
+    run, trials = read(run_folder)
+    validities = {body["assessment"]["validity"] for body in trials}
+    assert {"valid", "sent_short", "tester_stalled", "host_stalled"} <= validities
+    assert any("set aside" in text for entry in run["outcomes"] for text in entry["quality"])
+
+
+def test_a_run_folder_verifies(run_folder):
+    verified = verify_folder(run_folder)
+    assert verified.findings == ()
+    assert verified.exit_code == 0
+    assert verified.trust == UNSIGNED
+
+
+def test_a_bundle_says_whose_signature_it_has(bundle, keys):
+    assert verify_bundle(bundle).trust == INTEGRITY_ONLY
+    trusted = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert trusted.findings == ()
+    assert trusted.trust == TRUSTED
+    foreign = verify_bundle(bundle, load_public(keys["other.pub"]))
+    assert rules(foreign) == {"SIG-02"}
+    assert foreign.exit_code == 2
+
+
+def test_a_bundle_without_signature_is_not_trusted(run_folder, keys, tmp_path):
+    made = make_bundle(run_folder, tmp_path / "b.tar", evidence=folder_evidence(run_folder), findings=[])
+    assert verify_bundle(made).findings == ()
+    assert verify_bundle(made).trust == UNSIGNED
+    assert rules(verify_bundle(made, load_public(keys["signer.pub"]))) == {"SIG-03"}
+
+
+def test_the_same_run_gives_the_same_octets(run_folder, bundle, keys, tmp_path):
+    again = make_bundle(
+        run_folder,
+        tmp_path / "again.tar",
+        evidence=folder_evidence(run_folder),
+        findings=[],
+        signer=load_private(keys["signer"]),
+    )
+    assert again.read_bytes() == bundle.read_bytes()
+
+
+def test_a_forger_who_changes_nothing_is_not_told_apart(run_copy):
+    run, trials = read(run_copy)
+    replayable.forge(run_copy, run, trials)
+    assert verify_folder(run_copy).findings == ()
+
+
+def higher_value(run, trials):
+    found = outcome(run, "throughput.rfc2544_26_1")
+    found["values"][0]["number"] += 1000
+
+
+def higher_bound(run, trials):
+    found = outcome(run, "throughput.rfc2544_26_1")
+    found["bounds"]["lower"]["load_fps"] += 1
+    found["values"][0]["number"] += 1
+
+
+def lower_latency(run, trials):
+    outcome(run, "latency.all_frames")["values"][0]["number"] -= 1
+
+
+def lower_mean(run, trials):
+    outcome(run, "latency.all_frames")["values"][5]["number"] *= 0.999
+
+
+def other_type(run, trials):
+    found = outcome(run, "throughput.rfc2544_26_1")
+    found["type"], found["values"] = "at_ceiling", []
+
+
+def no_remark(run, trials):
+    for entry in run["outcomes"]:
+        entry["quality"] = [text for text in entry["quality"] if "set aside" not in text]
+
+
+def borrowed_trial(run, trials):
+    found = outcome(run, "throughput.rfc2544_26_1")
+    found["trials"][0] = outcome(run, "tester.envelope", "wire")["trials"][0]
+
+
+def hidden_trial(run, trials):
+    outcome(run, "throughput.rfc2544_26_1")["trials"].pop(0)
+
+
+def dropped_outcome(run, trials):
+    run["outcomes"].remove(outcome(run, "latency.all_frames"))
+
+
+def doubled_outcome(run, trials):
+    copy = json.loads(json.dumps(outcome(run, "throughput.rfc2544_26_1")))
+    run["outcomes"].append(copy | {"id": copy["id"] + "x"})
+
+
+def lost_frames_gone(run, trials):
+    body = next(
+        b
+        for b in trials
+        if b["metric"] == "throughput.rfc2544_26_1"
+        and b["assessment"]["validity"] == "valid"
+        and b["result"]["streams"][0]["received_frames"] < b["result"]["streams"][0]["sent_frames"]
+    )
+    stream = body["result"]["streams"][0]
+    stream["latency"]["buckets"][2] += stream["sent_frames"] - stream["received_frames"]
+    stream["latency"]["sum_ns"] += stream["latency"]["buckets"][0] * (
+        stream["sent_frames"] - stream["received_frames"]
+    )
+    stream["received_frames"] = stream["sent_frames"]
+
+
+def invalid_made_valid(run, trials):
+    body = next(b for b in trials if b["assessment"]["validity"] == "tester_stalled")
+    body["assessment"] = {"validity": "valid", "reason": ""}
+
+
+def other_load(run, trials):
+    body = next(b for b in trials if b["metric"] == "throughput.rfc2544_26_1")
+    body["spec"]["load_fps"] -= 1
+
+
+def foreign_trial(run, trials):
+    copy = json.loads(json.dumps(trials[-1]))
+    copy["cell"] = "pvp/pod/kernel-l3/none/64/forward"
+    trials.append(copy | {"test": "CN-LAT-1.3"})
+
+
+def wrong_test(run, trials):
+    for body in trials:
+        body["test"] = "CN-TPUT-1.9"
+
+
+def foreign_deployment(run, trials):
+    trials[0]["deployment"] = "elsewhere"
+
+
+def not_simulated(run, trials):
+    run["simulated"] = False
+
+
+def other_algorithm(run, trials):
+    run["profile"]["search"]["relative_width"] = 0.1
+
+
+def milder_policy(run, trials):
+    run["profile"]["trial"]["max_stall_ns"] = 10_000_000_000
+
+
+def plan_more(run, trials):
+    copy = json.loads(json.dumps(run["plan"][0]))
+    copy["cell"] |= {"frame_octets": 512, "cell_id": copy["cell"]["cell_id"].replace("/64/", "/512/")}
+    run["plan"].append(copy)
+
+
+def other_metric(run, trials):
+    found = outcome(run, "latency.all_frames")
+    found["metric"] = "latency.better"
+    for body in trials:
+        if body["cell"] == found["cell"]["cell_id"] and body["metric"] == "latency.all_frames":
+            body["metric"] = "latency.better"
+
+
+def cell_lies(run, trials):
+    run["outcomes"][0]["cell"]["frame_octets"] = 128
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (higher_value, "VER-08"),
+        (higher_bound, "VER-08"),
+        (lower_latency, "VER-08"),
+        (lower_mean, "VER-08"),
+        (other_type, "VER-08"),
+        (no_remark, "VER-08"),
+        (borrowed_trial, "VER-08"),
+        (hidden_trial, "VER-08"),
+        (lost_frames_gone, "VER-08"),
+        (other_load, "VER-08"),
+        (other_algorithm, "VER-08"),
+        (other_metric, "VER-08"),
+        (invalid_made_valid, "VER-03"),
+        (milder_policy, "VER-03"),
+        (dropped_outcome, "VER-06"),
+        (dropped_outcome, "VER-09"),
+        (foreign_trial, "VER-06"),
+        (doubled_outcome, "VER-05"),
+        (wrong_test, "VER-07"),
+        (foreign_deployment, "VER-10"),
+        (plan_more, "VER-09"),
+        (not_simulated, "VER-12"),
+        (cell_lies, "VER-01"),
+    ],
+)
+def test_a_forged_run_is_caught_by_its_rule(run_copy, change, expected):
+    run, trials = read(run_copy)
+    change(run, trials)
+    replayable.forge(run_copy, run, trials)
+    verified = verify_folder(run_copy)
+    assert expected in rules(verified)
+    assert verified.exit_code in (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda lines: lines[:-1], {"VER-02"}),
+        (lambda lines: [lines[0], *lines], {"STORE-01"}),
+        (lambda lines: [lines[1], lines[0], *lines[2:]], {"STORE-01"}),
+        (lambda lines: [*lines[:3], *lines[4:]], {"STORE-01"}),
+        (
+            lambda lines: [lines[0].replace(b'"sent_frames":', b'"sent_frames": ', 1), *lines[1:]],
+            {"STORE-01"},
+        ),
+        (lambda lines: [*lines, b'{"schema":'], {"VER-02"}),
+    ],
+)
+def test_a_journal_that_was_changed_is_refused(run_copy, change, expected):
+    journal = run_copy / "trials.jsonl"
+    lines = journal.read_bytes().splitlines()
+    changed = change(lines)
+    ends = b"" if changed[-1] == b'{"schema":' else b"\n"
+    journal.write_bytes(b"\n".join(changed) + ends)
+    assert expected <= rules(verify_folder(run_copy))
+
+
+def test_another_runs_platform_is_refused(run_copy):
+    platform = json.loads((run_copy / "platform.json").read_text("ascii"))
+    (run_copy / "platform.json").write_text(json.dumps(platform | {"run_id": "another"}))
+    assert "VER-04" in rules(verify_folder(run_copy))
+
+
+def test_a_number_above_the_envelope_is_refused(run_copy):
+    run, trials = read(run_copy)
+    envelope = outcome(run, "tester.envelope", "wire")["bounds"]["lower"]["load_fps"]
+    outcome(run, "throughput.rfc2544_26_1")["values"][0]["number"] = envelope
+    replayable.forge(run_copy, run, trials)
+    assert "VER-11" in rules(verify_folder(run_copy))
+
+
+def test_the_command_says_rejected_and_returns_the_code(bundle, keys, tmp_path, capsys):
+    assert main(["verify", str(bundle), "--key", str(keys["signer.pub"])]) == 0
+    said = capsys.readouterr().out
+    assert "verified: " in said
+    assert "simulated" in said
+    assert main(["verify", str(bundle), "--key", str(keys["other.pub"])]) == 2
+    assert "REJECTED" in capsys.readouterr().out
+    assert main(["verify", str(tmp_path / "nothing")]) == 2
+
+
+def test_a_run_that_contradicts_itself_is_not_bundled(run_copy, tmp_path, capsys):
+    run, trials = read(run_copy)
+    higher_value(run, trials)
+    replayable.forge(run_copy, run, trials)
+    assert main(["bundle", str(run_copy), "--output", str(tmp_path / "b.tar")]) == 2
+    assert "BND-05" in capsys.readouterr().err
+    assert not (tmp_path / "b.tar").exists()
