@@ -32,7 +32,7 @@ from tests.faults.support import (
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.store import read_run
 
-POINTS = int(os.environ.get("FAULTS_POINTS", "2"))
+POINTS = int(os.environ.get("FAULTS_POINTS", "1"))
 SEED = int(os.environ.get("FAULTS_SEED", "8"))
 pytestmark = [
     pytest.mark.root,

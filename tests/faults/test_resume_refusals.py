@@ -6,6 +6,7 @@ import shutil
 import pytest
 from tests.faults.support import bmwg, start, trials_on_disk, wait_for, write_profile, write_testbed
 
+from bmwg.drivers.ledger import cleanup
 from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
 from bmwg.methodology.records import TrialSpec
 from bmwg.reports.store import RunStore, read_run
@@ -21,7 +22,8 @@ def cut_off(tmp_path_factory):
     wait_for(lambda: trials_on_disk(run) >= 4, "four trials", process=process)
     process.kill()
     process.wait(10)
-    return run
+    yield run
+    cleanup(run)
 
 
 def contents(run):
@@ -88,6 +90,7 @@ def test_a_run_that_another_process_writes_is_left_alone(tmp_path):
     finally:
         process.kill()
         process.wait(10)
+        cleanup(run)
 
 
 def test_a_note_of_the_trial_under_way_that_is_garbage_costs_a_sentence_only(cut_off, tmp_path):

@@ -10,11 +10,24 @@ from bmwg.drivers.record.values import text_or_none
 from bmwg.methodology.record.findings import Finding, Weight
 
 _STATUS = "/proc/self/status"
+_OF_PODS = {
+    "CAP_CHOWN": 0,
+    "CAP_DAC_OVERRIDE": 1,
+    "CAP_KILL": 5,
+    "CAP_SETGID": 6,
+    "CAP_SETUID": 7,
+    "CAP_NET_BIND_SERVICE": 10,
+}
 NEEDED = {  # capability: its number in linux/capability.h, and the acts that need it; docs/privileges.md
     "CAP_SYS_ADMIN": (21, "namespaces, mounts, entering a node's or pod's namespace, pods"),
     "CAP_NET_ADMIN": (12, "interfaces, addresses, routes, CNI plugins, offload settings"),
     "CAP_NET_RAW": (13, "the tester's packet and XDP sockets, the watch for frames outside"),
-    "CAP_SYS_NICE": (23, "placing the threads of the device queues on their CPU"),
+    "CAP_IPC_LOCK": (14, "the tester's XDP sockets, whose memory is locked"),
+    "CAP_SYS_NICE": (23, "placing threads of the device queues on their CPU, pods"),
+    "CAP_SYS_PTRACE": (19, "finding a pod's network namespace by its process"),
+    "CAP_SETPCAP": (8, "pods: taking capabilities away from them"),
+    "CAP_MKNOD": (27, "pods: their /dev"),
+    **{name: (number, "pods, which are given it") for name, number in _OF_PODS.items()},
 }
 
 

@@ -1,0 +1,43 @@
+"""Every path that can be built here is closed: nothing of it leads out, and it stands as it was built."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.isolation import require_closed, require_own_ports
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.standing import Standing
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology import planning
+from bmwg.methodology.profiles import load_profile
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+]
+
+
+def test_every_deployment_of_the_default_plan_is_closed(tmp_path):
+    testbed = load_testbed()
+    networks = {network.name: network.vlan_id for network in testbed.networks}
+    plan = planning.cells(load_profile("quick"), networks)
+    cells = {planned.deployment: planned.cell for planned in plan}.values()
+    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
+    closed = []
+    with open_bed(testbed, ledger, tmp_path) as bed:
+        for cell in cells:
+            driver = path_driver(cell, bed)
+            if driver.probe() is not None:
+                continue
+            with driver.deploy() as deployment:
+                require_own_ports(deployment.ports, testbed.lab_ports)
+                require_closed(bed)
+                assert Standing(bed).fault() is None
+                closed.append(cell.path)
+    assert {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan"} == set(closed)
