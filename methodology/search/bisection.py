@@ -12,7 +12,8 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
 4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
 
-Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound.
+Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
+without any valid trial ends the interval from above; where it still does at the end, the answer is `unstable`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class _Finding(StrEnum):
     LOSSLESS = "lossless"
     LOSSY = "lossy"
     SHORT = "short"
+    DISTURBED = "disturbed"  # no valid trial within the declared repeats: ends the interval, bounds nothing
 
 
 class _StopError(Exception):
@@ -172,7 +174,8 @@ def _verify(
         if finding is not _Finding.LOSSLESS:
             wrong["lower bound"] = finding
     lossless = 0
-    for _ in range(goal.verification_trials if uppers else 0):
+    disturbed = bool(uppers) and uppers[-1][1] is _Finding.DISTURBED
+    for _ in range(goal.verification_trials if uppers and not disturbed else 0):
         load, before = uppers[-1]
         needed = 1 if before is _Finding.SHORT else goal.short_limit
         finding = yield from _probe(goal, load, "verify upper", needed)
@@ -202,10 +205,7 @@ def _probe(
                     return _Finding.SHORT
             case _:
                 pass
-    raise _StopError(
-        f"no valid trial at {load} frames/s in {1 + goal.max_repeats};"
-        f" the last: {trial.validity}: {trial.reason}"
-    )
+    return _Finding.DISTURBED
 
 
 def _concluded(
@@ -215,7 +215,10 @@ def _concluded(
     upper, kind = uppers[-1] if uppers else (None, None)
     envelope = goal.envelope_fps
     outcome, reason = OutcomeType.MEASURED, ""
-    if lower is None:
+    if kind is _Finding.DISTURBED and not (goal.qualifies_tester and lower is not None):
+        outcome = OutcomeType.INVALID if lower is None else OutcomeType.UNSTABLE
+        reason = f"no valid trial at {upper} frames/s in {1 + goal.max_repeats}"
+    elif lower is None:
         outcome, reason = (
             OutcomeType.AT_FLOOR,
             f"loss already at the lowest load, {goal.min_load_fps} frames/s",
@@ -224,7 +227,7 @@ def _concluded(
             outcome, reason = OutcomeType.TESTER_LIMITED, "the tester fell short already at the lowest load"
     elif upper is None and goal.medium_fps is not None and lower >= goal.medium_fps:
         reason = "the full rate of the medium"
-    elif kind is _Finding.SHORT and goal.qualifies_tester:
+    elif kind in (_Finding.SHORT, _Finding.DISTURBED) and goal.qualifies_tester:
         reason = f"the tester fell short of {upper} frames/s, which is what this search measures"
     elif kind is _Finding.SHORT:
         outcome, reason = OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} frames/s"

@@ -164,7 +164,7 @@ def test_profiles_are_frozen():
         ("path: node, hosting: baremetal", "path: node, hosting: pod", "PRF-04", ["paths[1].hosting"]),
         ("networks: all", "networks: none", "PRF-04", ["paths[3].networks: expected all or a list"]),
         ("networks: all", "networks: al", "PRF-03", ["none, all, or a list of network names"]),
-        ("max_repeats: 40", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
+        ("max_repeats: 25", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
         ("name: quick", "name: quick\nname: q", "PRF-02", ["twice (lines"]),
     ],
 )
