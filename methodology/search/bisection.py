@@ -13,7 +13,7 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
 
 Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
-without any valid trial ends the interval from above; where it still does at the end, the answer is `unstable`.
+without any valid trial ends the interval from above; if it still does at the end, the answer is `unstable`.
 """
 
 from __future__ import annotations
