@@ -132,8 +132,8 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
             return _stalled("lateness", stream.largest_lateness_ns, policy)
     if short:
         return Assessment(validity=Validity.SENT_SHORT, reason=short)
-    if reason := _too_fast(result):
-        return Assessment(validity=Validity.INCONSISTENT, reason=reason)
+    if reason := _too_fast(result):  # it began late and caught up: another load than stated
+        return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
     if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
         return Assessment(validity=Validity.HOST_STALLED, reason=reason)
     return Assessment(validity=Validity.VALID)

@@ -32,11 +32,13 @@ COLLECT = "bmwg.drivers.record.collect:collect"
 BRIDGE = "/usr/lib/cni/bridge"
 
 TAKE = """
-import json, resource, sys
+import json
 from bmwg.drivers.record.collect import collect
 record = collect()
 waited_s = int(open("/proc/self/schedstat").read().split()[1]) / 1e9  # runnable, but the CPU was another's
-peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# not ru_maxrss, which begins with what the process that started this one held
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+peak_kib = int(status["VmHWM"].split()[0])
 print(json.dumps({"record": record, "peak_kib": peak_kib, "waited_s": waited_s}))
 """
 

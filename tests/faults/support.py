@@ -224,7 +224,8 @@ def remains(run):
             pod_id = entry["arguments"]["pod_id"]
             found += [f"cgroup {path}" for path in cgroups.folders(oci.cgroup_of(pod_id))]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    found += [f"mount {line}" for line in mounts if str(run) in line or "bmwg-" in line]
+    # by where it is mounted: the whole machine may stand in a folder of such a name
+    found += [f"mount {line}" for line in mounts if str(run) in line or "bmwg-" in line.split()[4]]
     for kind in ("pods", "commands", "cni"):
         if (run / kind).exists():
             found += [f"file {path}" for path in (run / kind).iterdir()]
