@@ -201,6 +201,10 @@ class EmbeddedTraffic:
         descriptors of an AF_XDP queue from then on. The trial in which it began is not valid.
         """
         other_slots = ring_for(frame_octets).slot_octets != self._slot_octets
+        if self._queue_refused:  # a new queue of the same process is refused too
+            self._process.stop()
+            self._process = TesterProcess(self.config)
+            self._hello = self._process.start()
         if self._queue_refused or (other_slots and any(port.io == "af_packet" for port in ports)):
             self._plug(ports, frame_octets=frame_octets)
             self._resolve(ports)
