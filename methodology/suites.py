@@ -55,6 +55,10 @@ CASES: tuple[Case, ...] = (
     _rfc2544("R2544-TPUT-1.4", "throughput", frame_formats=(FrameFormat.IPV6_UDP,)),
     _rfc2544("R2544-TPUT-2.1", "tst009"),
     _rfc2544("R2544-TPUT-3.1", "mlrsearch"),
+    _rfc2544("R2544-LAT-1.1", "latency"),
+    _rfc2544("R2544-PDV-1.1", "delay_variation"),
+    _rfc2544("R2544-LOSS-1.1", "frame_loss"),
+    _rfc2544("R2544-SOAK-1.1", "soak"),
 )
 _BY_ID = {case.test_id: case for case in CASES}
 DEFAULT_TESTS = frozenset(case.test_id for case in CASES if case.suite == CONTAINERIZED)
