@@ -59,6 +59,11 @@ class TrialSpec:
 
     `load_fps` is per port and direction. `flows` is the number of distinct UDP flows (source address or
     port differ); `vlan_id` adds one 802.1Q tag, whose four octets count within `frame_octets`.
+
+    `burst` says that the frames are a burst at the maximum rate `load_fps` (RFC 9004): each must leave.
+    `then_load_fps` and `then_duration_s` are a second load that follows at once (RFC 2544 26.5).
+    `loss_times` asks for the times of losses. `broadcast_every` adds one broadcast frame for each so many
+    test frames, beside the load (RFC 2544 11.1).
     """
 
     frame_octets: int
@@ -68,6 +73,11 @@ class TrialSpec:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    burst: bool = False
+    then_load_fps: int | None = None
+    then_duration_s: float | None = None
+    loss_times: bool = False
+    broadcast_every: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be."""
@@ -83,11 +93,31 @@ class TrialSpec:
             raise ValueError(f"flows: expected at least 1, found {self.flows}")
         if self.vlan_id is not None and not 1 <= self.vlan_id <= 4094:
             raise ValueError(f"vlan_id: expected 1..4094, found {self.vlan_id}")
+        if (self.then_load_fps is None) != (self.then_duration_s is None):
+            raise ValueError("then_load_fps, then_duration_s: expected both or none, found one")
+        if self.then_load_fps is not None and self.then_load_fps < 1:
+            raise ValueError(f"then_load_fps: expected at least 1, found {self.then_load_fps}")
+        if self.then_duration_s is not None and not 0 < self.then_duration_s < 1e7:
+            raise ValueError(f"then_duration_s: expected above 0, found {self.then_duration_s}")
+        if self.broadcast_every is not None and self.broadcast_every < 1:
+            raise ValueError(f"broadcast_every: expected at least 1, found {self.broadcast_every}")
+
+    @property
+    def first_frames(self) -> int:
+        """Frames that each sending port is to send at `load_fps`: all, unless a second load follows."""
+        return max(1, round(self.load_fps * self.duration_s))
 
     @property
     def intended_frames(self) -> int:
         """Frames that each sending port is to send."""
-        return max(1, round(self.load_fps * self.duration_s))
+        if self.then_load_fps is None or self.then_duration_s is None:
+            return self.first_frames
+        return self.first_frames + max(1, round(self.then_load_fps * self.then_duration_s))
+
+    @property
+    def total_s(self) -> float:
+        """How long the trial sends, seconds: both loads."""
+        return self.duration_s + (self.then_duration_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +141,37 @@ class LatencyHistogram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LossRun:
+    """Frames in sequence that were missing when the next one came.
+
+    `before_ns` and `after_ns` are when the frames before and after them arrived, None where there was none;
+    times are nanoseconds since the trial's first frame was due.
+    """
+
+    first_frame: int
+    frames: int
+    before_ns: int | None
+    after_ns: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossTimes:
+    """When frames of one direction were lost; times are nanoseconds since the trial's first frame was due.
+
+    `runs` counts all runs of missing frames, `longest` holds the longest of them in order. `last_lost_ns` is
+    when the last frame that never came was due (None: none was lost); a frame leaves at most the stream's
+    `largest_lateness_ns` after it is due. `reduced_at_ns` is when the second load began (None: none did),
+    `first_received_frames` how many frames of the first load came.
+    """
+
+    runs: int
+    first_received_frames: int
+    longest: tuple[LossRun, ...] = ()
+    reduced_at_ns: int | None = None
+    last_lost_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCounts:
     """What happened to the frames of one direction of one trial. Counts are frames.
 
@@ -119,7 +180,8 @@ class StreamCounts:
     signature of this trial) are counted beside them. `tester_dropped_frames` were dropped by a queue of the
     tester's own, so that `lost_frames` is not the DUT's. `effective_duration_ns` is from the first to the
     last frame sent. `largest_gap_ns` is the longest time in which the sender, though due, did not run;
-    `largest_lateness_ns` the longest that a frame left after its due time.
+    `largest_lateness_ns` the longest that a frame left after its due time. `losses` is there when the trial
+    asks for the times of losses.
     """
 
     intended_frames: int
@@ -135,6 +197,7 @@ class StreamCounts:
     largest_lateness_ns: int = 0
     effective_duration_ns: int = 0
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    losses: LossTimes | None = None
 
     @property
     def lost_frames(self) -> int:

@@ -35,6 +35,9 @@ static void account_sequence(struct trial *t, struct stream *s, uint64_t sequenc
 	uint64_t *word;
 
 	if (sequence >= s->highest) {
+		if (sequence > s->highest)
+			losses_note(&s->losses, s->highest, sequence - s->highest, s->losses.previous, t->now);
+		s->losses.previous = t->now;
 		window_advance(s, sequence);
 		word = window_word(s, sequence);
 	} else {
@@ -51,7 +54,28 @@ static void account_sequence(struct trial *t, struct stream *s, uint64_t sequenc
 	}
 	*word |= bit;
 	s->received++;
+	s->losses.first_received += sequence < t->first;
 	histogram_add(&s->latency, (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5));
+}
+
+bool account_last_lost(struct stream *s, uint64_t *last)
+{
+	uint64_t lowest = s->highest > WINDOW_FRAMES - 64u ? s->highest - (WINDOW_FRAMES - 64u) : 0;
+
+	if (s->sent > s->highest) {
+		losses_note(&s->losses, s->highest, s->sent - s->highest, s->losses.previous, 0);
+		*last = s->sent - 1u;
+		return true;
+	}
+	if (s->received == s->sent)
+		return false;
+	for (uint64_t sequence = s->highest; sequence-- > lowest;)
+		if (!(*window_word(s, sequence) & 1ull << (sequence % 64u))) {
+			*last = sequence;
+			return true;
+		}
+	*last = s->losses.last_missing; /* before the window: as it was when the next frame came */
+	return true;
 }
 
 /* Length and fill as sent; headers are the DUT's to change (MAC, TTL), so they are not compared. */
@@ -76,6 +100,10 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 			s = &t->streams[i];
 	offset = frame_signature_offset(frame, length, &tagged);
 	if (offset < 0) {
+		if (s && frame_is_broadcast(frame, length)) {
+			s->broadcast_received++;
+			return;
+		}
 		if (neighbour_input(&ports[port], frame, length))
 			return;
 		if (s)
