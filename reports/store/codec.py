@@ -35,7 +35,15 @@ class PlannedCell:
     cell: Cell
 
 
-_LATER_SPEC = ("burst", "then_load_fps", "then_duration_s", "loss_times", "broadcast_every")
+_LATER_SPEC = (
+    "burst",
+    "then_load_fps",
+    "then_duration_s",
+    "loss_times",
+    "broadcast_every",
+    "tag_after_s",
+    "tags",
+)
 
 
 def spec_to_json(spec: TrialSpec) -> Json:
@@ -50,6 +58,7 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "flows": spec.flows,
         "vlan_id": spec.vlan_id,
         **{name: value for name, value in later.items() if value},
+        **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
     }
 
 
@@ -64,6 +73,7 @@ def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
         flows=data["flows"],
         vlan_id=data["vlan_id"],
         **{name: data[name] for name in _LATER_SPEC if name in data},
+        mix_octets=tuple(data.get("mix_octets", ())),
     )
 
 
@@ -105,6 +115,8 @@ def _stream_to_json(stream: StreamCounts) -> Json:
     }
     if stream.losses is not None:
         data["losses"] = _losses_to_json(stream.losses)
+    if stream.tagged_ns:
+        data["tagged_ns"] = list(stream.tagged_ns)
     return data
 
 
@@ -143,6 +155,7 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
             max_ns=latency["max_ns"],
         ),
         losses=_losses_from_json(data["losses"]) if "losses" in data else None,
+        tagged_ns=tuple(data.get("tagged_ns", ())),
     )
 
 
@@ -194,6 +207,7 @@ def cell_to_json(cell: Cell) -> Json:
         "frame_format": cell.frame_format.value,
         "flows": cell.flows,
         "vlan_id": cell.vlan_id,
+        **({"imix": cell.imix} if cell.imix else {}),
     }
 
 
@@ -209,6 +223,7 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
         frame_format=FrameFormat(data["frame_format"]),
         flows=data["flows"],
         vlan_id=data["vlan_id"],
+        imix=data.get("imix", ""),
     )
     if cell.cell_id != data["cell_id"]:
         raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")

@@ -230,6 +230,8 @@ class EmbeddedTraffic:
             "late_s": BURST_LATE_S if spec.burst else LATE_S,
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
+            **_tags(spec),
+            "mix": list(spec.mix_octets),
         }
 
     def learn(self, spec: TrialSpec, /) -> None:
@@ -245,6 +247,8 @@ class EmbeddedTraffic:
             loss_times=False,
             broadcast_every=None,
             burst=False,
+            tag_after_s=None,
+            tags=None,
         )
         frames = max(10, spec.flows)
         load_fps = max(200.0, frames / 2.0)
@@ -307,3 +311,12 @@ class EmbeddedTraffic:
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],
         }
+
+
+def _tags(spec: TrialSpec) -> dict[str, int]:
+    """Which frames are tagged, as the tester counts them."""
+    frames = spec.tag_frames
+    if not frames:
+        return {"tag_first": 0, "tag_step": 1, "tags": 0}
+    step = frames[1] - frames[0] if len(frames) > 1 else 1
+    return {"tag_first": frames[0], "tag_step": step, "tags": len(frames)}
