@@ -13,6 +13,7 @@ from typing import Any
 from bmwg.methodology.records import Direction, FrameFormat
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
+SUITES = (CONTAINERIZED, RFC2544)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,11 @@ CASES: tuple[Case, ...] = (
     _rfc2544("R2544-SOAK-1.1", "soak"),
 )
 _BY_ID = {case.test_id: case for case in CASES}
-DEFAULT_TESTS = frozenset(case.test_id for case in CASES if case.suite == CONTAINERIZED)
+
+
+def tests_in(suites: Collection[str]) -> frozenset[str]:
+    """Return the ids of all tests of some suites."""
+    return frozenset(one.test_id for one in CASES if one.suite in suites)
 
 
 def case(test_id: str) -> Case | None:
@@ -100,3 +105,6 @@ def tests_of(measurement: str, path: str) -> frozenset[str]:
 
 def _special(one: Case) -> bool:
     return bool(one.directions or one.frame_formats or one.flows or one.imix)
+
+
+DEFAULT_TESTS = tests_in((CONTAINERIZED,))
