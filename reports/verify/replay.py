@@ -20,7 +20,6 @@ from bmwg.reports.checker.findings import Shortfall
 from bmwg.reports.verify.replay_measured import recomputed
 
 SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
-_QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
 class _EndedError(Exception):
@@ -62,15 +61,6 @@ def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str,
     return other_versions(recorded, recorded_as(outcome.metric))
 
 
-def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
-    """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
-    wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
-    outcome = evidence.outcome(wire, throughput.ENVELOPE_METRIC)
-    if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
-        return None
-    return outcome.lower.load_fps
-
-
 def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
     recorded = len(evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     if recorded or outcome.trials or outcome.lower or outcome.upper:
@@ -82,7 +72,7 @@ def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
     if cell.path == "wire":
         return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
-    limit = envelope_fps(evidence, cell)
+    limit = evidence.envelope_fps(cell)
     if limit is None:
         return None
     return profile.searching(BISECTION).goal(cell, max_load_fps=limit, envelope_fps=limit)
@@ -173,7 +163,7 @@ def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterato
         evidence,
         profile,
         outcome,
-        envelope_fps(evidence, outcome.cell),
+        evidence.envelope_fps(outcome.cell),
         qualification_max_fps(evidence),
     )
     if isinstance(computed, Outcome):
