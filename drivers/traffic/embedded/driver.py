@@ -16,7 +16,7 @@ from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
     check_interface,
-    check_port,
+    check_ports,
     limits_of,
     min_frame_octets,
     request_for,
@@ -94,8 +94,7 @@ class EmbeddedTraffic:
         Refusals are those of ports.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
         """
         self.detach()
-        for port in ports:
-            check_port(port, self.config.lab_ports)
+        check_ports(ports, self.config.lab_ports)
         self._mtus = [
             check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else DEFAULT_MTU
             for port in ports
@@ -335,6 +334,7 @@ def _read_result(
         auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
+    auxiliary["tester_real_time"] = int(reply["real_time"] is True)
     steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
     return TrialResult(
         spec=spec,

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "neighbour.h"
+#include "precedence.h"
 #include "trial.h"
 #include "watchdog.h"
 
@@ -21,7 +22,7 @@ struct pace {
 
 struct loop_record {
 	uint64_t largest_gap, gaps_over_1ms, passes, no_buffer;
-	bool aborted;
+	bool aborted, real_time;
 };
 
 static struct trial trial; /* large: kept off the stack, its windows are allocated once */
@@ -215,12 +216,12 @@ static json_t *result_json(const struct loop_record *record, uint64_t wall_cycle
 				      trial.streams[i].active ? stream_json(&trial.streams[i]) : json_null());
 	for (unsigned int i = 0; i < PORTS; i++)
 		json_array_append_new(unassigned, count(trial.unassigned[i]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}", "streams", streams, "port_counters_before",
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o}", "streams", streams, "port_counters_before",
 			 counters_before, "port_counters", counters_json(),
 			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
 			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
-			 "aborted", record->aborted, "watchdogs", watchdogs_json());
+			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json());
 }
 
 static int destination_mac(const struct port *tx, const struct port *rx, enum frame_format format,
@@ -335,12 +336,14 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	pace.cycles_per_frame = hz / o.load_fps;
 	pace.burst_limit = o.burst_limit;
 	counters_before = counters_json();
+	record.real_time = precedence_raise((double)o.intended / o.load_fps);
 	watchdogs_arm(true);
 	pace.start = rte_rdtsc() + (uint64_t)(hz / 1e3);
 	/* One interval more than the frames take, and 50 us in which the last burst may leave. */
 	pace.end = pace.start + (uint64_t)(((double)o.intended / o.load_fps + 50e-6) * hz);
 	send_phase(&pace, control_fd, hz, &record);
 	watchdogs_arm(false);
+	precedence_lower();
 	if (!record.aborted)
 		drain(o.quiet_s, o.limit_s, hz);
 	return result_json(&record, rte_rdtsc() - began, counters_before);
