@@ -13,7 +13,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import LatencyHistogram, Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import Declared, declared
@@ -163,7 +163,7 @@ def _journal(
         findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
     prev = genesis(run["run_id"], header)
     policy = profile.policy if profile else None
-    specs: dict[tuple[Any, ...], TrialSpec] = {}
+    specs: dict[TrialSpec, TrialSpec] = {}
     misjudged = 0
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""
     try:
@@ -207,7 +207,7 @@ def _trial(
     start: int,
     octets: int,
     policy: TrialPolicy | None,
-    specs: dict[tuple[Any, ...], TrialSpec],
+    specs: dict[TrialSpec, TrialSpec],
     where: str,
 ) -> tuple[Trial, Finding | None]:
     for stream in data["result"]["streams"]:
@@ -220,7 +220,7 @@ def _trial(
     if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
         raise ValueError(f"a number above {_MAX_NUMBER}")
     whole = result_from_json(data["spec"], data["result"])
-    spec = specs.setdefault(tuple(data["spec"].values()), whole.spec)
+    spec = specs.setdefault(whole.spec, whole.spec)
     said = data["assessment"]
     validity, reason = Validity(said["validity"]), said["reason"]
     wrong = None
