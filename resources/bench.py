@@ -32,6 +32,7 @@ from bmwg.resources.continuation import Continuation, check_platform, clear_away
 from bmwg.resources.header import metric_of, run_header
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.outcomes import load_remark, one_line, without_load
+from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.settings import Settings
 
@@ -56,8 +57,10 @@ class Bench:
         stack: ExitStack,
         continued: Continuation | None = None,
         watch: LeakWatch | None = None,
+        platform: PlatformGuard,
     ) -> None:
         self.display = display
+        self.platform = platform
         self._testbed = testbed
         self._profile = profile
         self._plan = plan  # of the whole profile
@@ -75,7 +78,7 @@ class Bench:
         self._stopped: BaseException | None = None  # why no further trial may run
 
     @classmethod
-    def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
+    def open(cls, settings: Settings, selected: Collection[str], suite: str = "the run") -> Bench:
         """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails.
 
         With `settings.continue_run` that run goes on, with its own testbed and profile. Raises what
@@ -120,6 +123,8 @@ class Bench:
                 display.note(continued.text)
             if continued is None or continued.run.platform_before is None:
                 store.set_platform(before=platform)
+            guard = PlatformGuard(testbed, store, display.note)
+            guard.begin_suite(suite, platform)
             ledger = Ledger(store.folder / "ledger.jsonl")
             owner = f"{store.run_id}-{secrets.token_hex(4)}"
             stack.callback(ledger.undo, ledger.before("owner", owner=owner))
@@ -140,6 +145,7 @@ class Bench:
                 stack=stack.pop_all(),
                 continued=continued,
                 watch=watch,
+                platform=guard,
             )
 
     def outcomes(self, metric: str, path: str, test_id: str) -> list[Outcome]:
@@ -253,16 +259,17 @@ class Bench:
                 self._keep(without_load(planned, found))
                 return
             spec = self._profile.latency_spec(cell, found.lower.load_fps)
-            self._keep(measurement.latency(spec, load_remark(found)))
+            outcome = measurement.latency(spec, load_remark(found))
         elif cell.path == "wire":
             goal = self._profile.goal(
                 cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True
             )
-            self._keep(measurement.search(goal, phase="qualification"))
+            outcome = measurement.search(goal, phase="qualification")
         else:
             envelope_fps = self._envelope(cell) or 1
             goal = self._profile.goal(cell, max_load_fps=envelope_fps, envelope_fps=envelope_fps)
-            self._keep(measurement.search(goal, phase="search"))
+            outcome = measurement.search(goal, phase="search")
+        self._keep(outcome if measurement.broken else self.platform.judged(outcome))
         if measurement.broken:
             raise _DeploymentBrokenError
 
@@ -295,7 +302,11 @@ class Bench:
             self._store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
                 time.sleep(self._profile.policy.settle_s)  # rfc2544-23, phase a
-                yield deployment_id, traffic
+                watched = self.platform.ready(self._bed, cell, deployment_id, deployment, traffic)
+                try:
+                    yield deployment_id, watched
+                finally:
+                    self.platform.removed()
 
     @contextmanager
     def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:

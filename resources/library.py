@@ -25,6 +25,7 @@ class Bmwg:
         self._tags: tuple[str, ...] = ()
         self._broken: ToolkitError | None = None
         self._selected: set[str] = set()
+        self._suite = "the run"
 
     @keyword(tags=["bench"])
     def open_bench(self) -> None:
@@ -32,9 +33,10 @@ class Bmwg:
         if self._broken is not None:
             raise self._broken
         if self._bench is not None:
+            self._bench.platform.begin_suite(self._suite)
             return
         try:
-            self._bench = Bench.open(Settings.from_environment(), self._selected)
+            self._bench = Bench.open(Settings.from_environment(), self._selected, self._suite)
         except ToolkitError as error:
             self._broken = error
             raise
@@ -53,6 +55,7 @@ class Bmwg:
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
+        self._suite = str(data.name)
         if not self._selected:
             while data.parent is not None:
                 data = data.parent

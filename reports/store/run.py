@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -280,6 +280,33 @@ class RunStore:
         if deployment_id in self._platform["deployments"]:
             raise ToolkitBug("STORE-05", f"deployment {deployment_id}: is in the run already")
         self._platform["deployments"][deployment_id] = _as_json(evidence)
+        self._write_platform()
+
+    def note_doctor(self, suite: str, findings: Sequence[Mapping[str, Any]]) -> None:
+        """Record what was found wrong with the platform before a suite."""
+        entry = {"at": utc_text(self._clock()), "suite": suite, "findings": list(findings)}
+        self._append_platform("doctor", entry)
+
+    def note_records(self, deployment_id: str, records: Mapping[str, Any]) -> None:
+        """Record a deployment's platform, place by place. From the first call on the run is watched."""
+        self._platform.setdefault("drift", [])
+        self._platform.setdefault("records", {})[deployment_id] = _as_json(records)
+        self._write_platform()
+
+    def note_drift(
+        self, deployment_id: str | None, outcomes: Sequence[str], changes: Sequence[Mapping[str, str]]
+    ) -> None:
+        """Record that the platform changed, and which outcomes that makes invalid."""
+        entry = {
+            "at": utc_text(self._clock()),
+            "deployment": deployment_id,
+            "outcomes": list(outcomes),
+            "changes": list(changes),
+        }
+        self._append_platform("drift", entry)
+
+    def _append_platform(self, key: str, entry: Json) -> None:
+        self._platform[key] = [*self._platform.get(key, ()), _as_json(entry)]
         self._write_platform()
 
     def close(self, ended: datetime | None, status: str, *, reason: str | None = None) -> None:

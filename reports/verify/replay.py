@@ -14,6 +14,7 @@ from bmwg.methodology.search.procedure import Ask, IllegalTrialError
 from bmwg.methodology.trial import RecordedTrial, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
+from bmwg.reports.verify.drift import drift_of, drifted
 
 SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
 REPLAYED = (*SEARCHED, latency.METRIC)
@@ -35,6 +36,8 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         return
     if outcome.type is OutcomeType.NOT_ASSESSED:
         yield from _untouched(evidence, outcome)
+    elif changes := drift_of(evidence, outcome):
+        yield from drifted(evidence, outcome, changes)
     elif outcome.metric in SEARCHED:
         yield from _search(evidence, evidence.profile, outcome)
     elif outcome.metric == latency.METRIC:
