@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bmwg.methodology import planning, throughput
+from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.profiles import Profile, load_profile
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, assess
@@ -57,7 +57,7 @@ class Made:
         metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
         limit = envelope_fps or planning.QUALIFICATION_MAX_FPS
         goal = self.profile.goal(cell, max_load_fps=limit, envelope_fps=envelope_fps, qualifies_tester=wire)
-        test_id = planning.TEST_IDS[throughput.METRIC, cell.path]
+        test_id = suites.owner("throughput", cell.path)
 
         def run(spec: TrialSpec) -> JudgedTrial:
             result = self.result(spec, wire=wire)

@@ -6,7 +6,8 @@ is invalid, with the change named. Samples of what disturbs a host stand beside 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,15 @@ _Normal = dict[str, dict[str, JsonValue]]
 class PlatformGuard:
     """Watches the platform of one run. A run with the simulated tester has none: nothing of it is watched."""
 
-    def __init__(self, testbed: Testbed, store: RunStore, note: Callable[[str], None]) -> None:
-        """Take what is watched, where it is kept, and how the operator is told."""
+    def __init__(
+        self,
+        testbed: Testbed,
+        store: RunStore,
+        note: Callable[[str], None],
+        record: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        """Take what is watched, where it is kept, how the operator is told, and a record just taken."""
+        self._record = record  # for the first look of the doctor
         self._testbed = testbed
         self._store = store
         self._note = note
@@ -44,26 +52,38 @@ class PlatformGuard:
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
         self._standing: _Standing | None = None
 
-    def begin_suite(self, suite: str, record: Mapping[str, JsonValue] | None = None) -> None:
-        """Have the doctor look, once a suite; `record` is one of the machine that was just taken."""
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once a suite."""
         if suite in self._examined:
             return
         self._examined.add(suite)
-        findings = examine(self._testbed, record)
+        findings = examine(self._testbed, self._record)
+        self._record = None
         self._store.note_doctor(suite, [finding.as_json() for finding in findings])
         serious = [finding for finding in findings if finding.weight is not Weight.NOTE]
         if serious:
             self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
 
+    @contextmanager
     def ready(
         self, bed: Bed, cell: Cell, deployment_id: str, deployment: Deployment, traffic: TrafficDriver
-    ) -> TrafficDriver:
-        """Record a deployment on which traffic may begin; return the tester with samples beside its counts.
+    ) -> Iterator[TrafficDriver]:
+        """Watch a deployment on which traffic may begin; gives the tester with samples beside its counts.
 
         A deployment that is not what the first of its kind was makes its cells invalid.
         """
         if self._simulated:
-            return traffic
+            yield traffic
+            return
+        self._begin(bed, cell, deployment_id, deployment, traffic)
+        try:
+            yield SampledTraffic(traffic)
+        finally:
+            self._standing = None
+
+    def _begin(
+        self, bed: Bed, cell: Cell, deployment_id: str, deployment: Deployment, traffic: TrafficDriver
+    ) -> None:
         machine = collect("watch")
         if self._machine is not None and (changes := _prefixed(MACHINE, drift(self._machine, machine))):
             self._store.note_drift(None, (), [_as_json(change) for change in changes])
@@ -86,7 +106,6 @@ class PlatformGuard:
         if changes:
             self._note(f"{deployment_id} is not what {first_id} was: {'; '.join(map(str, changes[:4]))}")
         self._standing = _Standing(deployment_id, take, records, changes)
-        return SampledTraffic(traffic)
 
     def _once(
         self, deployment_id: str, place: str, record: Mapping[str, JsonValue], normal: _Normal
@@ -99,11 +118,11 @@ class PlatformGuard:
         shown.append((deployment_id, normal[place]))
         return record
 
-    def judged(self, outcome: Outcome) -> Outcome:
-        """Look again; return the outcome as it is, or invalid when the platform changed in its stretch."""
+    def judged(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Look again; return a stretch's outcomes as they are, or invalid when the platform changed in it."""
         standing = self._standing
-        if standing is None or self._machine is None or outcome.type is OutcomeType.NOT_ASSESSED:
-            return outcome
+        if standing is None or self._machine is None:
+            return list(outcomes)
         machine, records = collect("watch"), standing.take()
         changes = (
             *standing.unlike_the_first,
@@ -112,15 +131,13 @@ class PlatformGuard:
         )
         self._machine, standing.records = machine, records
         if not changes:
-            return outcome
+            return list(outcomes)
         self._store.note_drift(
-            standing.deployment_id, [outcome.outcome_id], [_as_json(change) for change in changes]
+            standing.deployment_id,
+            [outcome.outcome_id for outcome in outcomes],
+            [_as_json(change) for change in changes],
         )
-        return invalid(outcome, changes)
-
-    def removed(self) -> None:
-        """The deployment that was ready is about to go."""
-        self._standing = None
+        return [invalid(outcome, changes) for outcome in outcomes]
 
 
 class _Standing:

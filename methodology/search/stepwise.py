@@ -62,6 +62,11 @@ class Run(Generic[Found]):
 
 
 def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]) -> Run[Found]:
+    """Run a procedure by `run_steps`, for a measurer that does not ask of which phase a trial is."""
+    return run_steps(procedure, lambda step: measure(step.spec))
+
+
+def run_steps(procedure: Procedure[Found], measure: Callable[[Step], JudgedTrial]) -> Run[Found]:
     """Run a procedure. `measure` runs, records and judges one single trial; it does not repeat.
 
     An exception of `measure`, or a trial that is not the one asked for, ends it with the trials so far.
@@ -72,7 +77,7 @@ def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]
         step = next(procedure)
         while True:
             try:
-                trial = measure(step.spec)
+                trial = measure(step)
             except Exception as error:
                 reason = f"the measurer failed at {step.spec.load_fps} frames/s: {error}"
                 return Run(trials=tuple(trials), reason=reason, error=error)

@@ -13,7 +13,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import LatencyHistogram, Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import Declared, declared

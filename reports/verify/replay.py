@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology.measurements.registry import finding, recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.bisection import legal_next
@@ -15,9 +16,9 @@ from bmwg.methodology.trial import RecordedTrial, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 from bmwg.reports.verify.drift import drift_of, drifted
+from bmwg.reports.verify.replay_measured import recomputed
 
 SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
-REPLAYED = (*SEARCHED, latency.METRIC)
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
@@ -37,17 +38,15 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
     if outcome.type is OutcomeType.NOT_ASSESSED:
         yield from _untouched(evidence, outcome)
     elif changes := drift_of(evidence, outcome):
-        yield from drifted(evidence, outcome, changes)
+        yield from drifted(outcome, changes, evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     elif outcome.metric in SEARCHED:
         yield from _search(evidence, evidence.profile, outcome)
     elif outcome.metric == latency.METRIC:
         yield from _latency(evidence, evidence.profile, outcome)
+    elif finding(outcome.metric):
+        yield from _measured(evidence, evidence.profile, outcome)
     else:
-        yield (
-            outcome.outcome_id,
-            f"a metric that can be computed from trials ({', '.join(REPLAYED)})",
-            outcome.metric,
-        )
+        yield outcome.outcome_id, "a metric that can be computed from trials", outcome.metric
 
 
 def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
@@ -60,7 +59,7 @@ def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
 
 
 def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
-    recorded = len(evidence.of(outcome.cell.cell_id, outcome.metric))
+    recorded = len(evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     if recorded or outcome.trials or outcome.lower or outcome.upper:
         yield outcome.outcome_id, "no trial of a cell that was not assessed", f"{recorded} in the journal"
     if not outcome.reason:
@@ -148,6 +147,20 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
     if found.type is not OutcomeType.MEASURED:
         remark = (f"at {load} frames/s, the highest load without loss ({found.type.value})",)
     yield from _compare(outcome, replace(computed, quality=(*computed.quality, *remark)), group)
+
+
+def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
+    """Replay a measurement that has no replay of its own here."""
+    group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
+    if outcome.type is OutcomeType.INVALID and not outcome.trials:
+        yield from _no_claim(outcome)
+        return
+    yield from _all_there(outcome, group)
+    computed = recomputed(evidence, profile, outcome, envelope_fps(evidence, outcome.cell))
+    if isinstance(computed, Outcome):
+        yield from _compare(outcome, computed, group)
+    else:
+        yield from computed
 
 
 def _throughput_of(evidence: Evidence, cell: Cell) -> Outcome | None:

@@ -22,7 +22,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources import bench
+from bmwg.resources import bench, session
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
@@ -116,20 +116,21 @@ class Operator(threading.Thread):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guard")
     profile = parse_profile(yaml.safe_dump(PROFILE), source="test")
-    before, bench.load_profile = bench.load_profile, lambda name: profile
+    before, session.load_profile = session.load_profile, lambda name: profile
     try:
         opened = bench.Bench.open(Settings(results=folder, run_id="run"), TESTS)
-        operator = Operator(folder / "run" / "trials.jsonl", opened._bed.node("dut1").pid)
+        operator = Operator(folder / "run" / "trials.jsonl", opened._session.bed.node("dut1").pid)
         try:
+            opened.begin_suite("the run")
             operator.start()
-            opened.outcomes(throughput.METRIC, "wire", "CN-TPUT-1.1")
-            outcomes = opened.outcomes(throughput.METRIC, "pvp", "CN-TPUT-1.3")
+            opened.outcomes("CN-TPUT-1.1")
+            outcomes = opened.outcomes("CN-TPUT-1.3")
         finally:
             operator.ended.set()
             operator.join(15)
             opened.close()
     finally:
-        bench.load_profile = before
+        session.load_profile = before
     assert operator.failed == []
     assert operator.left == {}
     return folder / "run", {outcome.cell.frame_octets: outcome for outcome in outcomes}
