@@ -15,7 +15,7 @@ import yaml
 
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import throughput
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles import parse_profile
 from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.record.drift import run_drift
 from bmwg.methodology.records import OutcomeType
