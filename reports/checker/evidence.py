@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.methodology.procedures import TRIAL, other_versions
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import LatencyHistogram, Outcome, TrialResult, TrialSpec, Validity
@@ -20,11 +21,10 @@ from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_version
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json, result_from_json
 from bmwg.reports.store.journal import checked_line, genesis
-from bmwg.reports.store.read import HEADER_KEYS, JOURNAL_FILE, PLATFORM_FILE, RUN_FILE
+from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
 
 MAX_DOCUMENT_OCTETS = 16 << 20
 _MAX_MISJUDGED = 20
@@ -158,11 +158,12 @@ def _journal(
     findings: list[Finding],
 ) -> bool:
     """Read the chain up to its first broken line; return whether it is whole."""
-    header = sha256_of({key: run[key] for key in HEADER_KEYS})
+    header = header_hash(run)
     if header != run["header_sha256"]:
         findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
     prev = genesis(run["run_id"], header)
-    policy = profile.policy if profile else None
+    known = not other_versions(run.get("procedures", {}), TRIAL)  # else VER-13 says so
+    policy = profile.policy if profile and known else None
     specs: dict[TrialSpec, TrialSpec] = {}
     misjudged = 0
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""
@@ -189,13 +190,13 @@ def _journal(
         where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + 1}"
         findings.append(of_error(ConfigError("BND-07", where, expected="a trial", found=str(error))))
         return False
-    known = run["journal"]["trials"]
-    if known != len(trials) or hash_at_known != run["journal"]["hash"]:
+    stated = run["journal"]["trials"]
+    if stated != len(trials) or hash_at_known != run["journal"]["hash"]:
         findings.append(
             _finding(
                 "VER-02",
                 files,
-                f"{known} trials, the last of hash {run['journal']['hash'][:16]}",
+                f"{stated} trials, the last of hash {run['journal']['hash'][:16]}",
                 f"{len(trials)} trials, the last of hash {prev[:16]}",
             )
         )
