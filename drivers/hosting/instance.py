@@ -21,6 +21,7 @@ from bmwg.drivers.api import JsonValue, Missing
 
 FOLDER = "{folder}"  # in a program's command and files: the folder that the instance gave it
 ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it
+PORT = "{port}"  # the port that the program is to listen on there
 INSTANCE_NETWORK = "198.18.16.0/20"  # rfc2544-C.2.2: addresses for benchmarks; routed to the instances' node
 FORM_NETWORKS = {  # each form's part of it
     "docker_routed": "198.18.16.0/24",
@@ -45,9 +46,10 @@ class Program:
     """What runs in an instance, as data.
 
     `command` is an argument vector (the first word is found in PATH) and `files` are texts by name within the
-    program's folder; `{folder}` and `{address}` in either are replaced by what the instance gives. The folder
-    is writable for everybody (the program may change its user). `packages` are the Debian packages that hold
-    the program, `port` the TCP port that it listens on.
+    program's folder; `{folder}`, `{address}` and `{port}` in either are replaced by what the instance gives.
+    The folder is writable for everybody (the program may change its user). `packages` are the Debian packages
+    that hold the program, `port` the TCP port that it listens on (forms that share the node's address count
+    up from it).
     """
 
     name: str
@@ -79,6 +81,11 @@ class Sample:
     memory_peak_octets: int | None = None
 
 
+def filled(text: str, *, folder: str, address: str, port: int) -> str:
+    """Put what an instance gives into a word of the command or into a file."""
+    return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
+
+
 class Instance(Protocol):
     """One running place. `endpoint` is where clients reach its program: address and port.
 
@@ -98,7 +105,8 @@ class Instance(Protocol):
 class Hosting(AbstractContextManager["Hosting"], Protocol):
     """One hosting form on one node.
 
-    `probe` tells what the node lacks, having made nothing that stays. Entering makes what all share.
+    `probe` tells what the node lacks, having made nothing that stays. Entering makes what all share;
+    `prepare` what a program needs before its first start (an image), which no deployment time counts.
     `start` makes instance `number` (0, 1, ...) and starts the program in it, and returns when the program's
     process was started: whether it serves is asked from the client's side, so that all forms are asked alike.
     `describe` is evidence: versions, image, accelerator, NIC model. The class is made by
@@ -108,6 +116,7 @@ class Hosting(AbstractContextManager["Hosting"], Protocol):
     form: Form
 
     def probe(self) -> Missing | None: ...
+    def prepare(self, program: Program) -> None: ...
     def start(self, program: Program, number: int, limits: Limits) -> Instance: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
 
