@@ -81,9 +81,9 @@ class NativeHosting:
         """Start the program on the next port of the node's address towards the clients."""
         name = f"native-{number}"
         endpoint = (self._place.client_address, program.port + number)
-        instance = NativeInstance(
-            self._node, name, endpoint, f"{self._place.run_dir}/instances/{name}-{self._place.token}"
-        )
+        # below the node's own /run: the run's folder is its owner's alone, and the program gives up root
+        folder = f"/run/bmwg-instances/{name}-{self._place.token}"
+        instance = NativeInstance(self._node, name, endpoint, folder)
         try:
             instance.run(program)
         except BaseException:

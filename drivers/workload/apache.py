@@ -35,6 +35,11 @@ def object_name(octets: int) -> str:
     return f"{octets}.bin"
 
 
+def object_content(octets: int) -> bytes:
+    """Make the object of a size: pseudo-random with the size as seed, the same on every node."""
+    return random.Random(octets).randbytes(octets)
+
+
 def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> dict[str, JsonValue]:
     """Node function: make one object of each size and serve them; returns process and SHA-256 by size.
 
@@ -47,7 +52,7 @@ def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> d
     objects.chmod(0o755)
     hashes = {}
     for octets in sizes_octets:
-        content = random.Random(octets).randbytes(octets)
+        content = object_content(octets)
         file = objects / object_name(octets)
         file.write_bytes(content)
         file.chmod(0o644)
