@@ -56,8 +56,8 @@ class Repetition:
     `wall_ns` the repetition with its probes. `request_ns` holds percentiles of single requests and `ttfb_ns`
     those to the first octet. `probes` are the requests before and after whose bodies were hashed:
     `[status, right body]`. `cpu_share` is CPU time of the proxy instances per time, 1 for one CPU;
-    `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not told).
-    `faults` are sentences; a repetition with one proves nothing.
+    `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
+    told). `faults` are sentences; a repetition with one proves nothing.
     """
 
     cell_id: str
