@@ -6,13 +6,12 @@ The far end is the same code as on every node. Ids: VM-05 the guest did not boot
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from execnet import gateway_base, gateway_bootstrap
+from execnet import Gateway, gateway_base, gateway_bootstrap
 
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting.agent import AgentNode
@@ -46,6 +45,12 @@ class _ChannelIO(gateway_base.Popen2IO):  # type: ignore[misc]  # execnet is not
             return
 
 
+def _greet(io: _ChannelIO, spec: Any) -> Any:
+    """Start execnet at the far end from the host's own copy of it, which the guest sees at the same path."""
+    gateway_bootstrap.bootstrap_import(io, spec)
+    return Gateway(io, spec)
+
+
 class GuestNode(AgentNode):
     """The node inside a booted machine. `broken_machine` tells why the machine cannot answer any more."""
 
@@ -59,7 +64,8 @@ class GuestNode(AgentNode):
         console: Callable[[], list[str]],
         describe: Callable[[], Mapping[str, JsonValue]],
     ) -> None:
-        super().__init__(name, {"popen": True, "python": sys.executable, "execmodel": "main_thread_only"})
+        super().__init__(name, {"popen": True, "execmodel": "main_thread_only"})
+        self.start_deadline_s = boot_deadline_s
         self._connection = connection
         self._boot_deadline_s = boot_deadline_s
         self._broken_machine = broken_machine
@@ -74,7 +80,7 @@ class GuestNode(AgentNode):
         def connect() -> None:
             try:
                 io = _ChannelIO(self._connection, self._group.execmodel)
-                gateway = gateway_bootstrap.bootstrap(io, spec)
+                gateway = _greet(io, spec)
                 gateway.spec = spec
                 result.append(gateway)
             except BaseException as error:

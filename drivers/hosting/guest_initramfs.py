@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting.guest_kernel import CACHE, GuestKernel
 from bmwg.methodology.errors import TestbedError
 
@@ -130,18 +131,22 @@ def build(
     return target
 
 
-def _static_shell() -> Path:
+def probe_shell() -> Missing | None:
+    """Return what is missing when this host has no static shell for a guest."""
     found = shutil.which("busybox")
+    if found is None:
+        return Missing(what="the guest's first shell", reason="no busybox in PATH", mend=SHELL_LINE)
     # a dynamically linked program names its loader in its first page
-    if found is None or b"ld-linux" in Path(found).read_bytes()[:4096]:
-        raise TestbedError(
-            "VM-03",
-            "the guest's first shell",
-            expected="a static busybox",
-            found="a dynamically linked one" if found else "no busybox in PATH",
-            hint=SHELL_LINE,
-        )
-    return Path(found)
+    if b"ld-linux" in Path(found).read_bytes()[:4096]:
+        return Missing(what="the guest's first shell", reason="busybox is not static", mend=SHELL_LINE)
+    return None
+
+
+def _static_shell() -> Path:
+    lack = probe_shell()
+    if lack is not None:
+        raise TestbedError("VM-03", lack.what, found=lack.reason, hint=lack.mend)
+    return Path(str(shutil.which("busybox")))
 
 
 def _newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:

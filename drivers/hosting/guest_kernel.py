@@ -7,9 +7,11 @@ host has installed itself, with its modules, serves as well. Ids: VM-01 no kerne
 from __future__ import annotations
 
 import fcntl
+import lzma
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -32,6 +34,31 @@ class GuestKernel:
     release: str
     image: Path
     modules: Path
+
+    def unpacked_image(self, cache: Path = CACHE) -> Path:
+        """Return the kernel without its compression, which a translated guest would spend seconds on.
+
+        That is the image itself where it is not packed by xz; the result is kept below `cache`.
+        """
+        status = self.image.stat()
+        target = cache / "unpacked" / f"{self.release}-{status.st_size}-{status.st_mtime_ns}"
+        if target.exists():
+            return target
+        packed = self.image.read_bytes()
+        # offsets of the kernel's boot protocol (its documentation, x86): setup sectors, payload place and length
+        begin = (packed[0x1F1] + 1) * 512 + struct.unpack_from("<I", packed, 0x248)[0]
+        end = begin + struct.unpack_from("<I", packed, 0x24C)[0]
+        try:
+            program = lzma.LZMADecompressor().decompress(packed[begin:end])
+        except lzma.LZMAError:
+            return self.image
+        if not program.startswith(b"\x7fELF"):
+            return self.image
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            file.write(program)
+        Path(file.name).rename(target)
+        return target
 
     def modules_for(self, wanted: tuple[str, ...]) -> tuple[Path, ...]:
         """Return the module files that `wanted` need, each after what it depends on; built-ins are left out.

@@ -26,7 +26,7 @@ from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_monitor import Monitor
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
-BOOT_DEADLINE_S = 60.0  # choice: under TCG a guest takes 5 to 10 s on an idle machine
+BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
 _CONSOLE_LINES = 15
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
@@ -80,7 +80,7 @@ class Machine:
         with channel_far, monitor_far:
             argv = qemu.command(
                 self.spec,
-                kernel=kernel.image,
+                kernel=kernel.unpacked_image(),
                 modules=kernel.modules,
                 initramfs=initramfs,
                 console=self._console,
