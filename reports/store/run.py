@@ -17,7 +17,7 @@ from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
 from bmwg.reports.store.files import not_written, sync_folder, write_atomically
-from bmwg.reports.store.interruptions import describe, forget_under_way, note_under_way
+from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.read import (
     HEADER_KEYS,
@@ -84,6 +84,7 @@ class RunStore:
         self._run = run
         self._platform = platform
         self._journal = journal
+        self._under_way = UnderWay(folder)
         self._clock = clock
 
     @classmethod
@@ -192,7 +193,7 @@ class RunStore:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._run["status"] != "running":
-            self._journal.close()
+            self._release()
         elif kind is None:
             self.close(None, "complete")
         else:
@@ -203,8 +204,7 @@ class RunStore:
 
         Raises TestbedError STORE-08 (disk).
         """
-        note_under_way(
-            self.folder,
+        self._under_way.note(
             after_trial=self._journal.trials,
             cell_id=cell_id,
             phase=phase,
@@ -290,9 +290,13 @@ class RunStore:
                     status=status, ended_at=utc_text(ended or self._clock()), interruption=reason
                 )
                 if status == "complete":
-                    forget_under_way(self.folder)
+                    self._under_way.forget()
             finally:
-                self._journal.close()
+                self._release()
+        self._release()
+
+    def _release(self) -> None:
+        self._under_way.close()
         self._journal.close()
 
     def _change_run(self, **changes: Any) -> None:

@@ -2,11 +2,12 @@
 
 Each point is a line of `--state`, so that a campaign that was itself ended goes on. The runs are forked from
 this process, which has imported everything: the time goes into runs, not into Python's start. Their code is
-that of `robot` and of `bmwg resume`. Run it `--apart` on a machine that others use: in mount and network
-namespaces of its own, with reservations and ledger index of its own.
+that of `robot` and of `bmwg resume`. Run it `--apart` on a machine that others use: in mount, network and
+process namespaces of its own, with reservations and ledger index of its own.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -195,14 +196,34 @@ class Campaign:
         }
 
 
+def reap_orphans():
+    """Collect what killed runs have left to the first process of the namespace."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 def apart():
-    """Go on in mount and network namespaces of this campaign's own."""
+    """Go on in namespaces of this campaign's own, whose first process this becomes."""
     inner = (
         "mount --make-rprivate / && for place in /run/bmwg /run/netns /var/lib/bmwg; do"
         ' mkdir -p $place && mount -t tmpfs none $place || exit 1; done; ip link set lo up && exec "$@"'
     )
     words = [argument for argument in sys.argv[1:] if argument != "--apart"]
-    command = ["unshare", "--mount", "--net", "sh", "-c", inner, "campaign", sys.executable]
+    command = [
+        "unshare",
+        "--mount",
+        "--net",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        "--kill-child",
+        "sh",
+        "-c",
+        inner,
+        "campaign",
+        sys.executable,
+    ]
     os.execvp(command[0], [*command, "-m", "tests.faults.campaign", *words])
 
 
@@ -262,6 +283,7 @@ def main():
             point = {"point": number, "ok": True, **campaign.point(number, chosen.seed, reference)}
         except Exception as error:
             point = {"point": number, "ok": False, "why": f"{type(error).__name__}: {error}"[:2000]}
+        reap_orphans()  # no run of ours is under way here
         if machine() != before:
             point |= {"ok": False, "why": f"{point.get('why', '')} the machine's interfaces differ"}
         points.append(point)

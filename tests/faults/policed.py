@@ -24,13 +24,20 @@ _HELD = ["burst", str(250 * _OCTETS), "limit", str(250 * _OCTETS)]
 PROFILE = {
     "trial": {
         "duration_s": 0.3,
+        "min_sent_ratio": 0.95,
         "max_stall_ns": 50_000_000,
         "max_host_stall_ns": 50_000_000,
         "max_steal_ns": 250_000_000,
         "max_repeats": 60,
         "restabilize_s": 0.01,
     },
-    "search": {"min_load_fps": 940, "relative_width": 0.55, "verification_trials": 3, "max_reopenings": 6},
+    "search": {
+        "min_load_fps": 940,
+        "relative_width": 0.55,
+        "short_limit": 40,
+        "verification_trials": 3,
+        "max_reopenings": 6,
+    },
 }
 
 
