@@ -264,7 +264,8 @@ class TrialResult:
     """One trial as it was. `streams` holds one entry a direction, forward first.
 
     `fault` is a sentence when tester, link or DUT failed during the trial; the counts may then be partial.
-    `auxiliary` holds counters that are no benchmark (interface drops by name and so on), frames.
+    `auxiliary` holds counters that are no benchmark (interface drops by name and so on): frames, or the unit
+    that the name ends in.
     """
 
     spec: TrialSpec
