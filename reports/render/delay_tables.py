@@ -8,6 +8,7 @@ from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, medium, rate, value
 from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.results import remarks
 from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title
 
 
@@ -32,6 +33,7 @@ def rfc2544_latency(facts: Facts) -> list[str]:
     return [
         *title("Latency by tagged frames (RFC 2544 26.2)", 1),
         *table(head, rows, f"Metric {RFC2544_METRIC}"),
+        *remarks(outcomes),
     ]
 
 
@@ -54,6 +56,7 @@ def rfc8219_latency(facts: Facts) -> list[str]:
     return [
         *title("Typical and worst-case latency (RFC 8219 7.2)", 1),
         *table([*head, *TAIL], rows, f"Metrics {TYPICAL_METRIC} and {WORST_METRIC}"),
+        *remarks(outcomes),
     ]
 
 
@@ -70,6 +73,7 @@ def delay_variation(facts: Facts) -> list[str]:
     return [
         *title("Delay variation (RFC 8219 7.3)", 1),
         *table(head, rows, f"Metric {PDV_METRIC}: 99.9th percentile less the least delay"),
+        *remarks(outcomes),
     ]
 
 

@@ -6,6 +6,7 @@ from bmwg.methodology.benchmarks.frame_loss import METRIC
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front
 from bmwg.reports.render.facts import Facts, option
+from bmwg.reports.render.results import remarks
 from bmwg.reports.render.text import esc, percent, table, title, unit
 
 
@@ -18,7 +19,7 @@ def frame_loss(facts: Facts) -> list[str]:
     lines += table([*HEAD, *TAIL], [[*front(one), *back(one)] for one in outcomes], f"Metric {METRIC}")
     for one in outcomes:
         lines += _curve(one, facts)
-    return lines
+    return [*lines, *remarks(outcomes)]
 
 
 def curve(outcome: Outcome, facts: Facts) -> list[tuple[float, int, float]]:

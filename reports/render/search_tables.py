@@ -13,7 +13,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.methodology.search import tst009 as search
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, value
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.results import answer
+from bmwg.reports.render.results import answer, remarks
 from bmwg.reports.render.text import esc, percent, table, title, unit
 
 _GOAL_METRIC = f"{goal_outcome.METRIC}."
@@ -35,6 +35,7 @@ def tst009(facts: Facts) -> list[str]:
     return [
         *title("Throughput by TST009", 1),
         *table(head, rows, f"Metric {search.METRIC}"),
+        *remarks(outcomes),
     ]
 
 
@@ -49,6 +50,7 @@ def mlrsearch(facts: Facts) -> list[str]:
         *title("Conditional throughput by search goal (RFC 9971)", 1),
         *_goals(facts, outcomes),
         *table([*head, *TAIL], rows, f"Metrics {_GOAL_METRIC}*, per port and direction"),
+        *remarks(outcomes),
     ]
 
 

@@ -6,6 +6,7 @@ from bmwg.methodology.benchmarks.soak import METRIC
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, rate, value
 from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.results import remarks
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, table, title
 
 
@@ -32,6 +33,7 @@ def soak(facts: Facts) -> list[str]:
     return [
         *title("Soak", 1),
         *table([*head, "valid intervals", "drift of the mean latency", *TAIL], rows, f"Metric {METRIC}"),
+        *remarks(outcomes),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
 from bmwg.reports.store.files import not_written, sync_folder, write_atomically
-from bmwg.reports.store.interruptions import describe, forget_under_way, note_under_way
+from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.read import (
     JOURNAL_FILE,
@@ -87,6 +87,7 @@ class RunStore:
         self._run = run
         self._platform = platform
         self._journal = journal
+        self._under_way = UnderWay(folder)
         self._clock = clock
 
     @classmethod
@@ -199,7 +200,7 @@ class RunStore:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._run["status"] != "running":
-            self._journal.close()
+            self._release()
         elif kind is None:
             self.close(None, "complete")
         else:
@@ -210,8 +211,7 @@ class RunStore:
 
         Raises TestbedError STORE-08 (disk).
         """
-        note_under_way(
-            self.folder,
+        self._under_way.note(
             after_trial=self._journal.trials,
             cell_id=cell_id,
             phase=phase,
@@ -289,6 +289,33 @@ class RunStore:
         self._platform["deployments"][deployment_id] = _as_json(evidence)
         self._write_platform()
 
+    def note_doctor(self, suite: str, findings: Sequence[Mapping[str, Any]]) -> None:
+        """Record what was found wrong with the platform before a suite."""
+        entry = {"at": utc_text(self._clock()), "suite": suite, "findings": list(findings)}
+        self._append_platform("doctor", entry)
+
+    def note_records(self, deployment_id: str, records: Mapping[str, Any]) -> None:
+        """Record a deployment's platform, place by place. From the first call on the run is watched."""
+        self._platform.setdefault("drift", [])
+        self._platform.setdefault("records", {})[deployment_id] = _as_json(records)
+        self._write_platform()
+
+    def note_drift(
+        self, deployment_id: str | None, outcomes: Sequence[str], changes: Sequence[Mapping[str, str]]
+    ) -> None:
+        """Record that the platform changed, and which outcomes that makes invalid."""
+        entry = {
+            "at": utc_text(self._clock()),
+            "deployment": deployment_id,
+            "outcomes": list(outcomes),
+            "changes": list(changes),
+        }
+        self._append_platform("drift", entry)
+
+    def _append_platform(self, key: str, entry: Json) -> None:
+        self._platform[key] = [*self._platform.get(key, ()), _as_json(entry)]
+        self._write_platform()
+
     def close(self, ended: datetime | None, status: str, *, reason: str | None = None) -> None:
         """Say how the run ended: `complete`, or `interrupted` with a reason. Safe to call twice."""
         if self._run["status"] == "running":
@@ -297,9 +324,13 @@ class RunStore:
                     status=status, ended_at=utc_text(ended or self._clock()), interruption=reason
                 )
                 if status == "complete":
-                    forget_under_way(self.folder)
+                    self._under_way.forget()
             finally:
-                self._journal.close()
+                self._release()
+        self._release()
+
+    def _release(self) -> None:
+        self._under_way.close()
         self._journal.close()
 
     def _change_run(self, **changes: Any) -> None:

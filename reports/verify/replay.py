@@ -17,6 +17,7 @@ from bmwg.methodology.search.procedure import Ask, IllegalTrialError
 from bmwg.methodology.trial import RecordedTrial, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
+from bmwg.reports.verify.drift import drift_of, drifted
 from bmwg.reports.verify.replay_measured import recomputed
 
 SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
@@ -38,6 +39,8 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         return
     if outcome.type is OutcomeType.NOT_ASSESSED:
         yield from _untouched(evidence, outcome)
+    elif changes := drift_of(evidence, outcome):
+        yield from drifted(outcome, changes, evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     elif unknown_procedures(evidence, outcome):
         return  # VER-13 says so by name; a replay by another procedure would find faults that are none
     elif outcome.metric in SEARCHED:

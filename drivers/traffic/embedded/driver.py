@@ -15,7 +15,7 @@ from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
     check_interface,
-    check_port,
+    check_ports,
     limits_of,
     min_frame_octets,
     request_for,
@@ -94,8 +94,7 @@ class EmbeddedTraffic:
         Refusals are those of ports.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
         """
         self.detach()
-        for port in ports:
-            check_port(port, self.config.lab_ports)
+        check_ports(ports, self.config.lab_ports)
         self._mtus = [
             check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else DEFAULT_MTU
             for port in ports

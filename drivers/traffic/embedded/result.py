@@ -56,6 +56,7 @@ def read_result(
         auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
+    auxiliary["tester_real_time"] = int(reply["real_time"] is True)
     steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
     return TrialResult(
         spec=spec,

@@ -7,7 +7,7 @@
 
 struct loop_record {
 	uint64_t largest_gap, gaps_over_1ms, passes, no_buffer;
-	bool aborted;
+	bool aborted, real_time;
 };
 
 json_t *result_counters(void);

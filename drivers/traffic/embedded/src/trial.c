@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "neighbour.h"
+#include "precedence.h"
 #include "result.h"
 #include "trial.h"
 #include "watchdog.h"
@@ -365,8 +366,10 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	counters_before = result_counters();
 	watchdogs_arm(true);
 	pace_prepare(&pace, &o, hz);
+	record.real_time = precedence_raise((double)(pace.end - pace.start) / hz);
 	send_phase(&pace, control_fd, hz, &record);
 	watchdogs_arm(false);
+	precedence_lower();
 	if (!record.aborted)
 		drain(o.quiet_s, o.limit_s, hz);
 	return result_json(&trial, &record, o.loss_times ? &pace : NULL, rte_rdtsc() - began, counters_before);
