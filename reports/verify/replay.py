@@ -122,7 +122,7 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
         yield from _no_claim(outcome)
         return
     yield from _all_there(outcome, group)
-    found = _throughput_of(evidence, outcome.cell)
+    found = _throughput_of(evidence, profile, outcome.cell)
     if found is None or found.lower is None:
         yield where, "a load without loss, found before (RFC2544-26.2-01)", "none in the run"
         return
@@ -175,9 +175,8 @@ def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterato
         yield from computed
 
 
-def _throughput_of(evidence: Evidence, cell: Cell) -> Outcome | None:
-    found = (evidence.outcome(cell.cell_id, metric) for metric in SEARCHED)
-    return next((outcome for outcome in found if outcome is not None), None)
+def _throughput_of(evidence: Evidence, profile: Profile, cell: Cell) -> Outcome | None:
+    return evidence.outcome(cell.cell_id, planning.throughput_of(profile, cell).metric)
 
 
 def _no_claim(outcome: Outcome) -> Iterator[Shortfall]:
