@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology import suites
+from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import Cell
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
@@ -160,7 +162,7 @@ def _asked(
             for name, missing in _networks(plan, networks):
                 for size in plan.frame_octets:
                     for case in cases:
-                        if case.path not in ("", plan.path):
+                        if case.path not in ("", plan.path) or (case.imix and size != plan.frame_octets[0]):
                             continue
                         for cell in _cells(profile, plan, case, name, networks.get(name), size):
                             if measurement(case.measurement).applies(profile, cell):
@@ -190,6 +192,9 @@ def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tu
 def _cells(
     profile: Profile, plan: PathPlan, case: Case, network: str, vlan_id: int | None, size: int
 ) -> Iterator[Cell]:
+    genome = imix_genome(profile) if case.imix else ""
+    if genome:
+        size = max(imix.parse(genome).sequence)
     for flows in case.flows or profile.flows:
         for frame_format in case.frame_formats or profile.frame_formats:
             for direction in case.directions or profile.directions:
@@ -203,6 +208,7 @@ def _cells(
                     frame_format=frame_format,
                     flows=flows,
                     vlan_id=vlan_id if plan.needs_network else None,
+                    imix=genome,
                 )
 
 

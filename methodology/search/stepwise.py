@@ -33,6 +33,10 @@ class StopError(Exception):
     """A procedure cannot go on; its outcome is `invalid`, for the reason that this holds."""
 
 
+class NoValidTrialError(StopError):
+    """No trial at a load was valid within the declared repeats; other loads may still be tried."""
+
+
 class UnexpectedTrialError(ToolkitError):
     """A recorded trial is not the one that the procedure called for."""
 
@@ -122,7 +126,8 @@ def valid_trial(
     """Repeat one trial until it is valid, at most `max_repeats` more times; loss never causes a repeat.
 
     Returns None when the tester fell short `short_limit` times: the load is beyond it. Raises StopError when
-    tester, link or DUT failed, counts contradict each other, or no trial was valid.
+    tester, link or DUT failed, counts contradict each other, or no trial was valid
+    (NoValidTrialError).
     """
     shorts = 0
     for attempt in range(1 + max_repeats):
@@ -137,7 +142,7 @@ def valid_trial(
             shorts += 1
             if shorts >= short_limit:
                 return None
-    raise StopError(
+    raise NoValidTrialError(
         f"no valid trial at {spec.load_fps} frames/s in {1 + max_repeats};"
         f" the last: {trial.validity}: {trial.reason}"
     )

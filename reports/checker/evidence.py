@@ -164,7 +164,7 @@ def _journal(
     prev = genesis(run["run_id"], header)
     known = not other_versions(run.get("procedures", {}), TRIAL)  # else VER-13 says so
     policy = profile.policy if profile and known else None
-    specs: dict[tuple[Any, ...], TrialSpec] = {}
+    specs: dict[TrialSpec, TrialSpec] = {}
     misjudged = 0
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""
     try:
@@ -208,7 +208,7 @@ def _trial(
     start: int,
     octets: int,
     policy: TrialPolicy | None,
-    specs: dict[tuple[Any, ...], TrialSpec],
+    specs: dict[TrialSpec, TrialSpec],
     where: str,
 ) -> tuple[Trial, Finding | None]:
     for stream in data["result"]["streams"]:
@@ -221,7 +221,7 @@ def _trial(
     if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
         raise ValueError(f"a number above {_MAX_NUMBER}")
     whole = result_from_json(data["spec"], data["result"])
-    spec = specs.setdefault(tuple(data["spec"].values()), whole.spec)
+    spec = specs.setdefault(whole.spec, whole.spec)
     said = data["assessment"]
     validity, reason = Validity(said["validity"]), said["reason"]
     wrong = None

@@ -16,7 +16,7 @@ from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
 from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
-from bmwg.reports.store.interruptions import describe, forget_under_way, note_under_way
+from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.platform import PlatformFile
 from bmwg.reports.store.read import (
@@ -83,6 +83,7 @@ class RunStore:
         self._run = run
         self.platform = platform
         self._journal = journal
+        self._under_way = UnderWay(folder)
         self._clock = clock
 
     @classmethod
@@ -190,7 +191,7 @@ class RunStore:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._run["status"] != "running":
-            self._journal.close()
+            self._release()
         elif kind is None:
             self.close(None, "complete")
         else:
@@ -201,8 +202,7 @@ class RunStore:
 
         Raises TestbedError STORE-08 (disk).
         """
-        note_under_way(
-            self.folder,
+        self._under_way.note(
             after_trial=self._journal.trials,
             cell_id=cell_id,
             phase=phase,
@@ -279,9 +279,13 @@ class RunStore:
                     status=status, ended_at=utc_text(ended or self._clock()), interruption=reason
                 )
                 if status == "complete":
-                    forget_under_way(self.folder)
+                    self._under_way.forget()
             finally:
-                self._journal.close()
+                self._release()
+        self._release()
+
+    def _release(self) -> None:
+        self._under_way.close()
         self._journal.close()
 
     def _change_run(self, **changes: Any) -> None:

@@ -9,6 +9,7 @@ from bmwg.methodology import latency, planning, throughput
 from bmwg.methodology.measurements.registry import finding, recorded_as
 from bmwg.methodology.procedures import other_versions
 from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
@@ -87,7 +88,7 @@ def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | 
     limit = envelope_fps(evidence, cell)
     if limit is None:
         return None
-    return profile.goal(cell, max_load_fps=limit, envelope_fps=limit)
+    return profile.searching(BISECTION).goal(cell, max_load_fps=limit, envelope_fps=limit)
 
 
 def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:

@@ -4,7 +4,7 @@ Documentation       Throughput by the binary search with loss verification of ET
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Template       Benchmark Is Measured
-Test Tags           metric:throughput    clause:rfc2544-26.1    req:TST009-8-01    req:TST009-12.3.3-04
+Test Tags           metric:throughput    clause:tst009-12.3    req:TST009-8-01    req:TST009-12.3.3-04
 
 
 *** Test Cases ***
