@@ -35,7 +35,16 @@ class PlannedCell:
     cell: Cell
 
 
-_LATER_SPEC = ("burst", "then_load_fps", "then_duration_s", "loss_times", "broadcast_every")
+_LATER_SPEC = (
+    "burst",
+    "then_load_fps",
+    "then_duration_s",
+    "loss_times",
+    "broadcast_every",
+    "modifier",
+    "act",
+    "act_at_s",
+)
 
 
 def spec_to_json(spec: TrialSpec) -> Json:
@@ -49,7 +58,7 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "frame_format": spec.frame_format.value,
         "flows": spec.flows,
         "vlan_id": spec.vlan_id,
-        **{name: value for name, value in later.items() if value},
+        **{name: value for name, value in later.items() if value not in (None, False)},
     }
 
 
