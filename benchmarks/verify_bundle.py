@@ -26,7 +26,7 @@ from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.checker.judge import judge
-from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.codec import (
     PlannedCell,
     outcome_to_json,
@@ -35,7 +35,7 @@ from bmwg.reports.store.codec import (
     spec_to_json,
 )
 from bmwg.reports.store.journal import genesis
-from bmwg.reports.store.read import HEADER_KEYS
+from bmwg.reports.store.read import header_hash
 
 AT = "2026-01-31T08:00:00.000000Z"
 KNEE_FPS, TESTER_FPS = 800_000, 1_500_000
@@ -128,7 +128,7 @@ class Made:
             "drivers": [],
             "outcomes": self.outcomes,
         }
-        run["header_sha256"] = sha256_of({key: run[key] for key in HEADER_KEYS})
+        run["header_sha256"] = header_hash(run)
         prev = genesis(folder.name, run["header_sha256"])
         with (folder / "trials.jsonl").open("w", encoding="ascii") as file:
             for number, body in enumerate(self.bodies, start=1):

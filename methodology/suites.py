@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from bmwg.methodology.records import Direction, FrameFormat
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
+SUITES = (CONTAINERIZED, RFC2544)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,7 @@ class Case:
     """One test case. `measurement` is a name of `measurements.registry`.
 
     `path` narrows it to one path of its suite's plan. Directions, formats and flows replace the profile's.
+    With `imix` frames of several sizes take turns, as the profile's genome says, in place of its sizes.
     """
 
     test_id: str
@@ -28,6 +31,7 @@ class Case:
     directions: tuple[Direction, ...] = ()
     frame_formats: tuple[FrameFormat, ...] = ()
     flows: tuple[int, ...] = ()
+    imix: bool = False
 
 
 _PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
@@ -43,8 +47,8 @@ def _containerized() -> tuple[Case, ...]:
     )
 
 
-def _rfc2544(test_id: str, measurement: str, **traffic: tuple[object, ...]) -> Case:
-    return Case(test_id=test_id, suite=RFC2544, measurement=measurement, **traffic)  # type: ignore[arg-type]
+def _rfc2544(test_id: str, measurement: str, **traffic: Any) -> Case:
+    return Case(test_id=test_id, suite=RFC2544, measurement=measurement, **traffic)
 
 
 CASES: tuple[Case, ...] = (
@@ -55,13 +59,20 @@ CASES: tuple[Case, ...] = (
     _rfc2544("R2544-TPUT-1.4", "throughput", frame_formats=(FrameFormat.IPV6_UDP,)),
     _rfc2544("R2544-TPUT-2.1", "tst009"),
     _rfc2544("R2544-TPUT-3.1", "mlrsearch"),
+    _rfc2544("R2544-IMIX-1.1", "imix", imix=True),
     _rfc2544("R2544-LAT-1.1", "latency"),
+    _rfc2544("R2544-LAT-2.1", "tagged_latency"),
+    _rfc2544("R2544-LAT-3.1", "latency_rfc8219"),
     _rfc2544("R2544-PDV-1.1", "delay_variation"),
     _rfc2544("R2544-LOSS-1.1", "frame_loss"),
     _rfc2544("R2544-SOAK-1.1", "soak"),
 )
 _BY_ID = {case.test_id: case for case in CASES}
-DEFAULT_TESTS = frozenset(case.test_id for case in CASES if case.suite == CONTAINERIZED)
+
+
+def tests_in(suites: Collection[str]) -> frozenset[str]:
+    """Return the ids of all tests of some suites."""
+    return frozenset(one.test_id for one in CASES if one.suite in suites)
 
 
 def case(test_id: str) -> Case | None:
@@ -93,4 +104,7 @@ def tests_of(measurement: str, path: str) -> frozenset[str]:
 
 
 def _special(one: Case) -> bool:
-    return bool(one.directions or one.frame_formats or one.flows)
+    return bool(one.directions or one.frame_formats or one.flows or one.imix)
+
+
+DEFAULT_TESTS = tests_in((CONTAINERIZED,))

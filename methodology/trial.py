@@ -214,6 +214,13 @@ def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
         return f"received {stream.received_frames} of {stream.sent_frames} sent frames"
     if stream.reordered_frames > stream.received_frames:
         return f"{stream.reordered_frames} of {stream.received_frames} received frames reordered"
+    if len(stream.tagged_ns) != len(spec.tag_frames):
+        return f"{len(stream.tagged_ns)} tagged frames where the trial has {len(spec.tag_frames)}"
+    arrived = [value for value in stream.tagged_ns if value is not None]
+    if len(arrived) > stream.received_frames or len(stream.tagged_ns) - len(arrived) > max(
+        0, stream.intended_frames - stream.received_frames
+    ):
+        return f"{len(arrived)} of {len(stream.tagged_ns)} tagged frames, received {stream.received_frames}"
     latency = stream.latency
     if latency.buckets and latency.frames != stream.received_frames:
         return f"histogram of {latency.frames} frames, received {stream.received_frames}"

@@ -44,6 +44,10 @@ class Bench:
         """Open a session for the selected tests; raises what `open_session` raises."""
         return cls(open_session(settings, selected))
 
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once before each suite."""
+        self._session.platform.begin_suite(suite)
+
     def fresh_line(self) -> None:
         """Begin a new line of the display."""
         self._session.display.fresh_line()
@@ -173,7 +177,8 @@ class Bench:
             envelope_fps=envelope_fps,
             throughput=found,
         )
-        for outcome in trials.measure(kind, asked):
+        outcomes = trials.measure(kind, asked)
+        for outcome in outcomes if trials.broken else session.platform.judged(outcomes):
             self._keep(outcome)
         if trials.broken:
             raise _DeploymentBrokenError

@@ -36,7 +36,8 @@ class Deployments:
             session.store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
                 time.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
-                yield deployment_id, traffic
+                with session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched:
+                    yield deployment_id, watched
 
     @contextmanager
     def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:

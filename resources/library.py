@@ -25,19 +25,20 @@ class Bmwg:
         self._tags: tuple[str, ...] = ()
         self._broken: ToolkitError | None = None
         self._selected: set[str] = set()
+        self._suite = "the run"
 
     @keyword(tags=["bench"])
     def open_bench(self) -> None:
-        """Open the testbed, the tester and a new run; does nothing when they are open already."""
+        """Open the testbed, the tester and a new run, unless they are open; have the doctor look."""
         if self._broken is not None:
             raise self._broken
-        if self._bench is not None:
-            return
-        try:
-            self._bench = Bench.open(Settings.from_environment(), self._selected)
-        except ToolkitError as error:
-            self._broken = error
-            raise
+        if self._bench is None:
+            try:
+                self._bench = Bench.open(Settings.from_environment(), self._selected)
+            except ToolkitError as error:
+                self._broken = error
+                raise
+        self._bench.begin_suite(self._suite)
 
     @keyword(tags=["measurement"])
     def measure(self, benchmark: str, path: str = "") -> list[Outcome]:
@@ -58,6 +59,7 @@ class Bmwg:
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
+        self._suite = str(data.name)
         if not self._selected:
             while data.parent is not None:
                 data = data.parent

@@ -90,6 +90,7 @@ class CellMeasurement:
             self._watch.begin()
         with self._display.trial(self._planned.cell.cell_id, phase, spec):
             result = self._traffic.run_trial(spec)
+        ended_s = time.monotonic()
         if self._watch is not None:
             others = ("machine.other_frames", self._watch.check())
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
@@ -120,7 +121,8 @@ class CellMeasurement:
             trial_text(spec, result, assessment.validity),
             bounds_text(self._lower_fps, self._upper_fps),
         )
-        time.sleep(self._policy.restabilize_s)  # rfc2544-23, phase e
+        # rfc2544-23, phase e: the DUT rests from the trial's end on, while the trial is recorded
+        time.sleep(max(0.0, ended_s + self._policy.restabilize_s - time.monotonic()))
         return judged
 
     def measure(self, kind: Measurement, asked: Asked) -> list[Outcome]:

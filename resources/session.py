@@ -23,6 +23,7 @@ from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
 from bmwg.resources.header import run_header
 from bmwg.resources.outcomes import one_line
+from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.settings import Settings
 
@@ -41,6 +42,7 @@ class Session:
     store: RunStore
     bed: Bed
     display: LineDisplay
+    platform: PlatformGuard
     continued: Continuation | None = None
     watch: LeakWatch | None = None
     stopped: BaseException | None = None
@@ -151,6 +153,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             store=store,
             bed=bed,
             display=display,
+            platform=PlatformGuard(testbed, store, display.note, platform),
             continued=continued,
             watch=watch,
             stack=stack.pop_all(),

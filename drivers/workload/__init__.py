@@ -1,1 +1,1 @@
-"""What runs on a DUT beside or as its function: the modifiers of RFC 2544 section 11, for the present."""
+"""Application workloads (Squid, Apache, ab, JMeter), and the modifiers of RFC 2544 section 11."""

@@ -6,12 +6,20 @@ from collections.abc import Iterable
 
 from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.methodology.measurements import delay_variation, frame_loss, latency, soak, throughput
+from bmwg.methodology.measurements import (
+    delay_variation,
+    frame_loss,
+    latency,
+    soak,
+    tagged_latency,
+    throughput,
+)
 from bmwg.methodology.measurements.measurement import Measurement
 
 _MODULES: Iterable[tuple[Measurement, ...]] = (
     throughput.MEASUREMENTS,
     latency.MEASUREMENTS,
+    tagged_latency.MEASUREMENTS,
     delay_variation.MEASUREMENTS,
     frame_loss.MEASUREMENTS,
     soak.MEASUREMENTS,

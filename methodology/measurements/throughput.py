@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from bmwg.methodology import throughput, throughput_search
-from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, wanted_size
+from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.models.bench import ModelBench
@@ -17,6 +18,7 @@ from bmwg.methodology.records import Cell
 from bmwg.methodology.search import bisection, tst009
 
 NAME = "throughput"
+_GENOME = "7a4d1g"  # choice: 64, 512 and 1518 octets as 7 to 4 to 1
 _ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries
 
 
@@ -107,8 +109,14 @@ def bisection_trials(profile: Profile, max_load_fps: int) -> int:
     return 1 + halvings + 2 * search.verification_trials
 
 
+def imix_genome(profile: Profile) -> str:
+    """Return the genome of a profile as run lengths (SUP-6985-6.1)."""
+    return imix.parse(settings(profile, "imix").get("genome", _GENOME)).run_lengths
+
+
 MEASUREMENTS = (
     Throughput(),
+    Throughput(name="imix", algorithm=BISECTION, families=(throughput.METRIC,)),
     Throughput(name="tst009", algorithm=TST009, families=(tst009.METRIC,)),
     Throughput(name="mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
 )

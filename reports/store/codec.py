@@ -44,6 +44,8 @@ _LATER_SPEC = (
     "modifier",
     "act",
     "act_at_s",
+    "tag_after_s",
+    "tags",
 )
 
 
@@ -59,6 +61,7 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "flows": spec.flows,
         "vlan_id": spec.vlan_id,
         **{name: value for name, value in later.items() if value not in (None, False)},
+        **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
     }
 
 
@@ -73,6 +76,7 @@ def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
         flows=data["flows"],
         vlan_id=data["vlan_id"],
         **{name: data[name] for name in _LATER_SPEC if name in data},
+        mix_octets=tuple(data.get("mix_octets", ())),
     )
 
 
@@ -114,6 +118,8 @@ def _stream_to_json(stream: StreamCounts) -> Json:
     }
     if stream.losses is not None:
         data["losses"] = _losses_to_json(stream.losses)
+    if stream.tagged_ns:
+        data["tagged_ns"] = list(stream.tagged_ns)
     return data
 
 
@@ -152,6 +158,7 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
             max_ns=latency["max_ns"],
         ),
         losses=_losses_from_json(data["losses"]) if "losses" in data else None,
+        tagged_ns=tuple(data.get("tagged_ns", ())),
     )
 
 
@@ -203,6 +210,7 @@ def cell_to_json(cell: Cell) -> Json:
         "frame_format": cell.frame_format.value,
         "flows": cell.flows,
         "vlan_id": cell.vlan_id,
+        **({"imix": cell.imix} if cell.imix else {}),
     }
 
 
@@ -218,6 +226,7 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
         frame_format=FrameFormat(data["frame_format"]),
         flows=data["flows"],
         vlan_id=data["vlan_id"],
+        imix=data.get("imix", ""),
     )
     if cell.cell_id != data["cell_id"]:
         raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")

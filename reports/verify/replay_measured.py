@@ -36,7 +36,7 @@ class _OtherTrialError(BaseException):
 
 
 def recomputed(
-    evidence: Evidence, profile: Profile, outcome: Outcome, envelope_fps: int | None
+    evidence: Evidence, profile: Profile, outcome: Outcome, envelope_fps: int | None, max_load_fps: int
 ) -> Outcome | Iterator[Shortfall]:
     """Return what the trials of an outcome prove, without remarks on the run; or why they prove nothing."""
     where = outcome.outcome_id
@@ -73,7 +73,7 @@ def recomputed(
                 cell=cell,
                 outcome_id=f"{case.test_id}:{cell.cell_id}",
                 trial=take,
-                max_load_fps=envelope_fps or planning.QUALIFICATION_MAX_FPS,
+                max_load_fps=envelope_fps or max_load_fps,
                 envelope_fps=envelope_fps,
                 throughput=found,
             )

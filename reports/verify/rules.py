@@ -10,7 +10,7 @@ from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify.replay import contradictions, envelope_fps
+from bmwg.reports.verify.replay import contradictions, envelope_fps, unknown_procedures
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -132,6 +132,21 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
         yield "run.json: simulated", f"true, as {', '.join(signs)} says", "false"
 
 
+@rule("VER-13", "", "each answer was got by procedures that this toolkit can replay")
+def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
+    """The versions of the procedures in the header are those of this toolkit; none is guessed at."""
+    unknown: dict[tuple[str, int, int], int] = {}
+    for outcome in evidence.outcomes:
+        for found in unknown_procedures(evidence, outcome):
+            unknown[found] = unknown.get(found, 0) + 1
+    for (name, recorded, known), count in unknown.items():
+        yield (
+            f"run.json: procedures: {name}",
+            f"version {known}, which this toolkit knows",
+            f"{count} answers recorded with version {recorded}: verify them with the toolkit that measured",
+        )
+
+
 RULES: tuple[Rule[Evidence], ...] = (
     one_run,
     outcomes_distinct,
@@ -142,4 +157,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     deployments_known,
     envelope_respected,
     simulation_declared,
+    procedures_known,
 )

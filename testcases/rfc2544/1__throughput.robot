@@ -24,3 +24,7 @@ Throughput With Many Flows
 Throughput Over IPv6
     [Tags]    id:R2544-TPUT-1.4    clause:rfc5180-5
     throughput
+
+Throughput Of Mixed Frame Sizes
+    [Tags]    id:R2544-IMIX-1.1    clause:rfc6985-4    req:SUP-6985-4-01    req:SUP-6985-6.1
+    imix

@@ -15,7 +15,7 @@ from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
     check_interface,
-    check_port,
+    check_ports,
     limits_of,
     min_frame_octets,
     request_for,
@@ -95,8 +95,7 @@ class EmbeddedTraffic:
         Refusals are those of ports.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
         """
         self.detach()
-        for port in ports:
-            check_port(port, self.config.lab_ports)
+        check_ports(ports, self.config.lab_ports)
         self._mtus = [
             check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else DEFAULT_MTU
             for port in ports
@@ -233,6 +232,8 @@ class EmbeddedTraffic:
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
             "extras": extras(spec.modifier, self._ports[0], self._gateway_mac) if self._ports else [],
+            **_tags(spec),
+            "mix": list(spec.mix_octets),
         }
 
     def learn(self, spec: TrialSpec, /) -> None:
@@ -303,3 +304,12 @@ class EmbeddedTraffic:
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],
         }
+
+
+def _tags(spec: TrialSpec) -> dict[str, int]:
+    """Which frames are tagged, as the tester counts them."""
+    frames = spec.tag_frames
+    if not frames:
+        return {"tag_first": 0, "tag_step": 1, "tags": 0}
+    step = frames[1] - frames[0] if len(frames) > 1 else 1
+    return {"tag_first": frames[0], "tag_step": step, "tags": len(frames)}

@@ -157,6 +157,16 @@ def read_losses(reply: Mapping[str, Any]) -> LossTimes:
     )
 
 
+def read_tagged(reply: Any) -> tuple[int | None, ...]:
+    """The latency of each tagged frame; None for one that never came."""
+    if not isinstance(reply, list):
+        raise nonsense("tagged_ns is no list", reply)
+    for value in reply:
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise nonsense("tagged_ns holds no latency", value)
+    return tuple(reply)
+
+
 def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCounts:
     """Counts of one direction, checked against each other as far as each trial must hold."""
     received_frames = whole(reply, "received_frames")
@@ -174,6 +184,7 @@ def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCount
         effective_duration_ns=whole(reply, "effective_duration_ns"),
         latency=read_histogram(reply["latency"], received_frames),
         losses=read_losses(reply["losses"]) if "losses" in reply else None,
+        tagged_ns=read_tagged(reply.get("tagged_ns", [])),
     )
     if not counts.received_frames <= counts.sent_frames <= counts.intended_frames:
         raise nonsense("received <= sent <= intended does not hold", counts)

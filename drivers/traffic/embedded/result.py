@@ -78,6 +78,7 @@ def read_result(
         auxiliary["started_ns"] = whole(reply, "started_ns")  # of the machine's monotonic clock
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
+    auxiliary["tester_real_time"] = int(reply["real_time"] is True)
     steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
     return TrialResult(
         spec=spec,

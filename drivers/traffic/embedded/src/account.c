@@ -56,7 +56,15 @@ static void account_sequence(struct trial *t, struct stream *s, uint64_t sequenc
 	*word |= bit;
 	s->received++;
 	s->losses.first_received += sequence < t->first;
-	histogram_add(&s->latency, (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5));
+	uint64_t latency_ns = (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5);
+
+	histogram_add(&s->latency, latency_ns);
+	if (t->tags && sequence >= t->tag_first) {
+		uint64_t number = (sequence - t->tag_first) / t->tag_step;
+
+		if (number < t->tags && sequence == t->tag_first + number * t->tag_step)
+			s->tagged_ns[number] = latency_ns + 1u;
+	}
 }
 
 bool account_last_lost(struct stream *s, uint64_t *last)
@@ -80,9 +88,8 @@ bool account_last_lost(struct stream *s, uint64_t *last)
 }
 
 /* Length and fill as sent; headers are the DUT's to change (MAC, TTL), so they are not compared. */
-static bool intact(const struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset)
+static bool intact(const struct frame_template *template, const uint8_t *frame, uint32_t length, uint32_t offset)
 {
-	const struct frame_template *template = &s->template;
 	uint32_t fill = offset + sizeof(struct signature);
 
 	return length == template->length && offset == template->signature_offset &&
@@ -132,7 +139,7 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 		t->unassigned[port]++;
 		return;
 	}
-	if (sequence >= s->sent || !intact(s, frame, length, (uint32_t)offset)) {
+	if (sequence >= s->sent || !intact(stream_template(s, sequence), frame, length, (uint32_t)offset)) {
 		s->corrupt++;
 		return;
 	}

@@ -11,11 +11,20 @@
 /* Sequence numbers, counted down from the highest seen, in which a duplicate is told from a late first copy. */
 #define WINDOW_FRAMES (1ull << 22)
 
+/* Sizes of one mix, and frames until it repeats (rfc6985). */
+#define MIX_SIZES 8u
+#define MIX_FRAMES 64u
+/* Frames of one stream whose latency is told one by one (rfc2544-26.2, rfc8219-7.2). */
+#define MAX_TAGS 1024u
+
 struct stream {
 	bool active;
 	uint8_t index;
 	struct port *tx, *rx;
 	struct frame_template template;
+	struct frame_template mix[MIX_SIZES];
+	uint8_t mix_order[MIX_FRAMES]; /* which of `mix` each frame is */
+	uint32_t mix_frames;	       /* 0: all frames are `template` */
 	uint64_t intended, sent;
 	/* sender */
 	uint64_t largest_burst, largest_lateness, first_sent_at, last_sent_at, backpressure;
@@ -30,7 +39,13 @@ struct stream {
 	uint64_t *window;
 	struct histogram latency;
 	struct losses losses;
+	uint64_t tagged_ns[MAX_TAGS]; /* latency and one; 0: it never came */
 };
+
+static inline const struct frame_template *stream_template(const struct stream *s, uint64_t sequence)
+{
+	return s->mix_frames ? &s->mix[s->mix_order[sequence % s->mix_frames]] : &s->template;
+}
 
 struct trial {
 	uint16_t number;
@@ -39,6 +54,8 @@ struct trial {
 	uint64_t unassigned[PORTS];
 	double ns_per_stamp;
 	uint64_t first; /* frames of the first stage */
+	uint64_t tag_first, tag_step; /* the first tagged frame, and every so many after it */
+	uint32_t tags;		      /* 0: none */
 	uint64_t now;	/* when the frames that are being accounted for arrived, cycles */
 };
 

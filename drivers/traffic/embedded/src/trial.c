@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "extra.h"
 #include "neighbour.h"
+#include "precedence.h"
 #include "result.h"
 #include "trial.h"
 #include "watchdog.h"
@@ -38,7 +39,6 @@ static void send_broadcasts(struct stream *s)
 static void send_due(struct stream *s, const struct pace *pace, uint64_t now, struct loop_record *record)
 {
 	struct rte_mbuf *frames[BURST_LIMIT];
-	const struct frame_template *template = &s->template;
 	uint64_t due = pace_due(pace, now);
 	uint16_t trial_stream = (uint16_t)(trial.number << 1 | s->index);
 	uint64_t lateness;
@@ -56,6 +56,7 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 	}
 	stamp = (uint32_t)(rte_rdtsc() >> STAMP_SHIFT);
 	for (uint16_t i = 0; i < wanted; i++) {
+		const struct frame_template *template = stream_template(s, s->sent + i);
 		uint8_t *octets = rte_pktmbuf_mtod(frames[i], uint8_t *);
 
 		rte_memcpy(octets, template->octets, template->length);
@@ -198,10 +199,41 @@ static int destination_mac(const struct port *tx, const struct port *rx, enum fr
 	return 0;
 }
 
-static int stream_prepare(struct stream *s, unsigned int index, const struct frame_plan *common, uint64_t intended,
-			  struct failure *f)
+struct order {
+	struct frame_plan plan;
+	json_int_t number, intended;
+	json_int_t first; /* frames at `load_fps`; the others follow at `then_load_fps` */
+	json_int_t broadcast_every;
+	json_int_t tag_first, tag_step, tags;
+	uint32_t mix[MIX_FRAMES], mix_frames; /* frame sizes that repeat, FCS included */
+	bool forward, reverse, loss_times;
+	double load_fps, then_load_fps, late_s, quiet_s, limit_s;
+	uint32_t burst_limit;
+};
+
+/* One template for each size of the mix. The order was checked: there are at most MIX_SIZES. */
+static void mix_prepare(struct stream *s, const struct order *o, struct frame_plan plan)
 {
-	struct frame_plan plan = *common;
+	uint32_t sizes[MIX_SIZES], count = 0;
+
+	s->mix_frames = o->mix_frames;
+	for (uint32_t i = 0; i < o->mix_frames; i++) {
+		uint32_t n = 0;
+
+		while (n < count && sizes[n] != o->mix[i])
+			n++;
+		if (n == count) {
+			sizes[count++] = o->mix[i];
+			plan.frame_octets = o->mix[i];
+			frame_template_fill(&s->mix[n], &plan);
+		}
+		s->mix_order[i] = (uint8_t)n;
+	}
+}
+
+static int stream_prepare(struct stream *s, unsigned int index, const struct order *o, struct failure *f)
+{
+	struct frame_plan plan = o->plan;
 	uint64_t *window = s->window ? s->window : calloc(WINDOW_FRAMES / 64u, sizeof(uint64_t));
 	const struct port *tx = &ports[index], *rx = &ports[1 - index];
 
@@ -213,7 +245,8 @@ static int stream_prepare(struct stream *s, unsigned int index, const struct fra
 	s->index = (uint8_t)index;
 	s->tx = &ports[index];
 	s->rx = &ports[1 - index];
-	s->intended = intended;
+	s->intended = (uint64_t)o->intended;
+	s->broadcast_every = (uint32_t)o->broadcast_every;
 	if (plan.format == FORMAT_IPV4_UDP && (!tx->has_ipv4 || !rx->has_ipv4))
 		return failure_set(f, "address", "IPv4 frames need an IPv4 address on both ports");
 	if (plan.format == FORMAT_IPV6_UDP && (!tx->has_ipv6 || !rx->has_ipv6))
@@ -229,32 +262,50 @@ static int stream_prepare(struct stream *s, unsigned int index, const struct fra
 	if (destination_mac(tx, rx, plan.format, &plan.destination_mac, f))
 		return -1;
 	frame_template_fill(&s->template, &plan);
+	mix_prepare(s, o, plan);
 	s->active = true;
 	return 0;
 }
 
-struct order {
-	struct frame_plan plan;
-	json_int_t number, intended;
-	json_int_t first; /* frames at `load_fps`; the others follow at `then_load_fps` */
-	json_int_t broadcast_every;
-	bool forward, reverse, loss_times;
-	double load_fps, then_load_fps, late_s, quiet_s, limit_s;
-	uint32_t burst_limit;
-};
+/* Which sizes the frames have in turn; an empty list: all have the one size of the order. */
+static int mix_read(const json_t *list, struct order *o, uint32_t least, struct failure *f)
+{
+	uint32_t sizes[MIX_SIZES], count = 0;
+
+	if (!json_is_array(list) || json_array_size(list) > MIX_FRAMES)
+		return failure_set(f, "protocol", "trial: a mix is a list of at most %u sizes", MIX_FRAMES);
+	o->mix_frames = (uint32_t)json_array_size(list);
+	for (uint32_t i = 0, n; i < o->mix_frames; i++) {
+		json_int_t octets = json_integer_value(json_array_get(list, i));
+
+		if (octets < (json_int_t)least || octets > (json_int_t)o->plan.frame_octets)
+			return failure_set(f, "frame", "frame size %lld of the mix cannot be built", octets);
+		o->mix[i] = (uint32_t)octets;
+		for (n = 0; n < count && sizes[n] != o->mix[i]; n++)
+			;
+		if (n == MIX_SIZES)
+			return failure_set(f, "frame", "a mix has at most %u sizes", MIX_SIZES);
+		if (n == count)
+			sizes[count++] = o->mix[i];
+	}
+	return 0;
+}
 
 static int order_read(const json_t *spec, struct order *o, struct failure *f)
 {
 	json_int_t octets, vlan, flows, format, burst;
 	int forward, reverse, loss_times;
+	json_t *mix;
+	uint32_t least;
 
 	memset(o, 0, sizeof(*o));
-	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I}",
+	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I,s:I,s:I,s:I,s:o}",
 			"number", &o->number, "frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format",
 			&format, "intended", &o->intended, "load_fps", &o->load_fps, "forward", &forward,
 			"reverse", &reverse, "burst_limit", &burst, "drain_quiet_s", &o->quiet_s, "drain_limit_s",
 			&o->limit_s, "first", &o->first, "then_load_fps", &o->then_load_fps, "late_s", &o->late_s,
-			"loss_times", &loss_times, "broadcast_every", &o->broadcast_every))
+			"loss_times", &loss_times, "broadcast_every", &o->broadcast_every, "tag_first",
+			&o->tag_first, "tag_step", &o->tag_step, "tags", &o->tags, "mix", &mix))
 		return failure_set(f, "protocol", "trial: a field is missing or of the wrong type");
 	if (!ports[0].attached || !ports[1].attached)
 		return failure_set(f, "state", "no ports are attached");
@@ -262,10 +313,11 @@ static int order_read(const json_t *spec, struct order *o, struct failure *f)
 	    flows > (json_int_t)MAX_FLOWS || burst < 1 || burst > (json_int_t)BURST_LIMIT || o->intended < 1 ||
 	    o->load_fps < 1 || !(forward || reverse) || o->number < 1 || o->number > 32767 || o->first < 1 ||
 	    o->first > o->intended || (o->first < o->intended && o->then_load_fps < 1) || o->late_s < 0 ||
-	    o->broadcast_every < 0)
+	    o->broadcast_every < 0 || o->tag_first < 0 || o->tag_step < 1 || o->tags < 0 ||
+	    o->tags > (json_int_t)MAX_TAGS)
 		return failure_set(f, "protocol", "trial: a field is out of range");
-	if (octets < (json_int_t)frame_minimum((enum frame_format)format, vlan != 0) ||
-	    octets > (json_int_t)MAX_FRAME_OCTETS)
+	least = frame_minimum((enum frame_format)format, vlan != 0);
+	if (octets < (json_int_t)least || octets > (json_int_t)MAX_FRAME_OCTETS)
 		return failure_set(f, "frame", "frame size %lld cannot be built in this format", octets);
 	o->plan = (struct frame_plan){.format = (enum frame_format)format, .frame_octets = (uint32_t)octets,
 				      .vlan = (uint16_t)vlan, .flows = (uint32_t)flows};
@@ -273,7 +325,7 @@ static int order_read(const json_t *spec, struct order *o, struct failure *f)
 	o->forward = forward;
 	o->reverse = reverse;
 	o->loss_times = loss_times;
-	return 0;
+	return mix_read(mix, o, least, f);
 }
 
 static uint64_t monotonic_ns(void)
@@ -312,15 +364,16 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	if (order_read(spec, &o, f))
 		return NULL;
 	trial.streams[0].active = trial.streams[1].active = false;
-	if ((o.forward && stream_prepare(&trial.streams[0], 0, &o.plan, (uint64_t)o.intended, f)) ||
-	    (o.reverse && stream_prepare(&trial.streams[1], 1, &o.plan, (uint64_t)o.intended, f)))
+	if ((o.forward && stream_prepare(&trial.streams[0], 0, &o, f)) ||
+	    (o.reverse && stream_prepare(&trial.streams[1], 1, &o, f)))
 		return NULL;
 	trial.number = (uint16_t)o.number;
 	trial.unassigned[0] = trial.unassigned[1] = 0;
 	trial.ns_per_stamp = (double)(1u << STAMP_SHIFT) * 1e9 / hz;
 	trial.first = (uint64_t)o.first;
-	for (unsigned int i = 0; i < 2; i++)
-		trial.streams[i].broadcast_every = (uint32_t)o.broadcast_every;
+	trial.tag_first = (uint64_t)o.tag_first;
+	trial.tag_step = (uint64_t)o.tag_step;
+	trial.tags = (uint32_t)o.tags;
 	counters_before = result_counters();
 	watchdogs_arm(true);
 	pace_prepare(&pace, &o, hz);
@@ -330,8 +383,10 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 		return NULL;
 	}
 	record.started_ns = monotonic_ns() + clock_ns(pace.start - rte_rdtsc());
+	record.real_time = precedence_raise((double)(pace.end - pace.start) / hz);
 	send_phase(&pace, control_fd, hz, &record);
 	watchdogs_arm(false);
+	precedence_lower();
 	if (!record.aborted)
 		drain(o.quiet_s, o.limit_s, hz);
 	return result_json(&trial, &record, o.loss_times ? &pace : NULL, rte_rdtsc() - began, counters_before);
