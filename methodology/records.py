@@ -66,8 +66,9 @@ class TrialSpec:
     `then_load_fps` and `then_duration_s` are a second load that follows at once (RFC 2544 26.5).
     `loss_times` asks for the times of losses. `broadcast_every` adds one broadcast frame for each so many
     test frames, beside the load (RFC 2544 11.1). `modifier` names what else goes on (RFC 2544 11.2 to 11.4),
-    `act` what is done to the DUT `act_at_s` after the trial's begin (RFC 6201). `tag_after_s` asks for the latency of single frames: of the
-    first one due then and, with `tags` above 1, of as many in even steps until the end (RFC 2544 26.2).
+    `act` what is done to the DUT `act_at_s` after the trial's begin (RFC 6201). `tag_after_s` asks for the
+    latency of single frames: of the first one due then and, with `tags` above 1, of as many in even steps
+    until the end (RFC 2544 26.2).
     `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
     """
 

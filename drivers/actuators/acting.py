@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,16 @@ from bmwg.methodology.records import TrialResult, TrialSpec
 ACT_DEADLINE_S = 60.0  # choice: a pod's runtime answers within seconds
 
 Act = Callable[[], dict[str, JsonValue]]
+
+
+@contextmanager
+def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
+    """Return the tester with acts and modifiers; as it is where there are no nodes (a simulated tester)."""
+    if not place.bed.nodes:
+        yield traffic
+        return
+    with ActingTraffic(traffic, place) as able:
+        yield able
 
 
 class ActingTraffic:
@@ -83,8 +93,9 @@ class ActingTraffic:
         """Run one trial with what it asks for; what happened is in `auxiliary` (`act.*`, `modifier.*`)."""
         self.settle(spec.modifier or "")
         before = self._active.counts() if self._active and not self._active.standing else {}
+        seen: dict[str, int] = {}
         if spec.act is None or spec.act_at_s is None:
-            result, seen = self._traffic.run_trial(spec), {}
+            result = self._traffic.run_trial(spec)
         else:
             known = resets(self._place)
             if spec.act not in known:

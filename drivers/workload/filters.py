@@ -1,7 +1,7 @@
 """Filters of RFC 2544 section 11.4 as an nftables rule set in a router's forwarding. Node functions.
 
-The last rules let the test frames through, those before them match addresses that nobody sends, all else
-is dropped. Every rule counts. Ids: MOD-01 nft refused, MOD-02 no nft.
+The last rules let the test frames through, those before them block addresses that nobody sends, and all
+else is dropped. Every rule counts. Ids: MOD-01 nft refused, MOD-02 no nft.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def rule_set(pairs: list[list[str]], rules: int) -> str:
             near, far = (f"198.18.{64 + number}.9", f"198.19.{64 + number}.9")
             if family == "ip6":
                 near, far = (f"2001:2:0:{0x40 + number:x}::9", f"2001:2:0:{0x80 + number:x}::9")
-            lines.append(f"  {family} saddr {near} {family} daddr {far} counter accept")
+            lines.append(f"  {family} saddr {near} {family} daddr {far} counter drop")
     for source, destination in pairs:
         family = _family(source)
         match = f"{family} saddr {source} {family} daddr {destination}"

@@ -213,6 +213,7 @@ class EmbeddedTraffic:
 
     def _order(self, spec: TrialSpec, intended: int, load_fps: float, direction: Direction) -> dict[str, Any]:
         self._trial_number = self._trial_number % MAX_TRIAL_NUMBER + 1
+        ports = self._ports
         return {
             "number": self._trial_number,
             "frame_octets": spec.frame_octets,
@@ -231,7 +232,7 @@ class EmbeddedTraffic:
             "late_s": BURST_LATE_S if spec.burst else LATE_S,
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
-            "extras": extras(spec.modifier, self._ports[0], self._gateway_mac) if self._ports else [],
+            "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._trial_number) if ports else [],
             **_tags(spec),
             "mix": list(spec.mix_octets),
         }

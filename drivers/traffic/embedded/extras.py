@@ -18,25 +18,36 @@ UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: as often as the protocol says; RIP's o
 UPDATED_NETWORKS = 25  # choice: the most that one RIP message holds
 SNMP_PORT, RIP_PORT = 161, 520
 _OWN_PORT = 49152
+_RIP_MAC = "01:00:5e:00:00:09"
 _RIP_GROUP = ipaddress.IPv4Address("224.0.0.9")
 _SYS_UP_TIME = bytes.fromhex("06082b06010201010300")  # 1.3.6.1.2.1.1.3.0
 
 
-def extras(modifier: str | None, port: TesterPort, gateway_mac: str) -> list[dict[str, Any]]:
-    """Return what `trial` sends beside the stream for a modifier; most ask for nothing."""
+def extras(modifier: str | None, port: TesterPort, gateway_mac: str, number: int) -> list[dict[str, Any]]:
+    """Return what trial `number` sends beside the stream for a modifier; most ask for nothing."""
     if modifier == MANAGEMENT:
         source, gateway = _address(port, port.ipv4, modifier), _address(port, port.gateway_ipv4, modifier)
         frame = _udp(port, gateway_mac, source, gateway, _OWN_PORT, SNMP_PORT, snmp_query())
         return [_entry(frame, QUERY_INTERVAL_S, SNMP_PORT)]
     if modifier == ROUTES:
         source = _address(port, port.ipv4, modifier)
-        frame = _udp(port, "01:00:5e:00:00:09", source, _RIP_GROUP, RIP_PORT, RIP_PORT, rip_update(), hops=1)
-        return [_entry(frame, UPDATE_INTERVAL_S, 0)]
+        updates = []
+        for place, metric in enumerate((1, 2) if number % 2 else (2, 1)):  # rfc2544-11.3: two states in turn
+            payload = rip_update(metric)
+            frame = _udp(port, _RIP_MAC, source, _RIP_GROUP, RIP_PORT, RIP_PORT, payload, hops=1)
+            updates.append(_entry(frame, 2 * UPDATE_INTERVAL_S, 0, after_s=place * UPDATE_INTERVAL_S))
+        return updates
     return []
 
 
-def _entry(frame: bytes, interval_s: float, answers_from: int) -> dict[str, Any]:
-    return {"port": 0, "octets": frame.hex(), "interval_s": interval_s, "answers_from": answers_from}
+def _entry(frame: bytes, interval_s: float, answers_from: int, after_s: float = 0.0) -> dict[str, Any]:
+    return {
+        "port": 0,
+        "octets": frame.hex(),
+        "interval_s": interval_s,
+        "after_s": after_s,
+        "answers_from": answers_from,
+    }
 
 
 def _address(port: TesterPort, text: str | None, modifier: str) -> ipaddress.IPv4Address:
@@ -62,12 +73,12 @@ def snmp_query() -> bytes:
     return _element(0x30, b"\x02\x01\x00" + _element(0x04, b"public") + request)
 
 
-def rip_update() -> bytes:
-    """Return a RIPv2 response with networks that no test frame goes to (RFC 2453)."""
+def rip_update(metric: int) -> bytes:
+    """Return a RIPv2 response with networks that no test frame goes to, at one metric (RFC 2453)."""
     message = struct.pack("!BBH", 2, 2, 0)
     for number in range(UPDATED_NETWORKS):
         network = ipaddress.IPv4Address("198.18.64.0") + 256 * number
-        message += struct.pack("!HH4s4s4sI", 2, 0, network.packed, b"\xff\xff\xff\x00", b"\0" * 4, 1)
+        message += struct.pack("!HH4s4s4sI", 2, 0, network.packed, b"\xff\xff\xff\x00", b"\0" * 4, metric)
     return message
 
 

@@ -49,18 +49,18 @@ int extras_prepare(const json_t *list, uint64_t start, double hz, struct failure
 		struct extra *e = &extras[i];
 		json_int_t port, answers_from;
 		const char *text;
-		double interval_s;
+		double interval_s, after_s;
 
 		memset(e, 0, sizeof(*e));
-		if (json_unpack(json_array_get(list, i), "{s:I,s:s,s:F,s:I}", "port", &port, "octets", &text,
-				"interval_s", &interval_s, "answers_from", &answers_from) ||
-		    port < 0 || port >= (json_int_t)PORTS || interval_s < 0.001 || answers_from < 0 ||
+		if (json_unpack(json_array_get(list, i), "{s:I,s:s,s:F,s:F,s:I}", "port", &port, "octets",
+				&text, "interval_s", &interval_s, "after_s", &after_s, "answers_from", &answers_from) ||
+		    port < 0 || port >= (json_int_t)PORTS || interval_s < 0.001 || after_s < 0 || answers_from < 0 ||
 		    answers_from > 65535 || octets_read(e, text))
 			return failure_set(f, "protocol", "trial: a frame beside the stream cannot be sent");
 		e->port = (unsigned int)port;
 		e->answers_from = (uint16_t)answers_from;
 		e->interval = (uint64_t)(interval_s * hz);
-		e->next = start;
+		e->next = start + (uint64_t)(after_s * hz);
 	}
 	extra_count = (unsigned int)json_array_size(list);
 	return 0;
