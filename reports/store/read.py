@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.seals import sealed
 from bmwg.methodology.records import Bound, Outcome
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_version, read_bytes
@@ -33,9 +34,13 @@ LATER_HEADER_KEYS = ("procedures", "qualification_max_fps")  # came within run/1
 
 
 def header_hash(document: Mapping[str, Any]) -> str:
-    """Return the hash of a run's header, as its first journal line is bound to it."""
+    """Return the hash of a run's header, as its first journal line is bound to it.
+
+    A text that the run has sealed counts by its commitment, so that redacting it leaves the hash as it was.
+    """
     later = [key for key in LATER_HEADER_KEYS if key in document]
-    return sha256_of({key: document[key] for key in (*HEADER_KEYS, *later)})
+    header = {key: document[key] for key in (*HEADER_KEYS, *later)}
+    return sha256_of(sealed(header, document.get("seals", {})))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

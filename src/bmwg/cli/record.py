@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.testbed import load_testbed
@@ -37,6 +38,15 @@ def add_parser(verbs: Any) -> None:
         "--scope", default="machine", help="machine (default), network, or workload with --pid"
     )
     parser.add_argument("--pid", type=int, help="record this process and its network namespace from outside")
+    parser.add_argument(
+        "--ssh", metavar="[USER@]HOST[:PORT]", help="take the record on that machine, which has the toolkit"
+    )
+    parser.add_argument(
+        "--ssh-python", metavar="FILE", default="python3", help="interpreter there that has the toolkit"
+    )
+    parser.add_argument(
+        "--ssh-option", action="append", default=[], metavar="KEY=VALUE", help="keyword of ssh_config(5)"
+    )
     parser.add_argument("--overlay", type=Path, help="YAML file of facts that a person declares")
     parser.add_argument("--output", type=Path, help="write the record here; an existing file is refused")
     parser.add_argument("--json", action="store_true", help="print the whole record")
@@ -65,7 +75,7 @@ def handle_record(chosen: argparse.Namespace) -> int:
             "REC-08", f"{chosen.output} exists", expected="a new file", hint="choose another name"
         )
     scope = "workload" if chosen.pid is not None else chosen.scope
-    record = collect(scope, pid=chosen.pid)
+    record = _taken(chosen, scope)
     if chosen.overlay:
         overlay = read_overlay(_text(chosen.overlay), str(chosen.overlay))
         record = apply_overlay(record, overlay, str(chosen.overlay))
@@ -88,6 +98,22 @@ def handle_record(chosen: argparse.Namespace) -> int:
             else "not written: --output FILE keeps it, --json prints it"
         )
     return 0
+
+
+def _taken(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
+    """Take the record here, or on the machine that `--ssh` names."""
+    if not chosen.ssh:
+        return collect(scope, pid=chosen.pid)
+    options = {}
+    for text in chosen.ssh_option:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError("REC-08", "--ssh-option", expected="KEY=VALUE", found=repr(text))
+        options[key] = value
+    with SshNode("node", chosen.ssh, python=chosen.ssh_python, options=options) as node:
+        arguments = {"scope": scope} if chosen.pid is None else {"scope": scope, "pid": chosen.pid}
+        record: dict[str, Any] = node.call("bmwg.drivers.record.collect:collect", **arguments)
+    return record
 
 
 def _score_text(score: Coverage) -> str:
