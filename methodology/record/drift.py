@@ -58,20 +58,25 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Ch
     changes: list[Change] = []
     for path in sorted(first.keys() | second.keys()):
         known = declaration(path)
-        volatile = known is not None and known.volatile
+        passing = known.passing if known else ()
         changes.extend(
-            Change(path=place, before=old, after=new, volatile=volatile)
-            for place, old, new in _compare(path, first.get(path), second.get(path))
+            Change(
+                path=place,
+                before=old,
+                after=new,
+                volatile=(known is not None and known.volatile) or place.rpartition("/")[2] in passing,
+            )
+            for place, old, new in _compare(path, first.get(path), second.get(path), passing)
         )
     return tuple(changes)
 
 
 def _compare(
-    path: str, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
+    path: str, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None, passing: Sequence[str]
 ) -> Iterator[tuple[str, str, str]]:
     if first is not None and second is not None and state(first) == state(second):
         if state(first) == "value":
-            yield from _inside(path, first["value"], second["value"])
+            yield from _inside(path, first["value"], second["value"], passing)
         return
     yield path, _said(first), _said(second)
 
@@ -79,12 +84,20 @@ def _compare(
 _ABSENT = object()
 
 
-def _inside(path: str, first: Any, second: Any) -> Iterator[tuple[str, str, str]]:
+def _inside(path: str, first: Any, second: Any, passing: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     if isinstance(first, dict) and isinstance(second, dict):
         for key in sorted(first.keys() | second.keys()):
-            yield from _inside(f"{path}/{key}", first.get(key, _ABSENT), second.get(key, _ABSENT))
+            yield from _inside(f"{path}/{key}", first.get(key, _ABSENT), second.get(key, _ABSENT), passing)
     elif first is _ABSENT or second is _ABSENT or type(first) is not type(second) or first != second:
+        if passing and _lasting(first, passing) == _lasting(second, passing):
+            path = f"{path}/{passing[0]}"  # rows of a table that differ in nothing else
         yield path, _shown(first), _shown(second)
+
+
+def _lasting(value: Any, passing: Sequence[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _lasting(entry, passing) for key, entry in value.items() if key not in passing}
+    return [_lasting(entry, passing) for entry in value] if isinstance(value, list) else value
 
 
 def _shown(value: Any) -> str:
