@@ -66,17 +66,17 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Ch
                 after=new,
                 volatile=(known is not None and known.volatile) or place.rpartition("/")[2] in passing,
             )
-            for place, old, new in _compare(path, first.get(path), second.get(path), passing)
+            for place, old, new in _compare(path, first.get(path), second.get(path))
         )
     return tuple(changes)
 
 
 def _compare(
-    path: str, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None, passing: Sequence[str]
+    path: str, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, str, str]]:
     if first is not None and second is not None and state(first) == state(second):
         if state(first) == "value":
-            yield from _inside(path, first["value"], second["value"], passing)
+            yield from _inside(path, first["value"], second["value"])
         return
     yield path, _said(first), _said(second)
 
@@ -84,20 +84,20 @@ def _compare(
 _ABSENT = object()
 
 
-def _inside(path: str, first: Any, second: Any, passing: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _inside(path: str, first: Any, second: Any) -> Iterator[tuple[str, str, str]]:
+    """Go down where both sides have the same shape; rows of tables of one length are compared row by row."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in sorted(first.keys() | second.keys()):
-            yield from _inside(f"{path}/{key}", first.get(key, _ABSENT), second.get(key, _ABSENT), passing)
+            yield from _inside(f"{path}/{key}", first.get(key, _ABSENT), second.get(key, _ABSENT))
+    elif _rows(first) and _rows(second) and len(first) == len(second):
+        for number, (row, other) in enumerate(zip(first, second, strict=True)):
+            yield from _inside(f"{path}/{number}", row, other)
     elif first is _ABSENT or second is _ABSENT or type(first) is not type(second) or first != second:
-        if passing and _lasting(first, passing) == _lasting(second, passing):
-            path = f"{path}/{passing[0]}"  # rows of a table that differ in nothing else
         yield path, _shown(first), _shown(second)
 
 
-def _lasting(value: Any, passing: Sequence[str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _lasting(entry, passing) for key, entry in value.items() if key not in passing}
-    return [_lasting(entry, passing) for entry in value] if isinstance(value, list) else value
+def _rows(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(row, dict) for row in value)
 
 
 def _shown(value: Any) -> str:
