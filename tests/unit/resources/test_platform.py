@@ -8,7 +8,8 @@ import pytest
 
 from bmwg.drivers.api import Deployment, TesterPort
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.record.drift import named_drift, reason
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.drift import drift, named_drift, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.resources import platform
 
@@ -183,3 +184,23 @@ def test_the_doctor_looks_once_a_suite(made):
 
 def test_outside_a_deployment_nothing_is_judged(made):
     assert made.guard.judged([outcome()]) == [outcome()]
+
+
+def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_path):
+    measured = {"host": {"hostname": fact("h")}, "bios": {"version": fact("2")}}
+    bare = {**record(**measured), "scope": "machine"}
+    monkeypatch.setattr(platform, "collect", lambda: copy.deepcopy(bare))
+    overlay = tmp_path / "o.yaml"
+    overlay.write_text("schema: overlay/1.0\ndeclared_by: A. Tester\nfacts:\n  bios/changes: [SNC off]\n")
+    before = platform.machine_record(overlay)
+    assert before["fields"]["bios"]["changes"]["value"] == ["SNC off"]
+    after = platform.machine_record(None, before)
+    assert drift(before, after) == ()
+    bare["fields"]["bios"]["changes"] = fact([])  # now measured, and not what was declared
+    changed = drift(before, platform.machine_record(None, before))
+    assert [change.path for change in changed] == ["bios/changes"]
+    overlay.write_text(overlay.read_text() + "  bios/version: '3'\n")
+    with pytest.raises(ConfigError, match="REC-06"):
+        platform.machine_record(overlay)
+    with pytest.raises(ConfigError, match="REC-08"):
+        platform.machine_record(tmp_path / "none.yaml")
