@@ -68,7 +68,7 @@ BENCHMARKS = {
     "reset.rfc6201": Definition(
         unit="ms",
         clause="RFC 6201 section 1.3, RFC 2544 section 26.6",
-        meaning="lost frames over offered rate while what the name ends with was reset, average of repetitions",
+        meaning="lost frames over offered rate while what the name ends with was reset, on average",
     ),
     "throughput_modified.rfc2544_11": Definition(
         unit=_FPS,
