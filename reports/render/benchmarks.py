@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bmwg.reports.render import delay_tables, frame_loss_table, search_tables, soak_table
+from bmwg.reports.render import delay_tables, frame_loss_table, outage_tables, search_tables, soak_table
 from bmwg.reports.render.facts import Facts
 
 SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
@@ -19,6 +19,10 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
     delay_tables.delay_variation,
     frame_loss_table.frame_loss,
     soak_table.soak,
+    outage_tables.back_to_back,
+    outage_tables.recovery,
+    outage_tables.reset,
+    outage_tables.modifiers,
 )
 
 
