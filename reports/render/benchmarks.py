@@ -18,11 +18,11 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
     delay_tables.rfc8219_latency,
     delay_tables.delay_variation,
     frame_loss_table.frame_loss,
+    outage_tables.bursts,
+    outage_tables.recoveries,
+    outage_tables.resets,
+    outage_tables.modified,
     soak_table.soak,
-    outage_tables.back_to_back,
-    outage_tables.recovery,
-    outage_tables.reset,
-    outage_tables.modifiers,
 )
 
 

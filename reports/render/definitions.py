@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bmwg.reports.render.definition import Definition
 from bmwg.reports.render.definitions_benchmarks import BENCHMARKS
-from bmwg.reports.render.definitions_outages import OUTAGES
 
 _ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
 _LATENCY = (
@@ -36,7 +35,6 @@ DEFINITIONS = {
     "latency.all_frames.max": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"largest of: {_LATENCY}"),
     "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
     **BENCHMARKS,
-    **OUTAGES,
 }
 
 

@@ -1,101 +1,96 @@
-"""Back-to-back frames, system recovery, reset, and throughput under modifiers, as their documents ask."""
+"""Bursts, recovery, reset and throughput beside modifiers, in the forms of their documents."""
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks import back_to_back as bursts
-from bmwg.methodology.benchmarks import recovery as outages
-from bmwg.methodology.measurements.modifiers import METRIC as MODIFIED
+from collections.abc import Callable
+
+from bmwg.methodology.benchmarks import back_to_back, recovery
+from bmwg.methodology.measurements import modifiers
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, rate, value
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.results import answer, remarks
 from bmwg.reports.render.text import NONE, esc, table, title, unit
 
+_Cells = Callable[[Outcome], list[str]]
 
-def back_to_back(facts: Facts) -> list[str]:
-    """Return the bursts and buffer times (RFC 9004 6.4, RFC 2544 26.4)."""
-    found = facts.of_metric(bursts.METRIC)
-    if not found:
-        return []
-    rows = [
-        [
-            *front(one),
+
+def bursts(facts: Facts) -> list[str]:
+    """Return RFC 9004's table: average, least, largest and spread of the burst, and the buffer times."""
+
+    def cells(one: Outcome) -> list[str]:
+        return [
             rate(one, facts),
-            *(
-                _number(one, f"{bursts.METRIC}{part}", "frames")
-                for part in ("", ".min", ".max", ".deviation")
-            ),
-            *(_micro(one, f"buffer_time.rfc9004.{kind}") for kind in ("implied", "corrected")),
-            *back(one),
+            _number(one, back_to_back.METRIC, "frames"),
+            _number(one, f"{back_to_back.METRIC}.min", "frames"),
+            _number(one, f"{back_to_back.METRIC}.max", "frames"),
+            _number(one, f"{back_to_back.METRIC}.deviation", "frames"),
+            _number(one, "buffer_time.rfc9004.implied", "s"),
+            _number(one, "buffer_time.rfc9004.corrected", "s"),
         ]
-        for one in found
-    ]
-    head = [*HEAD, "rate of the burst", "average burst", "least", "most", "standard deviation"]
-    return [
-        *title("Back-to-back frames", 1),
-        *table(
-            [*head, "implied buffer time", "corrected buffer time", *TAIL], rows, f"Metric {bursts.METRIC}"
-        ),
-        *remarks(found),
-    ]
+
+    head = ("maximum rate", "average burst", "least", "largest", "standard deviation")
+    return _section(
+        facts,
+        back_to_back.METRIC,
+        "Back-to-back frames (RFC 9004)",
+        (*head, "implied buffer time", "corrected buffer time"),
+        cells,
+    )
 
 
-def recovery(facts: Facts) -> list[str]:
-    """Return the recovery times (RFC 2544 26.5)."""
-    return _times(facts, facts.of_metric(outages.RECOVERY_METRIC), "System recovery", "overload")
+def recoveries(facts: Facts) -> list[str]:
+    """Return RFC 2544 26.5's table."""
+    metric = recovery.RECOVERY_METRIC
+    return _section(
+        facts,
+        metric,
+        "System recovery (RFC 2544 26.5)",
+        ("average", "least", "largest", "standard deviation"),
+        lambda one: _spread(one, metric),
+    )
 
 
-def reset(facts: Facts) -> list[str]:
-    """Return the reset times (RFC 6201), each kind with its own."""
-    found = [one for one in facts.outcomes if one.metric.startswith(f"{outages.RESET_METRIC}.")]
-    return _times(facts, found, "Reset", "load")
+def resets(facts: Facts) -> list[str]:
+    """Return RFC 6201's table: what was reset, and how long nothing was forwarded."""
 
-
-def modifiers(facts: Facts) -> list[str]:
-    """Return the throughput under each modifier (RFC 2544 11)."""
-    found = [one for one in facts.outcomes if one.metric.startswith(f"{MODIFIED}.")]
-    if not found:
-        return []
-    rows = [
-        [*front(one), esc(_last(one)), answer(one), bound(one.lower), bound(one.upper), *back(one)]
-        for one in found
-    ]
-    head = [*HEAD, "modifier", "throughput per port and direction", "lower bound", "upper bound", *TAIL]
-    return [
-        *title("Throughput under modifiers", 1),
-        *table(head, rows, f"Metrics {MODIFIED} and the modifier"),
-        *remarks(found),
-    ]
-
-
-def _times(facts: Facts, found: list[Outcome], name: str, load: str) -> list[str]:
-    if not found:
-        return []
-    rows = [
-        [
-            *front(one),
-            esc(_last(one)),
-            rate(one, facts),
-            *(_number(one, f"{one.metric}{part}", "ms") for part in ("", ".min", ".max", ".deviation")),
-            *back(one),
+    def cells(one: Outcome) -> list[str]:
+        return [
+            esc(one.metric.removeprefix(f"{recovery.RESET_METRIC}.").replace("_", " ")),
+            *_spread(one, one.metric),
         ]
-        for one in found
+
+    head = ("what was reset", "average", "least", "largest", "standard deviation")
+    return _section(facts, recovery.RESET_METRIC, "Reset (RFC 6201, RFC 2544 26.6)", head, cells)
+
+
+def modified(facts: Facts) -> list[str]:
+    """Return the throughput beside each modifier of RFC 2544 section 11."""
+
+    def cells(one: Outcome) -> list[str]:
+        name = one.metric.removeprefix(f"{modifiers.METRIC}.").replace("_", " ")
+        return [esc(name), answer(one), bound(one.lower), bound(one.upper)]
+
+    head = ("modifier", "throughput per port and direction", "lower bound", "upper bound")
+    return _section(facts, modifiers.METRIC, "Throughput beside modifiers (RFC 2544 section 11)", head, cells)
+
+
+def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cells: _Cells) -> list[str]:
+    outcomes = facts.of_metric(metric)
+    if not outcomes:
+        return []
+    rows = [[*front(one), *cells(one), *back(one)] for one in outcomes]
+    return [
+        *title(heading, 1),
+        *table([*HEAD, *head, *TAIL], rows, f"Metric {metric}"),
+        *remarks(outcomes),
     ]
-    head = [*HEAD, "what", load, "average time", "least", "most", "standard deviation", *TAIL]
-    return [*title(name, 1), *table(head, rows, f"{name}, one row a cell"), *remarks(found)]
 
 
-def _last(outcome: Outcome) -> str:
-    if outcome.metric == outages.RECOVERY_METRIC:
-        return "an overload ends"
-    return outcome.metric.rpartition(".")[2].replace("_", " ")
+def _spread(one: Outcome, metric: str) -> list[str]:
+    return [_number(one, f"{metric}{end}", "ms") for end in ("", ".min", ".max", ".deviation")]
 
 
-def _number(outcome: Outcome, metric: str, named: str) -> str:
-    found = value(outcome, metric)
-    return NONE if found is None else esc(unit(round(found, 3), named))
-
-
-def _micro(outcome: Outcome, metric: str) -> str:
-    found = value(outcome, metric)
-    return NONE if found is None else esc(unit(round(found * 1e6, 1), "µs"))
+def _number(one: Outcome, metric: str, unit_name: str) -> str:
+    number = value(one, metric)
+    return NONE if number is None else esc(unit(number, unit_name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,7 @@ class Run:
     journal_hash: str
     notes: tuple[str, ...]
     interruptions: tuple[Mapping[str, Any], ...] = ()
+    platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of a sequence number. Raises LookupError when the journal has none."""
@@ -150,6 +151,7 @@ def read_run(path: Path) -> Run:
         journal_hash=trials[-1].line_hash if trials else first_prev,
         notes=tuple(notes),
         interruptions=tuple(document.get("interruptions", ())),
+        platform=platform,
     )
 
 
