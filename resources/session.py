@@ -143,7 +143,9 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         if testbed.tester.driver != SIMULATED:
             signed = testbed.tester.driver == "embedded"
             watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
-        bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
+        largest = max((planned.cell.frame_octets for planned in plan), default=0)
+        folder = store.folder.resolve()
+        bed = stack.enter_context(open_bed(testbed, ledger, folder, owner, frame_octets=largest))
         return Session(
             testbed=testbed,
             profile=profile,
