@@ -38,7 +38,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
-    lines += [*benchmarks.sections(facts), *_plot(by_name, "frame-loss")]
+    lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     lines += http_section(facts.run)
     lines += published_section(facts.run)
     lines += results.missing(facts)
