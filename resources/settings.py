@@ -12,7 +12,7 @@ from bmwg.methodology.errors import ConfigError
 
 _KNOWN = {
     "BMWG_TESTBED": "testbed file; without it the embedded testbed",
-    "BMWG_PROFILE": "compliance profile (default quick)",
+    "BMWG_PROFILE": "compliance profile, or a file ending with .yaml (default quick)",
     "BMWG_OVERLAY": "file of facts about the machine that a person declares",
     "BMWG_RESULTS": "folder of the runs (default ./results)",
     "BMWG_RUN": "a run to continue",

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY
+from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY, definition
 from bmwg.reports.render.facts import ENVELOPE, Facts, option
 from bmwg.reports.render.results import answer, type_badge
 from bmwg.reports.render.text import (
@@ -316,7 +316,7 @@ def definitions(facts: Facts) -> list[str]:
             used.setdefault(name.replace("_9", ".9") if name.endswith("p99_9") else name)
     rows = []
     for name in used:
-        known = DEFINITIONS.get(name)
+        known = definition(name)
         family = [key for key in DEFINITIONS if key.startswith(name + ".")]
         if known:
             rows.append([esc(name), esc(known.unit), esc(known.meaning), esc(known.clause)])

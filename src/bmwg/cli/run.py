@@ -67,6 +67,11 @@ def found_suites() -> list[Path]:
     return [_found(suite) for suite in DEFAULT_SUITES]
 
 
+def all_suites() -> list[Path]:
+    """The folder of all shipped suites: a run to continue may hold tests of any."""
+    return [_found("testcases")]
+
+
 def _found(suite: str) -> Path:
     """Find a shipped suite from the working directory, or beside this source tree."""
     here = Path(suite)
