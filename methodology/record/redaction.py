@@ -34,7 +34,7 @@ def commitment(salt: bytes, kind: str, text: str) -> str:
             expected=f"{MIN_SALT_OCTETS} octets",
             found=str(len(salt)),
         )
-    digest = hmac.new(salt, f"{kind}\0{text}".encode(), hashlib.sha256).hexdigest()
+    digest = hmac.new(salt, f"{kind}\0{text}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
     return f"redacted-{kind}-{digest[:32]}"
 
 

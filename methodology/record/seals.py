@@ -56,7 +56,7 @@ def commitment(nonce: str, text: str) -> str:
     """What stands for a sealed text. One that is a commitment already stays."""
     if _COMMITMENT.fullmatch(text):
         return text
-    return _PREFIX + hashlib.sha256(f"{nonce}\0{text}".encode()).hexdigest()
+    return _PREFIX + hashlib.sha256(f"{nonce}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def telling(text: str) -> bool:

@@ -49,7 +49,8 @@ class Run:
 
     `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
     what reading had to repair. `interruptions` say when and why the run was cut off and went on.
-    `mends` maps an outcome id to the line that supplies what its cell lacked.
+    `doctor` holds what was found before each suite, `drift` where the platform changed and what that made
+    invalid. `mends` maps an outcome id to the line that supplies what its cell lacked.
     """
 
     folder: Path
@@ -79,6 +80,8 @@ class Run:
     journal_hash: str
     notes: tuple[str, ...]
     interruptions: tuple[Mapping[str, Any], ...] = ()
+    doctor: tuple[Mapping[str, Any], ...] = ()
+    drift: tuple[Mapping[str, Any], ...] = ()
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of a sequence number. Raises LookupError when the journal has none."""
@@ -150,6 +153,8 @@ def read_run(path: Path) -> Run:
         journal_hash=trials[-1].line_hash if trials else first_prev,
         notes=tuple(notes),
         interruptions=tuple(document.get("interruptions", ())),
+        doctor=tuple(platform.get("doctor", ())),
+        drift=tuple(platform.get("drift", ())),
     )
 
 
