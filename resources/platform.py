@@ -20,8 +20,10 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.drift import Change, drift, reason
 from bmwg.methodology.record.findings import Weight
+from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.reports.store.platform import PlatformFile
 
@@ -42,6 +44,7 @@ class PlatformGuard:
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken."""
         self._record = record  # for the first look of the doctor
+        self.before = record
         self._testbed = testbed
         self._platform = platform
         self._note = note
@@ -138,6 +141,28 @@ class PlatformGuard:
             [_as_json(change) for change in changes],
         )
         return [invalid(outcome, changes) for outcome in outcomes]
+
+
+def machine_record(overlay: Path | None, before: Mapping[str, Any] | None = None) -> dict[str, JsonValue]:
+    """The machine's record, with the facts that a person declares where nothing was measured.
+
+    The overlay is a file, or what the record `before` of the same run was completed with. Raises ConfigError
+    REC-05, REC-06, REC-08 for the file; a later record that contradicts it stays as measured: that is drift.
+    """
+    record = collect()
+    if overlay is not None:
+        try:
+            text = overlay.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError("REC-08", f"{overlay} cannot be read", found=str(error)) from error
+        return apply_overlay(record, read_overlay(text, str(overlay)), str(overlay))
+    if before is None:
+        return record
+    told = declared_facts(before)
+    try:
+        return apply_overlay(record, told, told["file"])
+    except ConfigError:
+        return record
 
 
 class _Standing:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks.statistics import Spread, spread
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
+from bmwg.methodology.records import Cell, LossTimes, Outcome, OutcomeType, Quantity, StreamCounts
+from bmwg.methodology.trial import JudgedTrial
 
 RECOVERY_METRIC = "system_recovery.rfc2544_26_5"
 RESET_METRIC = "reset.rfc6201"
@@ -62,6 +63,35 @@ def recovery_ms(trial: RecoveryTrial) -> float:
     return max(0, trial.last_lost_ns - trial.reduced_at_ns) / _NS_PER_MS
 
 
+def recovery_trial(trial: JudgedTrial) -> RecoveryTrial:
+    """Read a recovery off a trial with two loads; ValueError without the times of losses."""
+    spec = trial.result.spec
+    streams = [(stream, _times(trial, stream)) for stream in trial.result.streams]
+    overload_lost = sum(
+        min(stream.sent_frames, spec.first_frames) - losses.first_received_frames
+        for stream, losses in streams
+    )
+    last = [losses.last_lost_ns for _, losses in streams if losses.last_lost_ns is not None]
+    reduced_at_ns = streams[0][1].reduced_at_ns
+    if reduced_at_ns is None:
+        raise ValueError(f"trial {trial.seq} (RFC 2544 26.5): expected two loads, found one")
+    return RecoveryTrial(
+        seq=trial.seq,
+        overload_s=spec.duration_s,
+        overload_lost_frames=overload_lost,
+        reduced_at_ns=reduced_at_ns,
+        last_lost_ns=max(last, default=None),
+    )
+
+
+def _times(trial: JudgedTrial, stream: StreamCounts) -> LossTimes:
+    if stream.losses is None:
+        raise ValueError(
+            f"trial {trial.seq} (RFC 2544 26.5, RFC 6201): expected the times of losses, found none"
+        )
+    return stream.losses
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetTrial:
     """One observed reset at a constant load (frames/s). Times are ns of one clock.
@@ -77,6 +107,24 @@ class ResetTrial:
     power_interruption_s: float = 0.0
     last_before_ns: int | None = None
     first_after_ns: int | None = None
+
+
+def reset_trial(trial: JudgedTrial) -> ResetTrial:
+    """Read an outage off a trial at a constant load; ValueError without times of losses.
+
+    Time stamps are those around the longest run of missing frames of the forward stream. Frames are those of
+    all directions, over the rate of one: half of them where both were sent.
+    """
+    result = trial.result
+    losses = _times(trial, result.streams[0])
+    longest = max(losses.longest, key=lambda run: run.frames, default=None)
+    return ResetTrial(
+        seq=trial.seq,
+        offered_fps=float(result.spec.load_fps),
+        lost_frames=result.lost_frames // len(result.streams),
+        last_before_ns=longest.before_ns if longest else None,
+        first_after_ns=longest.after_ns if longest else None,
+    )
 
 
 def reset_by_loss_ms(trial: ResetTrial) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bmwg.reports.render import delay_tables, frame_loss_table, search_tables, soak_table
+from bmwg.reports.render import delay_tables, frame_loss_table, outage_tables, search_tables, soak_table
 from bmwg.reports.render.facts import Facts
 
 SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
@@ -18,6 +18,10 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
     delay_tables.rfc8219_latency,
     delay_tables.delay_variation,
     frame_loss_table.frame_loss,
+    outage_tables.bursts,
+    outage_tables.recoveries,
+    outage_tables.resets,
+    outage_tables.modified,
     soak_table.soak,
 )
 

@@ -47,6 +47,34 @@ BENCHMARKS = {
         clause="RFC 2544 section 26.3",
         meaning="share of the frames sent at the load that the name ends with which never came",
     ),
+    "back_to_back.rfc9004": Definition(
+        unit="frames",
+        clause="RFC 9004 sections 6.3 and 6.4",
+        meaning="average over searches of the longest burst at the maximum rate that lost no frame",
+    ),
+    "buffer_time.rfc9004.implied": Definition(
+        unit="s", clause="RFC 9004 section 6.4", meaning="average burst over the maximum rate"
+    ),
+    "buffer_time.rfc9004.corrected": Definition(
+        unit="s",
+        clause="RFC 9004 section 6.4",
+        meaning="implied buffer time less what was forwarded at the throughput meanwhile",
+    ),
+    "system_recovery.rfc2544_26_5": Definition(
+        unit="ms",
+        clause="RFC 2544 section 26.5",
+        meaning="time from the reduction of an overload to the last lost frame, average of the repetitions",
+    ),
+    "reset.rfc6201": Definition(
+        unit="ms",
+        clause="RFC 6201 section 1.3, RFC 2544 section 26.6",
+        meaning="lost frames over offered rate while what the name ends with was reset, on average",
+    ),
+    "throughput_modified.rfc2544_11": Definition(
+        unit=_FPS,
+        clause="RFC 2544 sections 11 and 26.1",
+        meaning="throughput while the modifier that the name ends with is active",
+    ),
     "soak.loss_ratio": Definition(
         unit="1",
         clause="ETSI GS NFV-TST 009 clauses 11 and 12.4",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,7 @@ class Run:
 
     `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
     what reading had to repair. `interruptions` say when and why the run was cut off and went on.
-    `doctor` holds what was found before each suite, `drift` where the platform changed and what that made
-    invalid. `mends` maps an outcome id to the line that supplies what its cell lacked.
+    `mends` maps an outcome id to the line that supplies what its cell lacked.
     """
 
     folder: Path
@@ -80,8 +79,7 @@ class Run:
     journal_hash: str
     notes: tuple[str, ...]
     interruptions: tuple[Mapping[str, Any], ...] = ()
-    doctor: tuple[Mapping[str, Any], ...] = ()
-    drift: tuple[Mapping[str, Any], ...] = ()
+    platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of a sequence number. Raises LookupError when the journal has none."""
@@ -153,8 +151,7 @@ def read_run(path: Path) -> Run:
         journal_hash=trials[-1].line_hash if trials else first_prev,
         notes=tuple(notes),
         interruptions=tuple(document.get("interruptions", ())),
-        doctor=tuple(platform.get("doctor", ())),
-        drift=tuple(platform.get("drift", ())),
+        platform=platform,
     )
 
 

@@ -12,17 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import examine
-from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.coverage import Answer, Coverage, coverage
 from bmwg.methodology.record.drift import differences
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, read_overlay
 from bmwg.methodology.record.redaction import MIN_SALT_OCTETS, redact
-from bmwg.methodology.requirements import catalogue
 from bmwg.schemas.validation import problems
 
 
@@ -110,6 +106,8 @@ def _taken(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
         if not equals:
             raise ConfigError("REC-08", "--ssh-option", expected="KEY=VALUE", found=repr(text))
         options[key] = value
+    from bmwg.drivers.hosting.ssh import SshNode  # this and the like below: only who asks waits for it
+
     with SshNode("node", chosen.ssh, python=chosen.ssh_python, options=options) as node:
         arguments = {"scope": scope} if chosen.pid is None else {"scope": scope, "pid": chosen.pid}
         record: dict[str, Any] = node.call("bmwg.drivers.record.collect:collect", **arguments)
@@ -124,10 +122,9 @@ def _score_text(score: Coverage) -> str:
         f"{score.count(Answer.NOT_APPLICABLE)}, missing {score.count(Answer.MISSING)} "
         f"({score.ratio:.1%} answered or not applicable)",
     ]
-    texts = catalogue()
     for row in score.rows:
         if row.answer is Answer.MISSING:
-            lines.append(f"  {row.row}  {texts[row.row].requirement if row.row in texts else ''}".rstrip())
+            lines.append(f"  {row.row}")
             lines.extend(f"      {gap.path}: {gap.reason}; {gap.supply}" for gap in row.gaps)
     return "\n".join(lines)
 
@@ -183,6 +180,9 @@ def read_salt(path: Path) -> bytes:
 
 def handle_doctor(chosen: argparse.Namespace) -> int:
     """Print what was found. 1 when a finding blocks something that the testbed asks for."""
+    from bmwg.drivers.record.doctor import examine
+    from bmwg.drivers.testbed import load_testbed
+
     found = examine(load_testbed(chosen.testbed))
     if chosen.json:
         print(json.dumps([finding.as_json() for finding in found], indent=1))
