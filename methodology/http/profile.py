@@ -104,7 +104,9 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
     made = []
     for form in experiment.get("forms", FORMS):
         slow = form in SLOW_FORMS
-        for proxies in experiment["proxies"]:
+        for proxies in (
+            experiment.get("slow_proxies", experiment["proxies"]) if slow else experiment["proxies"]
+        ):
             for item in experiment["objects"]:
                 requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
                 if requests == 0:
