@@ -55,7 +55,7 @@ class Repetition:
     `elapsed_ns` is what the client program itself took for all requests, `process_ns` its whole life and
     `wall_ns` the repetition with its probes. `request_ns` holds percentiles of single requests and `ttfb_ns`
     those to the first octet. `probes` are the requests before and after whose bodies were hashed:
-    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per time, 1 for one CPU;
+    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per `elapsed_ns`, 1: one CPU;
     `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
     told). `faults` are sentences; a repetition with one proves nothing.
     """

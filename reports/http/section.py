@@ -10,7 +10,6 @@ from bmwg.methodology.http.records import FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
-from bmwg.reports.published.figures import tables
 from bmwg.reports.render.results import TYPE_WORDS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, whole
 from bmwg.reports.store import Run
@@ -141,6 +140,8 @@ def _shown(sign: int) -> str:
 
 
 def _published(table_id: str, cell: HttpCell) -> str:
+    from bmwg.reports.published.figures import tables  # that package needs the page, and the page us
+
     known = tables().get(table_id)
     if known is None:
         return NONE

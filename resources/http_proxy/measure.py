@@ -89,9 +89,9 @@ class CellRuns:
     def _measured(self, deployment: Deployment, phase: str, requests: int) -> dict[str, Any]:
         before = self._probes(deployment)
         counted = deployment.counters()
-        cpu_before, _, from_ns = deployment.usage()
+        cpu_before, _ = deployment.usage()
         found = self._offer(deployment, requests)
-        cpu_after, memory_octets, to_ns = deployment.usage()
+        cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
         hits = None
@@ -100,7 +100,7 @@ class CellRuns:
         return {
             **found,
             "probes": (before, after),
-            "cpu_share": max(0, cpu_after - cpu_before) / max(1, to_ns - from_ns),
+            "cpu_share": max(0, cpu_after - cpu_before) / max(1, found["elapsed_ns"]),
             "memory_octets": memory_octets,
             "hits": hits,
             "proxied": found["requests"] if hits is not None else None,
