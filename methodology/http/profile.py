@@ -41,6 +41,7 @@ class Planned:
     repetitions: int
     max_invalid: int
     deadline_s: float
+    rate: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +131,7 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
                         repetitions=experiment.get("repetitions", profile["repetitions"]),
                         max_invalid=profile["max_invalid"],
                         deadline_s=float(profile["deadline_s"]),
+                        rate=experiment.get("rate"),
                     )
                 )
     return made

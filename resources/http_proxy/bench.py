@@ -193,7 +193,10 @@ class HttpBench:
         ) as deployment:
             self._store.add_deployment(deployment_id, deployment.describe())
             while left:
-                left[0].run(deployment, deployment_id)
+                if left[0].planned.rate is not None:
+                    left[0].find_rate(deployment, deployment_id)
+                else:
+                    left[0].run(deployment, deployment_id)
                 self._keep(left.pop(0).answer())
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
@@ -327,6 +330,8 @@ class HttpBench:
 
 def line_of(outcome: HttpOutcome) -> str:
     """Say an outcome in one line."""
+    if outcome.rate_rps is not None:
+        return f"measured  {outcome.rate_rps} requests/s"
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
         return f"{outcome.type.value}  {outcome.reason}"
     half = outcome.time.half_width
