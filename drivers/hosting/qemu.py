@@ -106,13 +106,18 @@ def command(
     kernel: Path,
     modules: Path,
     initramfs: Path,
-    console: Path,
     channel_fd: int,
     monitor_fd: int,
 ) -> list[str]:
-    """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits."""
+    """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits.
+
+    The guest's console is QEMU's standard output.
+    """
     argv = [PROGRAM, "-name", spec.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
-    argv += ["-machine", f"pc,accel={spec.accelerator}"]  # choice: no ACPI table of q35 is needed, it boots faster
+    argv += [
+        "-machine",
+        f"pc,accel={spec.accelerator}",
+    ]  # choice: no ACPI table of q35 is needed, it boots faster
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else _TCG_CPU]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
@@ -122,7 +127,7 @@ def command(
         if nic.address is not None
     ]
     argv += ["-append", " ".join([_KERNEL_WORDS, *network])]
-    argv += ["-chardev", f"file,id=console,path={_escaped(console)}", "-serial", "chardev:console"]
+    argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
     argv += ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={channel_fd}"]
     argv += ["-device", f"virtserialport,chardev=agent,name={CHANNEL}"]
