@@ -22,7 +22,7 @@ from bmwg.methodology.errors import TestbedError
 
 CACHE = Path("/var/cache/bmwg/guest")
 PACKAGE = "linux-image-amd64"  # the cloud kernel has neither 9p nor e1000
-FETCH_LINE = "sh setup/install.sh vm"
+FETCH_LINE = "sh setup/guest.sh"
 _FETCH_DEADLINE_S = 600.0
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
 

@@ -72,9 +72,8 @@ class Machine:
         initramfs = guest_initramfs.build(
             kernel, python=sys.executable, shares={tag: path for path, tag in self.spec.shares.items()}
         )
-        self._console_file, self._log_file = (
-            self._stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)
-        )
+        self._console_file = self._stack.enter_context(_nameless_file())
+        self._log_file = self._stack.enter_context(_nameless_file())
         channel, channel_far = socket.socketpair()
         monitor, monitor_far = socket.socketpair()
         self._stack.callback(channel.close)
@@ -235,6 +234,11 @@ class Machine:
                 self._process.kill()
                 self._process.wait(within_s)
         self._stack.close()
+
+
+def _nameless_file() -> IO[bytes]:
+    descriptor = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    return os.fdopen(descriptor, "w+b", buffering=0)
 
 
 def _tail(file: IO[bytes] | None, count: int) -> list[str]:
