@@ -67,7 +67,6 @@ class MachineSpec:
     accelerator: Accelerator
     nics: tuple[Nic, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
-    disk: str | None = None  # a raw or qcow2 image that the guest finds as /dev/vda; never written to
 
 
 def probe_accelerator() -> tuple[Accelerator, str]:
@@ -135,8 +134,6 @@ def command(
     argv += _share("modules", modules, MODULES_TAG, writable=False)
     for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
         argv += _share(f"share{number}", Path(folder), tag, writable=True)
-    if spec.disk is not None:
-        argv += ["-drive", f"file={_escaped(Path(spec.disk))},if=virtio,snapshot=on"]
     for number, nic in enumerate(spec.nics):
         vhost = "on" if nic.vhost else "off"
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
