@@ -74,8 +74,7 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
         },
     )
     netlink("segmentation", lambda: {key: int(link[key] or 0) for key in ("gso_max_size", "gro_max_size")})
-    # a program's id is the kernel's running number: the same program loaded again has another one
-    netlink("xdp", lambda: {"mode": link["xdp"]["mode"], "attached": bool(link["xdp"]["program"])})
+    netlink("xdp", lambda: {"mode": link["xdp"]["mode"], "program": link["xdp"]["program"]})
     group.take("steering", "file", f"{path}/queues", lambda: _steering(group, path))
     group.take("deferral", "file", path, lambda: _deferral(group, path))
     _ethtool(group, name)
