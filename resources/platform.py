@@ -23,7 +23,7 @@ from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.record.drift import Change, drift, reason
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
-from bmwg.reports.store import RunStore
+from bmwg.reports.store.platform import PlatformFile
 
 MACHINE = "machine"
 _Records = Mapping[str, Mapping[str, JsonValue]]
@@ -36,14 +36,14 @@ class PlatformGuard:
     def __init__(
         self,
         testbed: Testbed,
-        store: RunStore,
+        platform: PlatformFile,
         note: Callable[[str], None],
         record: Mapping[str, JsonValue] | None = None,
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken."""
         self._record = record  # for the first look of the doctor
         self._testbed = testbed
-        self._store = store
+        self._platform = platform
         self._note = note
         self._simulated = testbed.tester.driver == SIMULATED
         self._examined: set[str] = set()
@@ -59,7 +59,7 @@ class PlatformGuard:
         self._examined.add(suite)
         findings = examine(self._testbed, self._record)
         self._record = None
-        self._store.note_doctor(suite, [finding.as_json() for finding in findings])
+        self._platform.note_doctor(suite, [finding.as_json() for finding in findings])
         serious = [finding for finding in findings if finding.weight is not Weight.NOTE]
         if serious:
             self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
@@ -86,7 +86,7 @@ class PlatformGuard:
     ) -> None:
         machine = collect("watch")
         if self._machine is not None and (changes := _prefixed(MACHINE, drift(self._machine, machine))):
-            self._store.note_drift(None, (), [_as_json(change) for change in changes])
+            self._platform.note_drift(None, (), [_as_json(change) for change in changes])
             self._note(f"between two deployments {reason(changes)}")
         self._machine = machine
 
@@ -99,7 +99,7 @@ class PlatformGuard:
         normal = {place: record_of.comparable(record, names) for place, record in records.items()}
         first_id, first = self._kinds.setdefault(kind, (deployment_id, normal))
         changes = () if first_id == deployment_id else _between(first, normal)
-        self._store.note_records(
+        self._platform.note_records(
             deployment_id,
             {place: self._once(deployment_id, place, record, normal) for place, record in records.items()},
         )
@@ -132,7 +132,7 @@ class PlatformGuard:
         self._machine, standing.records = machine, records
         if not changes:
             return list(outcomes)
-        self._store.note_drift(
+        self._platform.note_drift(
             standing.deployment_id,
             [outcome.outcome_id for outcome in outcomes],
             [_as_json(change) for change in changes],

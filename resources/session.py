@@ -155,7 +155,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             store=store,
             bed=bed,
             display=display,
-            platform=PlatformGuard(testbed, store, display.note, platform),
+            platform=PlatformGuard(testbed, store.platform, display.note, platform),
             continued=continued,
             watch=watch,
             stack=stack.pop_all(),

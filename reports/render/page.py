@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from bmwg.reports.http.section import http_section
 from bmwg.reports.published.ratios import published_section
-from bmwg.reports.render import evidence, results, statements
+from bmwg.reports.render import evidence, guard, results, statements
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import esc, title
@@ -45,6 +45,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)
     lines += [*title("Searches as they went", 1), *_plot(by_name, "search"), *evidence.search(facts)]
+    lines += guard.section(facts.run)
     lines += evidence.platform(facts)
     lines += evidence.deviations(facts)
     lines += evidence.reproduction(facts)

@@ -26,7 +26,7 @@ from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
-from bmwg.reports.store.run import utc_text
+from bmwg.reports.store.files import utc_text
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.outcomes import one_line
