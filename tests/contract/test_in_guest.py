@@ -13,7 +13,7 @@ from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources import in_guest
 
-_TESTS = ("--test", "CN-TPUT-1.1", "--test", "CN-TPUT-1.3")
+_TESTS = ("--test", "CN-TPUT-1.1", "--test", "CN-TPUT-1.3", "--test", "CN-TPUT-1.4")
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
 _NO_KERNEL = not isinstance(guest_kernel.find(), GuestKernel)
 
@@ -33,9 +33,14 @@ def test_ipvlan_and_vlan_carry_frames_in_a_guest(tmp_path: Path) -> None:
     (record,) = tmp_path.glob("*/run.json")
     run = json.loads(record.read_text())
     outcomes = {outcome["id"]: outcome for outcome in run["outcomes"]}
-    for option in ("ipvlan/64/forward", "vlan/64/forward/vlan100"):
-        outcome = outcomes[f"CN-TPUT-1.3:pvp/pod/kernel-l3/{option}"]
-        assert outcome["type"] in ("measured", "unstable", "at_floor"), (outcome, done.stdout[-2000:])
+    for answer in (
+        "CN-TPUT-1.4:p2p/pod/none/ipvlan/64/forward",
+        "CN-TPUT-1.3:pvp/pod/kernel-l3/vlan/64/forward/vlan100",
+    ):
+        outcome = outcomes[answer]
+        assert outcome["type"] in ("measured", "unstable", "at_ceiling"), (outcome, done.stdout[-2000:])
+    refused = outcomes["CN-TPUT-1.3:pvp/pod/kernel-l3/ipvlan/64/forward"]
+    assert (refused["type"], "ipvlan hands" in refused["reason"]) == ("not_assessed", True)
     trials = [json.loads(line) for line in (record.parent / "trials.jsonl").read_text().splitlines()]
     for option in ("ipvlan", "vlan"):
         received = sum(received_frames(trial) for trial in trials if f"/{option}/" in json.dumps(trial))
