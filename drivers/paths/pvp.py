@@ -33,15 +33,15 @@ class PvpPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node, testpmd."""
-        missing = too_large(self._cell) or self._transit()
+        missing = too_large(self._cell)
         if missing is None:
-            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._transit()
         if missing is None and self._cell.function == "testpmd" and not Path(testpmd.BINARY).exists():
             missing = Missing(what="testpmd", reason=f"no file {testpmd.BINARY}", mend=testpmd.MEND)
         return missing
 
     def _transit(self) -> Missing | None:
-        """Return why frames in transit cannot reach the pod: an ipvlan interface takes only its own addresses."""
+        """Return why frames in transit cannot reach the pod: ipvlan takes its own addresses only."""
         plugins = (self._network.spec.conflist or {}).get("plugins", [])
         if not any(plugin.get("type") == "ipvlan" for plugin in plugins):
             return None
