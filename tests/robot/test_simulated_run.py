@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.methodology import suites as cases
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.suites import DEFAULT_TESTS, tests_in
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.replay import contradictions
@@ -55,7 +55,7 @@ def test_every_planned_cell_has_exactly_one_outcome(finished):
     answered = [(o.outcome_id.partition(":")[0], o.metric, o.cell.cell_id) for o in run.outcomes]
     assert len(planned) > 10
     assert sorted(planned) == sorted(answered)
-    assert {test_id for test_id, _, _ in planned} == DEFAULT_TESTS
+    assert {test_id for test_id, _, _ in planned} == cases.DEFAULT_TESTS
 
 
 def test_the_known_knee_is_found_behind_the_testers_own_limit(finished):
@@ -126,7 +126,9 @@ def test_every_benchmark_of_rfc2544_is_measured_and_follows_from_its_trials(tmp_
     folder = next((tmp_path / "results").iterdir())
     run = read_run(folder)
     asked = {planned.test_id for planned in run.plan}
-    assert asked == tests_in(["rfc2544"]) - {"R2544-RESET-1.3"}  # no function of the plan is a container's
+    assert asked == cases.tests_in(["rfc2544"]) - {
+        "R2544-RESET-1.3"
+    }  # the plan has no container
     assert {o.outcome_id: o.reason for o in run.outcomes if o.type is not OutcomeType.MEASURED} == {}
     evidence = folder_evidence(folder)
     assert [wrong for outcome in evidence.outcomes for wrong in contradictions(evidence, outcome)] == []
