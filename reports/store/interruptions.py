@@ -1,7 +1,7 @@
 """When a run was cut off and went on: what is kept of it, and the note of the trial that is under way.
 
-The note is a file of its own, replaced before each trial and not synced: it outlives the process, and after a
-power cut its absence costs one sentence, never a trial.
+The note is a file of its own, written over before each trial and not synced: it outlives the process, and
+after a power cut its absence costs one sentence, never a trial.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bmwg.reports.store.files import not_written
 
 UNDER_WAY_FILE = "under_way.json"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_LIMIT_OCTETS = 4096
+_PAGE_OCTETS = 4096
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _KEYS = {"after_trial": int, "cell": str, "phase": str, "load_fps": int, "at": str, "boot": str}
 
@@ -31,31 +31,41 @@ def boot_id() -> str:
         return ""
 
 
-def note_under_way(
-    folder: Path, *, after_trial: int, cell_id: str, phase: str, spec: TrialSpec, at: str
-) -> None:
-    """Say which trial is about to run. Raises TestbedError STORE-08."""
-    note = {
-        "after_trial": after_trial,
-        "cell": cell_id,
-        "phase": phase,
-        "load_fps": spec.load_fps,
-        "at": at,
-        "boot": boot_id(),
-    }
-    path = folder / UNDER_WAY_FILE
-    temporary = path.with_suffix(".tmp")
-    try:
-        temporary.write_text(json.dumps(note))
-        temporary.replace(path)
-    except OSError as error:
-        raise not_written(path, error) from error
+class UnderWay:
+    """The note of one run, written in place: one page, so that a kill leaves the former or the new one."""
 
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / UNDER_WAY_FILE
+        self._handle = -1
+        self._boot = boot_id()
 
-def forget_under_way(folder: Path) -> None:
-    """Drop the note of a run that has come to its end."""
-    for name in (UNDER_WAY_FILE, Path(UNDER_WAY_FILE).with_suffix(".tmp").name):
-        (folder / name).unlink(missing_ok=True)
+    def note(self, *, after_trial: int, cell_id: str, phase: str, spec: TrialSpec, at: str) -> None:
+        """Say which trial is about to run. Raises TestbedError STORE-08."""
+        note = {
+            "after_trial": after_trial,
+            "cell": cell_id,
+            "phase": phase,
+            "load_fps": spec.load_fps,
+            "at": at,
+            "boot": self._boot,
+        }
+        page = (json.dumps(note) + "\n").encode("ascii").rjust(_PAGE_OCTETS)
+        try:
+            if self._handle < 0:
+                self._handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.pwrite(self._handle, page, 0)
+        except OSError as error:
+            raise not_written(self._path, error) from error
+
+    def forget(self) -> None:
+        """Drop the note of a run that has come to its end."""
+        self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Release the file; the note stays. Safe to call twice."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
 
 def describe(
@@ -97,7 +107,7 @@ def _note(folder: Path) -> dict[str, Any] | None:
     try:
         descriptor = os.open(folder / UNDER_WAY_FILE, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            note = json.loads(os.read(descriptor, _LIMIT_OCTETS))
+            note = json.loads(os.read(descriptor, _PAGE_OCTETS))
         finally:
             os.close(descriptor)
     except (OSError, ValueError, RecursionError):

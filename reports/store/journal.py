@@ -23,9 +23,10 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
 from bmwg.reports.store.canonical import canonical, sha256_of
-from bmwg.reports.store.checks import check_document, check_version, read_bytes
+from bmwg.reports.store.checks import check_document, check_own, check_version, read_bytes
 from bmwg.reports.store.codec import result_from_json, result_to_json, spec_from_json, spec_to_json
 from bmwg.reports.store.files import not_written, sync_folder
+from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.redact import redact
 
 _TAIL = len(',"hash":"') + 64 + len('"}')
@@ -122,7 +123,7 @@ def checked_line(line: bytes, number: int, prev: str, where: str) -> dict[str, A
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where)
-    check_document(data, "trial", where)
+    check_document(emptied(data), "trial", where)
     body = line[:-_TAIL] + b"}"
     found = hashlib.sha256(body).hexdigest()
     if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
@@ -240,10 +241,12 @@ class JournalWriter:
             raise ToolkitBug("STORE-05", "trial: cannot be written as JSON", found=str(error)) from error
         line_hash = hashlib.sha256(text.encode("ascii")).hexdigest()
         line = f'{text[:-1]},"hash":"{line_hash}"}}'.encode("ascii")
+        whole = {**body, "hash": line_hash}
+        check_own(emptied(whole), "trial")
         try:
-            trial = _read_line(line, self.trials + 1, self.last_hash, "trial")
-        except ConfigError as error:
-            raise ToolkitBug("STORE-05", "trial: breaks its own schema", found=error.found) from error
+            trial = _light(whole, line)
+        except ValueError as error:
+            raise ToolkitBug("STORE-05", "trial: breaks its own form", found=str(error)) from error
         self._write(line + b"\n")
         self.last_hash = line_hash
         self.trials += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robot.run import run_cli
 
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.resources import bench
 
 if __name__ == "__main__":

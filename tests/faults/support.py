@@ -13,7 +13,7 @@ import yaml
 
 from bmwg.drivers.hosting import cgroups, oci
 from bmwg.drivers.ledger import INDEX_DIR
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.trial import JudgedTrial
@@ -251,11 +251,11 @@ def eventually_clean(run, deadline_s=10.0):
     return left
 
 
-def check_complete(folder, kept=()):
+def check_complete(folder, kept=(), wire_max_fps=2_500_000):
     """The run is whole: every planned answer once, every search's trials the procedure's own.
 
     `kept` are journal lines that stood before: they must stand still, unchanged and in their place.
-    Returns the run.
+    `wire_max_fps` is where the tester's qualification began. Returns the run.
     """
     run = read_run(folder)
     assert run.status == "complete", (run.status, run.interruption)
@@ -274,7 +274,7 @@ def check_complete(folder, kept=()):
         wire = outcome.cell.path == "wire"
         goal = profile.goal(
             outcome.cell,
-            max_load_fps=2_500_000 if wire else envelope,
+            max_load_fps=wire_max_fps if wire else envelope,
             **({"qualifies_tester": True} if wire else {"envelope_fps": envelope}),
         )
         trials = [

@@ -1,0 +1,80 @@
+"""The bed of a known truth: a policer of 5,000 frames/s behind a pod, and a search that noise cannot move.
+
+The search's loads follow from its goal alone: 15,000, 3,754 and 7,503 frames/s, the truth amid the last two.
+The policer holds 250 frames and queues 250: at the lower load it forgives more than 100 ms of catching up,
+at the upper one 750 are too many in each trial. So a busy machine repeats trials and changes no bound.
+"""
+
+import subprocess
+
+import yaml
+from tests.faults.support import ROOT, write_profile, write_testbed
+
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.methodology import planning
+from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.resources import bench
+
+TRUTH_FPS = 5_000
+WIRE_MAX_FPS = 15_000  # the tester is qualified up to here, far below what it can
+_OCTETS = 60  # no Linux queue counts the FCS
+_HELD = ["burst", str(250 * _OCTETS), "limit", str(250 * _OCTETS)]
+
+PROFILE = {
+    "trial": {
+        "duration_s": 0.3,
+        "min_sent_ratio": 0.95,
+        "max_stall_ns": 50_000_000,
+        "max_host_stall_ns": 50_000_000,
+        "max_steal_ns": 250_000_000,
+        "max_repeats": 60,
+        "restabilize_s": 0.01,
+    },
+    "search": {
+        "min_load_fps": 940,
+        "relative_width": 0.55,
+        "short_limit": 40,
+        "verification_trials": 3,
+        "max_reopenings": 6,
+    },
+}
+
+
+def write_bed(folder):
+    """Write profile and testbed of the known truth; returns their paths."""
+    embedded = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())
+    testbed = write_testbed(
+        folder,
+        "embedded",
+        nodes={"dut1": embedded["nodes"]["dut1"]},
+        links=[link for link in embedded["links"] if "dut2" not in str(link)],
+        networks={"bridge": embedded["networks"]["bridge"]},
+    )
+    return write_profile(folder, **PROFILE), testbed
+
+
+def police(bed):
+    """Put the policer on the DUT's way out; it lives and dies with the node's namespace."""
+    inside = ["nsenter", "-t", str(bed.node("dut1").pid), "-n"]
+    policer = ["root", "tbf", "rate", f"{TRUTH_FPS * _OCTETS * 8}bit", *_HELD]
+    subprocess.run(
+        [*inside, "tc", "qdisc", "add", "dev", "nic1", *policer],
+        check=True,
+        capture_output=True,
+        timeout=10,
+    )
+
+
+def install(profile):
+    """Have runs of this process take the profile from a file and police each bed that they open."""
+    bench.load_profile = lambda name: parse_profile(profile.read_text(encoding="utf-8"), source=str(profile))
+    planning.QUALIFICATION_MAX_FPS = WIRE_MAX_FPS
+    plain = Bed.open
+
+    def opened(bed, stack):
+        plain(bed, stack)
+        if bed.testbed.tester.driver != SIMULATED:
+            police(bed)
+
+    Bed.open = opened
