@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from bmwg import __version__
 from bmwg.cli import (
     bundle,
+    calibrate,
     cleanup,
     compare,
     import_,
@@ -29,6 +30,7 @@ VERBS = (
     resume,
     plan,
     record,
+    calibrate,
     report,
     compare,
     bundle,
