@@ -244,7 +244,8 @@ def _count(found: Mapping[str, Any], *path: str) -> int:
 
 def _stream(spec: TrialSpec, found: Mapping[str, Any], side: int) -> StreamCounts:
     """One direction from its sender and the receiving port; samples of time stamps are no histogram."""
-    sender = found.get("senders", {}).get(str(side), {})
+    senders = found.get("senders")
+    sender = senders.get(str(side)) if isinstance(senders, dict) else None
     took = sender.get("took_s") if isinstance(sender, dict) else None
     if not isinstance(took, int | float) or not math.isfinite(took) or took < 0:
         raise DriverError("MOON-04", "MoonGen's result", found=f"took_s is {took!r}")

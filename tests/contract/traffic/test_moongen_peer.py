@@ -1,4 +1,4 @@
-"""The MoonGen driver against a program written for these tests, which reads our order and answers as our script does.
+"""The MoonGen driver against a program written for these tests, which answers as our script does.
 
 Neither MoonGen nor a NIC is here: what is shown is the driver, not the Lua script on real hardware.
 """
