@@ -130,7 +130,8 @@ class TrexTraffic:
         self._runner = TrialRunner(client, options.ports, ways, wait)
         interfaces = [port.device for port in ports] if ports[0].io == "af_packet" else []
         cpus = (*self.config.cpus, *self.config.watch_cpus) if options.mode == "start" else ()
-        self._watch = Watch(cpus, netns=netns, interfaces=interfaces, log=self._log)
+        place = ports[0].netns if interfaces else None
+        self._watch = Watch(cpus, netns=place, interfaces=interfaces, log=self._log)
         stack.callback(self._watch.close)
 
     def detach(self) -> None:
