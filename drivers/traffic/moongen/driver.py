@@ -21,6 +21,7 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, StreamCounts, TrialResult, TrialSpec
@@ -156,12 +157,14 @@ class MoonGenTraffic:
         if self._ports is None:
             raise DriverError("MOON-06", "driver moongen: no ports are attached", hint="attach() comes first")
         fits = spec.frame_octets <= MAX_FRAME_OCTETS and spec.flows <= MAX_FLOWS and spec.vlan_id is None
-        if spec.frame_format is not FrameFormat.IPV4_UDP or not fits:
+        more = beyond_constant_load(spec)
+        if more or spec.frame_format is not FrameFormat.IPV4_UDP or not fits:
             raise ConfigError(
                 "MOON-05",
                 "driver moongen: test frames; no traffic was sent",
                 expected=f"untagged UDP over IPv4, at most {MAX_FRAME_OCTETS} octets, {MAX_FLOWS} flows",
-                found=f"{spec.frame_format}, {spec.frame_octets} octets, {spec.flows} flows, {spec.vlan_id}",
+                found=more
+                or f"{spec.frame_format}, {spec.frame_octets} octets, {spec.flows} flows, {spec.vlan_id}",
             )
         return self._ports
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import (
@@ -175,12 +176,13 @@ class OtgTraffic:
     def _checked(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
         if self._ports is None or self._api is None:
             raise DriverError("OTG-06", "driver otg: no ports are attached", hint="attach() comes first")
-        if spec.frame_format is FrameFormat.ETHERNET or spec.flows > MAX_FLOWS:
+        more = beyond_constant_load(spec)
+        if more or spec.frame_format is FrameFormat.ETHERNET or spec.flows > MAX_FLOWS:
             raise ConfigError(
                 "OTG-05",
                 "driver otg: test frames; no traffic was sent",
-                expected=f"UDP over IPv4 or IPv6, 1..{MAX_FLOWS} flows",
-                found=f"{spec.frame_format}, {spec.flows} flows",
+                expected=f"a constant load of equal UDP frames over IPv4 or IPv6, 1..{MAX_FLOWS} flows",
+                found=more or f"{spec.frame_format}, {spec.flows} flows",
             )
         return self._ports
 
