@@ -1,4 +1,4 @@
-"""The client that ships with TRex, without a server: it loads here, and every call of ours is one that it has."""
+"""The client that ships with TRex, without a server: it loads, and every call of ours is one that it has."""
 
 import base64
 import inspect
