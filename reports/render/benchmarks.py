@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bmwg.reports.render import delay_tables, frame_loss_table, outage_tables, search_tables, soak_table
+from bmwg.reports.render import (
+    delay_tables,
+    frame_loss_table,
+    outage_tables,
+    rfc9971_items,
+    search_tables,
+    soak_table,
+)
 from bmwg.reports.render.facts import Facts
 
 SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
     search_tables.tst009,
     search_tables.mlrsearch,
+    rfc9971_items.items,
     search_tables.mixes,
     delay_tables.rfc2544_latency,
     delay_tables.rfc8219_latency,

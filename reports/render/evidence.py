@@ -261,23 +261,6 @@ def platform(facts: Facts) -> list[str]:
     return lines
 
 
-def deviations(facts: Facts) -> list[str]:
-    """Return each declared deviation of the profile with its clause."""
-    declared = facts.run.profile["deviations"]
-    lines = title("Deviations of the profile", 1)
-    if not declared:
-        return [*lines, esc(f"Profile {facts.run.profile['name']} declares no deviation."), ""]
-    rows = [
-        [
-            esc(entry.get("requirement") or entry.get("clause") or entry.get("id") or NONE),
-            esc(entry.get("what", NONE)),
-            esc(entry.get("why", NONE)),
-        ]
-        for entry in declared
-    ]
-    return [*lines, *table(["requirement", "what differs", "why"], rows, f"{len(declared)} deviations")]
-
-
 def reproduction(facts: Facts) -> list[str]:
     """Return the commands that repeat the run and those that check this one."""
     run = facts.run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import documents_run
 import pytest
@@ -46,6 +47,10 @@ from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Scope, Verdict
+from bmwg.reports.render.facts import facts
+from bmwg.reports.render.rfc9971_items import items
+from bmwg.reports.render.text import esc
+from bmwg.reports.store import read_run
 
 MET, NOT_MET = Verdict.MET, Verdict.NOT_MET
 NOT_APPLICABLE, NOT_ASSESSED = Verdict.NOT_APPLICABLE, Verdict.NOT_ASSESSED
@@ -302,3 +307,13 @@ def test_the_definition_of_loss_is_the_one_that_stands_in_the_outcomes(evidence)
     assert marked
     assert all(any(LOSS_DEFINITION in text for text in one.quality) for one in marked)
     assert parse_profile(json.dumps(evidence.run["profile"]), source="x").name == "quick"
+
+
+def test_the_report_tells_what_rfc_9971_asks_for(evidence):
+    told = facts(read_run(Path(evidence.files.where)))
+    text = "\n".join(items(told))
+    for word in ("one interface", "constant within a trial", "forward", "ipv4-udp", "before each trial, 2 s"):
+        assert word in text
+    assert esc(LOSS_DEFINITION) in text
+    assert "at 64 octets" in text  # the tester's envelope
+    assert items(replace(told, outcomes=())) == []
