@@ -70,26 +70,37 @@ def granularity(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.3-05", "frame loss rate")
 def plotted(scope: Scope) -> Answer:
-    """The report has a table of each curve, and no graph."""
-    return held(False, "a graph of each curve", "a table")
+    """The report draws each curve that has a plain number."""
+    drawn = sum(bool(one.values) for one in scope.outcomes)
+    return held(drawn > 0, "a graph of each curve", f"{drawn} curves")
 
 
 @clause("RFC2544-26.3-06", "frame loss rate")
 def x_axis(scope: Scope) -> Answer:
-    """Only of a graph."""
-    return not_applicable("the curves are not plotted")
+    """The graph's loads are percent of the theoretical rate; without one, of the tester's highest load."""
+    if not any(one.values for one in scope.outcomes):
+        return not_applicable("no curve to plot")
+    rate = scope.evidence.run["medium"]["line_rate_bps"] if scope.evidence.run else None
+    found = "percent of the tester's highest load" if rate is None else "percent of the theoretical rate"
+    return held(rate is not None, "percent of the theoretical rate", found)
 
 
 @clause("RFC2544-26.3-07", "frame loss rate")
 def y_axis(scope: Scope) -> Answer:
-    """Only of a graph."""
-    return not_applicable("the curves are not plotted")
+    """The graph's ordinate."""
+    return _of_graph(scope, "percent of frames lost")
 
 
 @clause("RFC2544-26.3-08", "frame loss rate")
 def axis_limits(scope: Scope) -> Answer:
-    """Only of a graph."""
-    return not_applicable("the curves are not plotted")
+    """The graph's ends."""
+    return _of_graph(scope, "both axes from 0 to 100")
+
+
+def _of_graph(scope: Scope, what: str) -> Answer:
+    if not any(one.values for one in scope.outcomes):
+        return not_applicable("no curve to plot")
+    return held(True, what, what)
 
 
 @clause("RFC2544-26.4-02", "back-to-back frames")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from bmwg.reports.http.section import http_section
 from bmwg.reports.published.ratios import published_section
 from bmwg.reports.render import benchmarks, declarations, evidence, guard, results, statements
+from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import esc, title
 
 ROLES = (
@@ -40,6 +40,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts)
+    lines += _plot(by_name, "frame_loss")
     lines += http_section(facts.run)
     lines += published_section(facts.run)
     lines += results.missing(facts)
