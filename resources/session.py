@@ -20,6 +20,7 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.guest_record import record_guest
 from bmwg.resources.header import run_header
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard, machine_record
@@ -126,6 +127,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         else:
             header = run_header(testbed, profile, plan)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+            record_guest(store)
         display.estimate.planned_s = planning.traffic_s(plan)
         display.note(
             f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(plan)} cells, "
@@ -143,7 +145,9 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         if testbed.tester.driver != SIMULATED:
             signed = testbed.tester.driver == "embedded"
             watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
-        bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
+        largest = max((planned.cell.frame_octets for planned in plan), default=0)
+        folder = store.folder.resolve()
+        bed = stack.enter_context(open_bed(testbed, ledger, folder, owner, frame_octets=largest))
         return Session(
             testbed=testbed,
             profile=profile,
@@ -152,7 +156,13 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             store=store,
             bed=bed,
             display=display,
-            platform=PlatformGuard(testbed, store.platform, display.note, platform),
+            platform=PlatformGuard(
+                testbed,
+                store.platform,
+                display.note,
+                platform,
+                continued.run.platform if continued else None,
+            ),
             continued=continued,
             watch=watch,
             stack=stack.pop_all(),

@@ -36,6 +36,12 @@ def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
         yield able
 
 
+def settle(traffic: TrafficDriver) -> None:
+    """Have no modifier stand any longer: the platform is then as it was before."""
+    if isinstance(traffic, ActingTraffic):
+        traffic.settle("")
+
+
 class ActingTraffic:
     """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
     trial that does not, or to the end of the deployment.

@@ -74,11 +74,14 @@ def _filtered(place: Place, rules: int) -> Iterator[Active]:
     pairs = [[near, far], [far, near]] if place.cell.direction is Direction.BOTH else [[near, far]]
     if place.cell.direction is Direction.REVERSE:
         pairs = [[far, near]]
+    entry = None if place.pod else place.bed.undo.before("filters", place.node.place)
     try:
         evidence = place.router(f"{_FILTERS}:install", pairs=pairs, rules=rules)
         yield Active(counts=lambda: place.router(f"{_FILTERS}:counts"), evidence=evidence)
     finally:
         place.router(f"{_FILTERS}:remove")
+        if entry is not None:  # a pod's rules go with the pod, whose undo stands in the ledger
+            place.bed.undo.done(entry)
 
 
 @contextmanager

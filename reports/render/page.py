@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.http.section import http_section
+from bmwg.reports.http import section as http  # as a module: it uses this package itself
 from bmwg.reports.published.ratios import published_section
 from bmwg.reports.render import benchmarks, declarations, evidence, guard, results, statements
 from bmwg.reports.render.drawing import Plot
@@ -41,7 +41,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts)
     lines += _plot(by_name, "frame_loss")
-    lines += http_section(facts.run)
+    lines += http.http_section(facts.run)
     lines += published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)

@@ -10,7 +10,7 @@ Test Tags           metric:recovery
 *** Test Cases ***
 Recovery From An Overload
     [Tags]    id:R2544-RECOV-1.1    clause:rfc2544-26.5    req:RFC2544-26.5-01    req:RFC2544-26.5-02
-    ...    req:RFC2544-26.5-03    req:RFC2544-26.5-04
+    ...       req:RFC2544-26.5-03    req:RFC2544-26.5-04
     recovery
 
 Reset Of A Link
