@@ -20,6 +20,7 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.guest_record import record_guest
 from bmwg.resources.header import run_header
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard, machine_record
@@ -126,6 +127,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         else:
             header = run_header(testbed, profile, plan)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+            record_guest(store)
         display.estimate.planned_s = planning.traffic_s(plan)
         display.note(
             f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(plan)} cells, "
