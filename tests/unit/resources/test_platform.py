@@ -8,7 +8,8 @@ import pytest
 
 from bmwg.drivers.api import Deployment, TesterPort
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.record.drift import named_drift, reason
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.drift import drift, named_drift, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.resources import platform
 
@@ -76,12 +77,12 @@ class Made:
         monkeypatch.setattr(
             platform.record_of, "take", lambda *given: {"dut1": copy.deepcopy(self.place.node)}
         )
-        monkeypatch.setattr(platform.record_of, "drawn_names", lambda *given: {self.name: "(host end 0)"})
+        monkeypatch.setattr(platform.record_of, "drawn_names", lambda evidence: evidence["drawn"])
         self.guard = platform.PlatformGuard(load_testbed(), self.written, self.told.append)
 
-    def deployed(self, deployment_id, cell=CELL):
-        deployment = Deployment(ports=PORTS, evidence={})
-        return self.guard.ready(None, cell, deployment_id, deployment, Traffic())
+    def deployed(self, deployment_id):
+        deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}})
+        return self.guard.ready(None, CELL, deployment_id, deployment, Traffic())
 
 
 @pytest.fixture
@@ -151,12 +152,25 @@ def test_a_deployment_with_another_cni_option_invalidates_its_cells_by_that_name
 
 
 def test_another_kind_is_not_held_against_the_first(made):
-    with made.deployed("d-1"):
+    with made.deployed("bridge-1"):
         pass
     made.place.node["fields"]["cni"]["configurations"] = fact({"net0": {"plugins": [{"type": "ptp"}]}})
-    other = Cell(path="pvp", hosting="pod", function="kernel-l3", network="ptp", frame_octets=64)
-    with made.deployed("d-2", other):
+    with made.deployed("ptp-2"):
         assert made.guard.judged([outcome()]) == [outcome()]
+
+
+def test_a_continued_run_holds_its_deployments_against_those_before(made):
+    with made.deployed("d-1"):
+        pass
+    evidence = {"drawn": {"veth0a1b": "(host end 0)"}}
+    earlier = {**made.written.data, "deployments": {"d-1": evidence}}
+    made.guard = platform.PlatformGuard(load_testbed(), Written(), made.told.append, None, earlier)
+    made.place.again("veth9f9f", "02:00:00:00:00:09")
+    made.name = "veth9f9f"
+    made.place.node["fields"]["nic"]["veth9f9f"]["offloads"] = fact({"rx-gro": "on"})
+    with made.deployed("d-2"):
+        (moved,) = made.guard.judged([outcome()])
+    assert "dut1: nic/(host end 0)/offloads/rx-gro: off -> on" in moved.reason
 
 
 def test_a_place_that_is_gone_is_a_change(made, monkeypatch):
@@ -183,3 +197,23 @@ def test_the_doctor_looks_once_a_suite(made):
 
 def test_outside_a_deployment_nothing_is_judged(made):
     assert made.guard.judged([outcome()]) == [outcome()]
+
+
+def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_path):
+    measured = {"host": {"hostname": fact("h")}, "bios": {"version": fact("2")}}
+    bare = {**record(**measured), "scope": "machine"}
+    monkeypatch.setattr(platform, "collect", lambda: copy.deepcopy(bare))
+    overlay = tmp_path / "o.yaml"
+    overlay.write_text("schema: overlay/1.0\ndeclared_by: A. Tester\nfacts:\n  bios/changes: [SNC off]\n")
+    before = platform.machine_record(overlay)
+    assert before["fields"]["bios"]["changes"]["value"] == ["SNC off"]
+    after = platform.machine_record(None, before)
+    assert drift(before, after) == ()
+    bare["fields"]["bios"]["changes"] = fact([])  # now measured, and not what was declared
+    changed = drift(before, platform.machine_record(None, before))
+    assert [change.path for change in changed] == ["bios/changes"]
+    overlay.write_text(overlay.read_text() + "  bios/version: '3'\n")
+    with pytest.raises(ConfigError, match="REC-06"):
+        platform.machine_record(overlay)
+    with pytest.raises(ConfigError, match="REC-08"):
+        platform.machine_record(tmp_path / "none.yaml")
