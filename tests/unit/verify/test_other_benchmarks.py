@@ -21,7 +21,7 @@ from bmwg.reports.checker.judge import among, judge
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Verdict
 from bmwg.reports.render.facts import facts
-from bmwg.reports.render.loss_plot import frame_loss
+from bmwg.reports.render.frame_loss_plot import frame_loss_plot
 from bmwg.reports.store import read_run
 
 MET, NOT_MET, NOT_APPLICABLE = Verdict.MET, Verdict.NOT_MET, Verdict.NOT_APPLICABLE
@@ -130,7 +130,7 @@ def test_frame_loss_is_graded_on_its_own(evidence):
 
 
 def test_the_graph_of_frame_loss_has_a_description_and_both_ends(evidence):
-    plot = frame_loss(facts(read_run(Path(evidence.files.where))))
+    plot = frame_loss_plot(facts(read_run(Path(evidence.files.where))))
     assert plot is not None
     assert 'role="img"' in plot.svg
     assert "Both axes run from 0 to 100" in plot.description
