@@ -104,7 +104,11 @@ def find(folders: tuple[Path, ...] = (CACHE / "kernel", Path("/"))) -> GuestKern
 
 
 def _roots(folder: Path) -> list[Path]:
-    return [folder] if (folder / "boot").is_dir() else [path for path in folder.glob("*/") if not path.name.startswith(".")]
+    return (
+        [folder]
+        if (folder / "boot").is_dir()
+        else [path for path in folder.glob("*/") if not path.name.startswith(".")]
+    )
 
 
 def _kernels(root: Path) -> list[GuestKernel]:
@@ -155,7 +159,9 @@ def fetch(cache: Path = CACHE) -> GuestKernel:
             unpacked.rename(target / release)
     found = find((target,))
     if isinstance(found, Missing):
-        raise TestbedError("VM-02", f"package {PACKAGE}", expected="a kernel with modules", found=found.reason)
+        raise TestbedError(
+            "VM-02", f"package {PACKAGE}", expected="a kernel with modules", found=found.reason
+        )
     return found
 
 

@@ -112,7 +112,10 @@ def command(
 ) -> list[str]:
     """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits."""
     argv = [PROGRAM, "-name", spec.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
-    argv += ["-machine", f"pc,accel={spec.accelerator}"]  # choice: no ACPI table of q35 is needed, it boots faster
+    argv += [
+        "-machine",
+        f"pc,accel={spec.accelerator}",
+    ]  # choice: no ACPI table of q35 is needed, it boots faster
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else _TCG_CPU]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]

@@ -117,7 +117,12 @@ class Machine:
             argv = ["setpriv", "--pdeathsig", "KILL", "--", *argv]
         with open(self._folder / "qemu.log", "wb") as log:
             started = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=descriptors, start_new_session=True
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=descriptors,
+                start_new_session=True,
             )
         self.pid = started.pid
         self.start_ticks = process.start_ticks(started.pid)

@@ -22,7 +22,7 @@ class NodePath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: only a frame can be too large here."""
-        return too_large(self._cell)
+        return too_large(self._cell, mtu_octets=self._bed.mtu_octets)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:

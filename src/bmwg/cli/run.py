@@ -24,6 +24,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", help="compliance profile (default: quick)")
+    parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
     parser.add_argument(
         "--test", action="append", default=[], metavar="ID", help="only tests with this id: tag"
@@ -45,6 +46,8 @@ def handle(chosen: argparse.Namespace) -> int:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     if chosen.profile:
         os.environ["BMWG_PROFILE"] = chosen.profile
+    if chosen.overlay:
+        os.environ["BMWG_OVERLAY"] = str(chosen.overlay)
     return run_suites(suites, results, results / "robot" / run_id, chosen.test)
 
 
@@ -62,6 +65,11 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, test_ids: Se
 def found_suites() -> list[Path]:
     """The suites that run when none is named."""
     return [_found(suite) for suite in DEFAULT_SUITES]
+
+
+def all_suites() -> list[Path]:
+    """The folder of all shipped suites: a run to continue may hold tests of any."""
+    return [_found("testcases")]
 
 
 def _found(suite: str) -> Path:
