@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from bmwg.drivers import registry
 from bmwg.drivers.hosting import process
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.ledger import Ledger
@@ -20,6 +21,7 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.guest_record import record_guest
 from bmwg.resources.header import run_header
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard, machine_record
@@ -112,6 +114,8 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         testbed, profile = continued.testbed, continued.profile
     else:
         testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
+    tester = registry.load("traffic", testbed.tester.driver, where=f"{testbed.file}: tester.driver")
+    tester.for_testbed(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
     plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
     with ExitStack() as stack:
         display = open_display(settings.console)
@@ -126,6 +130,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         else:
             header = run_header(testbed, profile, plan)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+            record_guest(store)
         display.estimate.planned_s = planning.traffic_s(plan)
         display.note(
             f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(plan)} cells, "

@@ -32,6 +32,7 @@ class NodePath:
         node = self._bed.node(sides[0].node)
         with ExitStack() as stack:
             stack.enter_context(routers.forwarding(node))
+            stack.enter_context(queues.released(self._bed, node, [side.nic for side in sides]))
             for side in sides:
                 stack.enter_context(routers.router_addresses(node, side))
             device_queues = [queues.isolate(self._bed, node, side.nic, side.number) for side in sides]

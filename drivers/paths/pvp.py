@@ -36,10 +36,21 @@ class PvpPath:
         """Return what is missing: the frame's room, the network option on the node, testpmd."""
         missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets)
         if missing is None:
-            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._transit()
         if missing is None and self._cell.function == "testpmd" and not Path(testpmd.BINARY).exists():
             missing = Missing(what="testpmd", reason=f"no file {testpmd.BINARY}", mend=testpmd.MEND)
         return missing
+
+    def _transit(self) -> Missing | None:
+        """Return why frames in transit cannot reach the pod: ipvlan takes its own addresses only."""
+        plugins = (self._network.spec.conflist or {}).get("plugins", [])
+        if not any(plugin.get("type") == "ipvlan" for plugin in plugins):
+            return None
+        return Missing(
+            what=f"a forwarding pod on {self._cell.network}",
+            reason="ipvlan hands a pod only the frames that are addressed to one of its own addresses",
+            mend="path p2p for this option; macvlan, vlan or host-device for a forwarding pod",
+        )
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -49,6 +60,7 @@ class PvpPath:
         sides = bed.sides()
         node = bed.node(sides[0].node)
         with ExitStack() as stack:
+            stack.enter_context(queues.released(bed, node, [side.nic for side in sides]))
             if self._uplink == uplinks.ROUTED:
                 stack.enter_context(routers.forwarding(node))
                 for side in sides:
