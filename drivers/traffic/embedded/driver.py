@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -250,7 +250,7 @@ class EmbeddedTraffic:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
             return _faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = _read_result(spec, ports, reply, steal_before_ns)
+        result = read_result(spec, tuple(port.name for port in ports), reply, steal_before_ns)
         self._queue_refused = any(
             value for key, value in result.auxiliary if key.endswith(".queue_tx_refused")
         )
@@ -302,13 +302,22 @@ def _faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
     return TrialResult(spec=spec, streams=(empty,) * directions, wall_time_ns=wall_time_ns, fault=reason)
 
 
-def _read_result(
-    spec: TrialSpec,
-    ports: tuple[TesterPort, TesterPort],
-    reply: Mapping[str, Any],
-    steal_before_ns: Mapping[int, int],
+def read_result(
+    spec: TrialSpec, ports: Sequence[str], reply: Any, steal_before_ns: Mapping[int, int]
 ) -> TrialResult:
-    """The tester's counts as a record; DriverError TST-14 when they contradict each other."""
+    """The tester's counts as a record, `ports` by name.
+
+    DriverError TST-14 when they contradict each other or are not what the protocol knows.
+    """
+    try:
+        return _result_of(spec, ports, reply, steal_before_ns)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise nonsense(f"a trial's reply ({type(error).__name__}: {str(error)[:80]})", reply) from error
+
+
+def _result_of(
+    spec: TrialSpec, ports: Sequence[str], reply: Mapping[str, Any], steal_before_ns: Mapping[int, int]
+) -> TrialResult:
     gap_ns = whole(reply, "largest_gap_ns")
     streams = []
     auxiliary: dict[str, int] = {}
@@ -331,8 +340,8 @@ def _read_result(
         for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
             auxiliary[f"{name}.{key}"] = whole(entry, key)
     for port, counters, unassigned in zip(ports, counted, reply["unassigned_frames"], strict=True):
-        auxiliary[f"{port.name}.unassigned_frames"] = int(unassigned)
-        auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
+        auxiliary[f"{port}.unassigned_frames"] = whole({"unassigned_frames": unassigned}, "unassigned_frames")
+        auxiliary |= {f"{port}.{key}": value for key, value in counters.items()}
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
     steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
