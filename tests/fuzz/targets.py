@@ -252,7 +252,7 @@ def _files(folder, pattern):
 def targets():
     """All of them, by name."""
     trials = (OLD_RUN / "trials.jsonl").read_bytes()
-    overlay = b"schema: overlay/1.0\ndeclared_by: a person\nfacts: {firmware/turbo: off, cpu/model_name: x}\n"
+    overlay = b"schema: overlay/1.0\ndeclared_by: a person\nfacts:\n  bios/changes: [SNC off]\n"
     entry = {"number": 1, "kind": "file", "place": {"kind": "local"}, "arguments": {"path": "/nowhere"}}
     note = {"after_trial": 1, "cell": "wire", "phase": "search", "load_fps": 5, "boot": ""}
     note["at"] = "2026-01-31T08:00:00.000000Z"
