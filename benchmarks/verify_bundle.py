@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bmwg.methodology import planning, throughput
+from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.profiles import Profile, load_profile
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, assess
@@ -35,7 +35,7 @@ from bmwg.reports.store.codec import (
     spec_to_json,
 )
 from bmwg.reports.store.journal import genesis
-from bmwg.reports.store.read import HEADER_KEYS
+from bmwg.reports.store.read import header_hash
 
 AT = "2026-01-31T08:00:00.000000Z"
 KNEE_FPS, TESTER_FPS = 800_000, 1_500_000
@@ -57,7 +57,7 @@ class Made:
         metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
         limit = envelope_fps or planning.QUALIFICATION_MAX_FPS
         goal = self.profile.goal(cell, max_load_fps=limit, envelope_fps=envelope_fps, qualifies_tester=wire)
-        test_id = planning.TEST_IDS[throughput.METRIC, cell.path]
+        test_id = suites.owner("throughput", cell.path)
 
         def run(spec: TrialSpec) -> JudgedTrial:
             result = self.result(spec, wire=wire)
@@ -128,7 +128,7 @@ class Made:
             "drivers": [],
             "outcomes": self.outcomes,
         }
-        run["header_sha256"] = sha256_of({key: run[key] for key in HEADER_KEYS})
+        run["header_sha256"] = header_hash(run)
         prev = genesis(folder.name, run["header_sha256"])
         with (folder / "trials.jsonl").open("w", encoding="ascii") as file:
             for number, body in enumerate(self.bodies, start=1):

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from bmwg.drivers.testbed import Testbed
-from bmwg.methodology.records import TrialResult, TrialSpec
+if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
+    from bmwg.drivers.testbed import Testbed
+    from bmwg.methodology.records import TrialResult, TrialSpec
 
 JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import planning
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
+from bmwg.methodology.suites import DEFAULT_TESTS
 
 _FEWEST_SIZES = (64, 512, 1518)
 
@@ -39,28 +40,34 @@ class Proposal:
 _Change = Callable[[Profile], Profile]
 
 
-def propose(profile: Profile, networks: Mapping[str, int | None], budget_s: float) -> Proposal:
+def propose(
+    profile: Profile,
+    networks: Mapping[str, int | None],
+    budget_s: float,
+    *,
+    test_ids: Collection[str] = DEFAULT_TESTS,
+) -> Proposal:
     """Cut until the run fits, each time what costs least next; ValueError where there is no time.
 
     Nothing is changed: the cuts are for a profile that somebody writes, with each as a declared deviation.
     """
     if not budget_s > 0:
         raise ValueError(f"budget_s: expected above 0, found {budget_s}")
-    before = left = _length_s(profile, networks)
+    before = left = _length_s(profile, networks, test_ids)
     cuts: list[Cut] = []
     for what, requirement, cost, change in _steps(profile):
         if left <= budget_s:
             break
         shorter = change(profile)
-        length = _length_s(shorter, networks)
+        length = _length_s(shorter, networks, test_ids)
         if length < left:
             cuts.append(Cut(what=what, requirement=requirement, cost=cost, saves_s=left - length))
             profile, left = shorter, length
     return Proposal(budget_s=budget_s, before_s=before, after_s=left, cuts=tuple(cuts), fits=left <= budget_s)
 
 
-def _length_s(profile: Profile, networks: Mapping[str, int | None]) -> float:
-    return planning.duration_s(planning.cells(profile, networks))
+def _length_s(profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]) -> float:
+    return planning.duration_s(planning.cells(profile, networks, test_ids=test_ids))
 
 
 def _steps(profile: Profile) -> Iterator[tuple[str, str, str, _Change]]:

@@ -1,60 +1,53 @@
 """From a profile and the network options of a testbed to an ordered list of cells, and how long they take.
 
-A test case is metric x path; a cell adds function, network, frame size, direction, format and flows.
+A test case (`suites.CASES`) is a measurement on one path or on all of its suite's; a cell adds function,
+network, frame size, direction, format and flows.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bmwg.methodology import latency, throughput
-from bmwg.methodology.mlr import engine
-from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology import suites
+from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.measurements.measurement import Cost, Measurement
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.profiles import PathPlan, Profile
-from bmwg.methodology.profiles.profile import BISECTION, TST009
 from bmwg.methodology.records import Cell
+from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
-_ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
-
-TEST_IDS = {  # stable: append, never renumber
-    (throughput.METRIC, "wire"): "CN-TPUT-1.1",
-    (throughput.METRIC, "node"): "CN-TPUT-1.2",
-    (throughput.METRIC, "pvp"): "CN-TPUT-1.3",
-    (throughput.METRIC, "p2p"): "CN-TPUT-1.4",
-    (throughput.METRIC, "p2p-underlay"): "CN-TPUT-1.5",
-    (throughput.METRIC, "p2p-vxlan"): "CN-TPUT-1.6",
-    (latency.METRIC, "wire"): "CN-LAT-1.1",
-    (latency.METRIC, "node"): "CN-LAT-1.2",
-    (latency.METRIC, "pvp"): "CN-LAT-1.3",
-    (latency.METRIC, "p2p"): "CN-LAT-1.4",
-    (latency.METRIC, "p2p-underlay"): "CN-LAT-1.5",
-    (latency.METRIC, "p2p-vxlan"): "CN-LAT-1.6",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCell:
-    """One cell to measure for one metric. `missing` says why it cannot be tried at all (`not_assessed`).
+    """One answer to find: a metric on a cell. `missing` says why it cannot be tried at all (`not_assessed`).
 
-    `traffic_s` and `waits_s` are estimates in seconds, 0 when missing.
+    `measurement` is the name of what finds it; `part` tells its answers apart where one measurement gives
+    several. `traffic_s` and `waits_s` are estimates in seconds, 0 when missing and for every part but one.
     """
 
     test_id: str
     metric: str
     cell: Cell
+    measurement: str
+    part: str = ""
     traffic_s: float = 0.0
     waits_s: float = 0.0
     missing: str = ""
 
     @property
     def outcome_id(self) -> str:
-        """Test id and cell id: unique within a run."""
-        return f"{self.test_id}:{self.cell.cell_id}"
+        """Test id and cell id, and the part: unique within a run."""
+        return f"{self.test_id}:{self.cell.cell_id}{':' if self.part else ''}{self.part}"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Metric and cell id: one answer, whoever asks for it."""
+        return (self.metric, self.cell.cell_id)
 
     @property
     def deployment(self) -> tuple[str, str, str, str]:
@@ -67,24 +60,84 @@ def cells(
     networks: Mapping[str, int | None],
     frame_octets: Sequence[int] | None = None,
     *,
+    test_ids: Collection[str] = DEFAULT_TESTS,
     max_load_fps: int = ASSUMED_MAX_FPS,
 ) -> tuple[PlannedCell, ...]:
-    """Return what to measure, in order: ladder bottom up, each deployment's cells together, no cell twice.
+    """Return what these tests measure: bottom up, each deployment's cells together, no answer twice.
 
     `networks` maps each option of the testbed file to its 802.1Q tag (None: untagged); one that the profile
-    names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. A latency cell
-    follows the throughput cell at whose load it runs.
+    names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. What runs at the
+    throughput of a cell follows it.
     """
     by_deployment: dict[tuple[str, ...], list[PlannedCell]] = {}
-    seen: set[str] = set()
-    for plan in profile.paths:
-        for cell, missing in _path_cells(profile, plan, networks):
-            if cell.cell_id in seen or (frame_octets is not None and cell.frame_octets not in frame_octets):
-                continue
-            seen.add(cell.cell_id)
-            for planned in _metrics(profile, cell, missing, max_load_fps):
+    seen: set[tuple[str, str]] = set()
+    for case, cell, missing in _asked(profile, networks, test_ids):
+        if frame_octets is not None and cell.frame_octets not in frame_octets:
+            continue
+        for planned in answers(profile, case.measurement, case.test_id, cell, missing, max_load_fps):
+            if planned.key not in seen:
+                seen.add(planned.key)
                 by_deployment.setdefault(planned.deployment, []).append(planned)
     return tuple(planned for group in by_deployment.values() for planned in group)
+
+
+def answers_of(
+    profile: Profile,
+    case: Case,
+    networks: Mapping[str, int | None],
+) -> tuple[PlannedCell, ...]:
+    """Return every answer that one test asks for, also those that another test asks for too."""
+    return tuple(
+        planned
+        for one, cell, missing in _asked(profile, networks, (case.test_id,))
+        for planned in answers(profile, one.measurement, one.test_id, cell, missing)
+    )
+
+
+def answers(
+    profile: Profile,
+    name: str,
+    test_id: str,
+    cell: Cell,
+    missing: str = "",
+    max_load_fps: int | None = None,
+) -> tuple[PlannedCell, ...]:
+    """Plan one measurement of one cell: an entry for each metric; without a load nothing is estimated."""
+    kind = measurement(name)
+    base = kind.recorded_as(profile, cell)
+    cost = Cost(trials=0.0, traffic_s=0.0)
+    if not missing and max_load_fps is not None:
+        cost = kind.cost(profile, cell, max_load_fps)
+    repeated = 1 / (1 - profile.expected_invalid_ratio)
+    return tuple(
+        PlannedCell(
+            test_id=test_id,
+            metric=metric,
+            cell=cell,
+            measurement=name,
+            part=metric.removeprefix(base).lstrip(".") if number else "",
+            traffic_s=0.0 if number else repeated * cost.traffic_s,
+            waits_s=0.0 if number else repeated * cost.trials * _waits_s(profile),
+            missing=missing,
+        )
+        for number, metric in enumerate(kind.metrics(profile, cell))
+    )
+
+
+def throughput_of(profile: Profile, cell: Cell, test_ids: Collection[str] = ()) -> PlannedCell:
+    """Return the answer that anything measured at the throughput of a cell stands on."""
+    test_id = suites.owner("throughput", cell.path, test_ids)
+    assert test_id is not None
+    return answers(profile, "throughput", test_id, cell)[0]
+
+
+def recorded_as(profile: Profile, planned: PlannedCell) -> str:
+    """Return the metric under which the journal has the trials of an answer."""
+    return _kind(planned).recorded_as(profile, planned.cell)
+
+
+def _kind(planned: PlannedCell) -> Measurement:
+    return measurement(planned.measurement)
 
 
 def traffic_s(planned: Sequence[PlannedCell]) -> float:
@@ -97,36 +150,35 @@ def duration_s(planned: Sequence[PlannedCell]) -> float:
     return sum(cell.traffic_s + cell.waits_s for cell in planned)
 
 
-def throughput_cost(profile: Profile, cell: Cell, max_load_fps: int) -> tuple[float, float]:
-    """Return valid trials and seconds of traffic of one search, on a device that carries part of the load.
-
-    The wire rung is always a bisection: it qualifies the tester.
-    """
-    if cell.path == "wire" or profile.search.algorithm == BISECTION:
-        trials = float(throughput_trials(profile, max_load_fps))
-        return trials, trials * profile.trial_duration_s
-    if profile.search.algorithm == TST009:
-        halvings = math.ceil(math.log2(1 + max_load_fps / profile.search.step_fps))
-        trials = halvings * (1 + profile.search.max_trials) / 2  # half of the loads pass at once
-        return trials, trials * profile.trial_duration_s
-    limit = int(max_load_fps * _ASSUMED_SHARE)
-    bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
-    found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
-    return float(len(found.trials)), found.traffic_s
-
-
-def throughput_trials(profile: Profile, max_load_fps: int) -> int:
-    """Return how many valid trials a bisection takes that is not re-opened."""
-    settings = profile.search
-    low = min(settings.min_load_fps, max_load_fps)
-    span = math.log(max_load_fps / low) if max_load_fps > low else 0.0
-    halvings = max(0, math.ceil(math.log2(span / -math.log1p(-settings.relative_width)))) if span else 0
-    return 1 + halvings + 2 * settings.verification_trials
+def _asked(
+    profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]
+) -> Iterator[tuple[Case, Cell, str]]:
+    """Yield each test with each of its cells, cell by cell."""
+    for suite in dict.fromkeys(case.suite for case in suites.CASES):
+        cases = suites.cases_of(suite, test_ids)
+        if not cases:
+            continue
+        for plan in _paths(profile, suite):
+            for name, missing in _networks(plan, networks):
+                for size in plan.frame_octets:
+                    for case in cases:
+                        if case.path not in ("", plan.path) or (case.imix and size != plan.frame_octets[0]):
+                            continue
+                        for cell in _cells(profile, plan, case, name, networks.get(name), size):
+                            if measurement(case.measurement).applies(profile, cell):
+                                yield case, cell, missing
 
 
-def _path_cells(
-    profile: Profile, plan: PathPlan, networks: Mapping[str, int | None]
-) -> Iterator[tuple[Cell, str]]:
+def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
+    """Return where a suite measures; the wire qualifies the tester, and is a benchmark of the ladder only."""
+    if suite in profile.suite_paths:
+        return profile.suite_paths[suite]
+    if suite == suites.CONTAINERIZED:
+        return profile.paths
+    return tuple(plan for plan in profile.paths if plan.path != "wire")
+
+
+def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
     names: Sequence[str] = plan.networks
     if plan.all_networks:
         names = tuple(networks)
@@ -134,47 +186,36 @@ def _path_cells(
         names = ("none",)
     for name in names:
         absent = plan.needs_network and name not in networks
-        missing = f"the testbed file has no network option {name!r}" if absent else ""
-        for flows in profile.flows:
-            for frame_format in profile.frame_formats:
-                for direction in profile.directions:
-                    for size in plan.frame_octets:
-                        yield (
-                            Cell(
-                                path=plan.path,
-                                hosting=plan.hosting,
-                                function=plan.function,
-                                network=name,
-                                frame_octets=size,
-                                direction=direction,
-                                frame_format=frame_format,
-                                flows=flows,
-                                vlan_id=networks.get(name) if plan.needs_network else None,
-                            ),
-                            missing,
-                        )
+        yield name, f"the testbed file has no network option {name!r}" if absent else ""
 
 
-def _metrics(profile: Profile, cell: Cell, missing: str, max_load_fps: int) -> Iterator[PlannedCell]:
-    trials, seconds = (0.0, 0.0) if missing else throughput_cost(profile, cell, max_load_fps)
-    yield _planned(profile, throughput.METRIC, cell, missing, trials, seconds)
-    if cell.frame_octets in profile.latency.frame_octets:
-        yield _planned(profile, latency.METRIC, cell, missing, 1.0, profile.latency.duration_s)
+def _cells(
+    profile: Profile, plan: PathPlan, case: Case, network: str, vlan_id: int | None, size: int
+) -> Iterator[Cell]:
+    genome = imix_genome(profile) if case.imix else ""
+    if genome:
+        size = max(imix.parse(genome).sequence)
+    for flows in case.flows or profile.flows:
+        for frame_format in case.frame_formats or profile.frame_formats:
+            for direction in case.directions or profile.directions:
+                yield Cell(
+                    path=plan.path,
+                    hosting=plan.hosting,
+                    function=plan.function,
+                    network=network,
+                    frame_octets=size,
+                    direction=direction,
+                    frame_format=frame_format,
+                    flows=flows,
+                    vlan_id=vlan_id if plan.needs_network else None,
+                    imix=genome,
+                )
 
 
-def _planned(
-    profile: Profile, metric: str, cell: Cell, missing: str, trials: float, seconds: float
-) -> PlannedCell:
+def _waits_s(profile: Profile) -> float:
+    """Return the waits around one trial, seconds."""
     policy = profile.policy
-    repeated = 0.0 if missing else 1 / (1 - profile.expected_invalid_ratio)
     wait_s = policy.settle_s + policy.learning_wait_s + policy.drain_s + policy.restabilize_s
     if policy.learning is not policy.learning.TRIAL:
         wait_s -= policy.learning_wait_s
-    return PlannedCell(
-        test_id=TEST_IDS[metric, cell.path],
-        metric=metric,
-        cell=cell,
-        traffic_s=repeated * seconds,
-        waits_s=repeated * trials * wait_s,
-        missing=missing,
-    )
+    return wait_s

@@ -12,6 +12,7 @@ from enum import StrEnum
 MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 FCS_OCTETS = 4
+MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 
 
 class Direction(StrEnum):
@@ -59,6 +60,13 @@ class TrialSpec:
 
     `load_fps` is per port and direction. `flows` is the number of distinct UDP flows (source address or
     port differ); `vlan_id` adds one 802.1Q tag, whose four octets count within `frame_octets`.
+
+    `burst` says that the frames are a burst at the maximum rate `load_fps` (RFC 9004): each must leave.
+    `then_load_fps` and `then_duration_s` are a second load that follows at once (RFC 2544 26.5).
+    `loss_times` asks for the times of losses. `broadcast_every` adds one broadcast frame for each so many
+    test frames, beside the load (RFC 2544 11.1). `tag_after_s` asks for the latency of single frames: of the
+    first one due then and, with `tags` above 1, of as many in even steps until the end (RFC 2544 26.2).
+    `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
     """
 
     frame_octets: int
@@ -68,6 +76,14 @@ class TrialSpec:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    burst: bool = False
+    then_load_fps: int | None = None
+    then_duration_s: float | None = None
+    loss_times: bool = False
+    broadcast_every: int | None = None
+    tag_after_s: float | None = None
+    tags: int | None = None
+    mix_octets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be."""
@@ -83,11 +99,55 @@ class TrialSpec:
             raise ValueError(f"flows: expected at least 1, found {self.flows}")
         if self.vlan_id is not None and not 1 <= self.vlan_id <= 4094:
             raise ValueError(f"vlan_id: expected 1..4094, found {self.vlan_id}")
+        if (self.then_load_fps is None) != (self.then_duration_s is None):
+            raise ValueError("then_load_fps, then_duration_s: expected both or none, found one")
+        if self.then_load_fps is not None and self.then_load_fps < 1:
+            raise ValueError(f"then_load_fps: expected at least 1, found {self.then_load_fps}")
+        if self.then_duration_s is not None and not 0 < self.then_duration_s < 1e7:
+            raise ValueError(f"then_duration_s: expected above 0, found {self.then_duration_s}")
+        if self.broadcast_every is not None and self.broadcast_every < 1:
+            raise ValueError(f"broadcast_every: expected at least 1, found {self.broadcast_every}")
+        if (self.tag_after_s is None) != (self.tags is None):
+            raise ValueError("tag_after_s, tags: expected both or none, found one")
+        if self.tag_after_s is not None and not 0 < self.tag_after_s < self.duration_s:
+            raise ValueError(
+                f"tag_after_s: expected above 0, below {self.duration_s}, found {self.tag_after_s}"
+            )
+        if self.tags is not None and not 1 <= self.tags <= MAX_TAGS:
+            raise ValueError(f"tags: expected 1..{MAX_TAGS}, found {self.tags}")
+        if self.mix_octets and max(self.mix_octets) != self.frame_octets:
+            raise ValueError(
+                f"frame_octets: expected {max(self.mix_octets)} (mix_octets), found {self.frame_octets}"
+            )
+        if self.mix_octets and min(self.mix_octets) < MIN_FRAME_OCTETS:
+            raise ValueError(f"mix_octets: expected {MIN_FRAME_OCTETS} or more, found {min(self.mix_octets)}")
+
+    @property
+    def first_frames(self) -> int:
+        """Frames that each sending port is to send at `load_fps`: all, unless a second load follows."""
+        return max(1, round(self.load_fps * self.duration_s))
 
     @property
     def intended_frames(self) -> int:
         """Frames that each sending port is to send."""
-        return max(1, round(self.load_fps * self.duration_s))
+        if self.then_load_fps is None or self.then_duration_s is None:
+            return self.first_frames
+        return self.first_frames + max(1, round(self.then_load_fps * self.then_duration_s))
+
+    @property
+    def tag_frames(self) -> tuple[int, ...]:
+        """Sequence numbers of the tagged frames, from 0."""
+        if self.tag_after_s is None or self.tags is None:
+            return ()
+        first = min(self.first_frames - 1, int(self.tag_after_s * self.load_fps))
+        step = max(1, (self.first_frames - first) // self.tags)
+        count = min(self.tags, 1 + (self.first_frames - 1 - first) // step)
+        return tuple(first + number * step for number in range(count))
+
+    @property
+    def total_s(self) -> float:
+        """How long the trial sends, seconds: both loads."""
+        return self.duration_s + (self.then_duration_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +171,37 @@ class LatencyHistogram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LossRun:
+    """Frames in sequence that were missing when the next one came.
+
+    `before_ns` and `after_ns` are when the frames before and after them arrived, None where there was none;
+    times are nanoseconds since the trial's first frame was due.
+    """
+
+    first_frame: int
+    frames: int
+    before_ns: int | None
+    after_ns: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossTimes:
+    """When frames of one direction were lost; times are nanoseconds since the trial's first frame was due.
+
+    `runs` counts all runs of missing frames, `longest` holds the longest of them in order. `last_lost_ns` is
+    when the last frame that never came was due (None: none was lost); a frame leaves at most the stream's
+    `largest_lateness_ns` after it is due. `reduced_at_ns` is when the second load began (None: none did),
+    `first_received_frames` how many frames of the first load came.
+    """
+
+    runs: int
+    first_received_frames: int
+    longest: tuple[LossRun, ...] = ()
+    reduced_at_ns: int | None = None
+    last_lost_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCounts:
     """What happened to the frames of one direction of one trial. Counts are frames.
 
@@ -119,7 +210,9 @@ class StreamCounts:
     signature of this trial) are counted beside them. `tester_dropped_frames` were dropped by a queue of the
     tester's own, so that `lost_frames` is not the DUT's. `effective_duration_ns` is from the first to the
     last frame sent. `largest_gap_ns` is the longest time in which the sender, though due, did not run;
-    `largest_lateness_ns` the longest that a frame left after its due time.
+    `largest_lateness_ns` the longest that a frame left after its due time. `losses` is there when the trial
+    asks for the times of losses; `tagged_ns` has the latency of each tagged frame, None for one that never
+    came.
     """
 
     intended_frames: int
@@ -135,6 +228,8 @@ class StreamCounts:
     largest_lateness_ns: int = 0
     effective_duration_ns: int = 0
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    losses: LossTimes | None = None
+    tagged_ns: tuple[int | None, ...] = ()
 
     @property
     def lost_frames(self) -> int:
@@ -169,7 +264,8 @@ class TrialResult:
     """One trial as it was. `streams` holds one entry a direction, forward first.
 
     `fault` is a sentence when tester, link or DUT failed during the trial; the counts may then be partial.
-    `auxiliary` holds counters that are no benchmark (interface drops by name and so on), frames.
+    `auxiliary` holds counters that are no benchmark (interface drops by name and so on): frames, or the unit
+    that the name ends in.
     """
 
     spec: TrialSpec
@@ -206,7 +302,8 @@ class Cell:
 
     `path` is `wire`, `node`, `pvp`, `p2p` (pod to pod, one node), `p2p-underlay` or `p2p-vxlan` (two nodes);
     `hosting` `none`, `baremetal` or `pod`; `function` the forwarder (`none`, `kernel-l3`, `testpmd`);
-    `network` the key in the testbed file, `none` where no network option takes part.
+    `network` the key in the testbed file, `none` where no network option takes part. `imix` is a genome of
+    RFC 6985 (empty: all frames have one size); `frame_octets` is then its largest frame.
     """
 
     path: str
@@ -218,6 +315,7 @@ class Cell:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    imix: str = ""
 
     @property
     def cell_id(self) -> str:
@@ -229,6 +327,8 @@ class Cell:
             parts.append(f"{self.flows}flows")
         if self.vlan_id is not None:
             parts.append(f"vlan{self.vlan_id}")
+        if self.imix:
+            parts.append(f"imix-{self.imix}")
         return "/".join(parts)
 
 

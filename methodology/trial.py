@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
 
+BURST_STALL_RATIO = 0.02  # choice: a pause within a burst drains a queue, by at most that share of the answer
+BURST_STALL_FLOOR_NS = 100_000  # choice: what one system call of a busy sender takes
 MAX_RATE_EXCESS = 1.05  # choice: sent in so much less time than stated is another load than stated
 _NS = 1_000_000_000
 
@@ -126,10 +128,11 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
                 validity=Validity.TESTER_STALLED,
                 reason=f"the tester's own queue dropped {stream.tester_dropped_frames} frames",
             )
-        if stream.largest_gap_ns > policy.max_stall_ns:
-            return _stalled("gap", stream.largest_gap_ns, policy)
-        if stream.largest_lateness_ns > policy.max_stall_ns and not short:
-            return _stalled("lateness", stream.largest_lateness_ns, policy)
+        limit_ns = max_stall_ns(result.spec, policy)
+        if stream.largest_gap_ns > limit_ns:
+            return _stalled("gap", stream.largest_gap_ns, limit_ns)
+        if stream.largest_lateness_ns > limit_ns and not short:
+            return _stalled("lateness", stream.largest_lateness_ns, limit_ns)
     if short:
         return Assessment(validity=Validity.SENT_SHORT, reason=short)
     if reason := _too_fast(result):  # it began late and caught up: another load than stated
@@ -176,8 +179,15 @@ def valid_trial(
     return JudgedTrials(trials=tuple(trials))
 
 
-def _stalled(what: str, found_ns: int, policy: TrialPolicy) -> Assessment:
-    reason = f"the tester's own {what} was {found_ns} ns, limit {policy.max_stall_ns} ns"
+def max_stall_ns(spec: TrialSpec, policy: TrialPolicy) -> int:
+    """Return the limit for the tester's own gap and lateness; a burst (RFC 9004) allows less of it."""
+    if not spec.burst:
+        return policy.max_stall_ns
+    return min(policy.max_stall_ns, max(BURST_STALL_FLOOR_NS, int(BURST_STALL_RATIO * spec.duration_s * _NS)))
+
+
+def _stalled(what: str, found_ns: int, limit_ns: int) -> Assessment:
+    reason = f"the tester's own {what} was {found_ns} ns, limit {limit_ns} ns"
     return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
 
 
@@ -204,6 +214,13 @@ def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
         return f"received {stream.received_frames} of {stream.sent_frames} sent frames"
     if stream.reordered_frames > stream.received_frames:
         return f"{stream.reordered_frames} of {stream.received_frames} received frames reordered"
+    if len(stream.tagged_ns) != len(spec.tag_frames):
+        return f"{len(stream.tagged_ns)} tagged frames where the trial has {len(spec.tag_frames)}"
+    arrived = [value for value in stream.tagged_ns if value is not None]
+    if len(arrived) > stream.received_frames or len(stream.tagged_ns) - len(arrived) > max(
+        0, stream.intended_frames - stream.received_frames
+    ):
+        return f"{len(arrived)} of {len(stream.tagged_ns)} tagged frames, received {stream.received_frames}"
     latency = stream.latency
     if latency.buckets and latency.frames != stream.received_frames:
         return f"histogram of {latency.frames} frames, received {stream.received_frames}"
@@ -220,12 +237,13 @@ def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
 
 
 def _shortage(stream: StreamCounts, spec: TrialSpec, policy: TrialPolicy) -> str:
-    if stream.sent_frames < policy.min_sent_ratio * stream.intended_frames:
+    least = 1.0 if spec.burst else policy.min_sent_ratio
+    if stream.sent_frames < least * stream.intended_frames:
         return (
             f"sent {stream.sent_frames} of {stream.intended_frames} intended frames,"
-            f" expected at least {policy.min_sent_ratio} of them"
+            f" expected at least {least} of them"
         )
-    longest_ns = int(spec.duration_s * _NS / policy.min_sent_ratio) + policy.max_stall_ns
+    longest_ns = int(spec.total_s * _NS / policy.min_sent_ratio) + policy.max_stall_ns
     if stream.effective_duration_ns > longest_ns:
         return f"sending took {stream.effective_duration_ns} ns, expected at most {longest_ns} ns"
     return ""
@@ -235,6 +253,7 @@ def _too_fast(result: TrialResult) -> str:
     for stream in result.streams:
         if stream.effective_duration_ns and stream.sent_frames > 1:
             rate_fps = (stream.sent_frames - 1) * _NS / stream.effective_duration_ns
-            if rate_fps > result.spec.load_fps * MAX_RATE_EXCESS:
-                return f"sent at {rate_fps:.0f} frames/s, intended {result.spec.load_fps}"
+            intended_fps = result.spec.intended_frames / result.spec.total_s
+            if rate_fps > max(intended_fps, 1.0) * MAX_RATE_EXCESS:
+                return f"sent at {rate_fps:.0f} frames/s, intended {intended_fps:.0f}"
     return ""

@@ -17,9 +17,9 @@ import yaml
 from bmwg.drivers.ledger import FILE_NAME, Ledger
 from bmwg.drivers.testbed import Testbed, parse_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
-from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.planning import PlannedCell, recorded_as
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial import JudgedTrial
@@ -48,8 +48,8 @@ class Continuation:
 
     def recorded(self, planned: PlannedCell) -> Recorded:
         """Return the finished trials of a cell that has no answer yet."""
-        mine = (planned.test_id, planned.cell.cell_id)
-        return Recorded([trial for trial in self.run.trials if (trial.test_id, trial.cell_id) == mine])
+        mine = (recorded_as(self.profile, planned), planned.cell.cell_id)
+        return Recorded([trial for trial in self.run.trials if (trial.metric, trial.cell_id) == mine])
 
 
 class Recorded:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.drivers.testbed import Testbed
-from bmwg.methodology import throughput
-from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.planning import QUALIFICATION_MAX_FPS, PlannedCell, recorded_as
+from bmwg.methodology.procedures import versions
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import PlannedCell as StoredPlan
 from bmwg.reports.store import RunHeader
 from bmwg.resources.provenance import toolkit_state
-
-
-def metric_of(planned: PlannedCell) -> str:
-    """The metric of a planned cell; the wire's throughput is the tester's own (docs/adr/0002)."""
-    wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
-    return throughput.ENVELOPE_METRIC if wire else planned.metric
 
 
 def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
@@ -33,7 +27,8 @@ def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) 
         medium_kind="veth",
         line_rate_bps=None,
         plan=tuple(
-            StoredPlan(test_id=planned.test_id, metric=metric_of(planned), cell=planned.cell)
-            for planned in plan
+            StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),
+        procedures=versions(recorded_as(profile, planned) for planned in plan),
+        qualification_max_fps=QUALIFICATION_MAX_FPS,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
-from bmwg.methodology import latency, throughput
+from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.resources.bench import Bench
@@ -25,34 +25,41 @@ class Bmwg:
         self._tags: tuple[str, ...] = ()
         self._broken: ToolkitError | None = None
         self._selected: set[str] = set()
+        self._suite = "the run"
 
     @keyword(tags=["bench"])
     def open_bench(self) -> None:
-        """Open the testbed, the tester and a new run; does nothing when they are open already."""
+        """Open the testbed, the tester and a new run, unless they are open; have the doctor look."""
         if self._broken is not None:
             raise self._broken
-        if self._bench is not None:
-            return
-        try:
-            self._bench = Bench.open(Settings.from_environment(), self._selected)
-        except ToolkitError as error:
-            self._broken = error
-            raise
+        if self._bench is None:
+            try:
+                self._bench = Bench.open(Settings.from_environment(), self._selected)
+            except ToolkitError as error:
+                self._broken = error
+                raise
+        self._bench.begin_suite(self._suite)
 
     @keyword(tags=["measurement"])
-    def find_throughput(self, path: str) -> list[Outcome]:
-        """Find the throughput of every planned cell of a path; an invalid procedure fails the test."""
-        bench = self._opened()
-        return self._judge(bench.outcomes(throughput.METRIC, path, _only_id(self._tags)))
+    def measure(self, benchmark: str, path: str = "") -> list[Outcome]:
+        """Measure a benchmark on every planned cell of the test; an invalid procedure fails the test.
 
-    @keyword(tags=["measurement"])
-    def measure_latency_at_throughput(self, path: str) -> list[Outcome]:
-        """Measure latency at the throughput of every planned cell of a path; an invalid procedure fails."""
-        bench = self._opened()
-        return self._judge(bench.outcomes(latency.METRIC, path, _only_id(self._tags)))
+        Benchmark and path must be those that `methodology/suites.py` has for the test's id (BENCH-02).
+        """
+        test_id = _only_id(self._tags)
+        case = suites.case(test_id)
+        if case is not None and (case.measurement, case.path) != (benchmark, path):
+            raise ToolkitBug(
+                "BENCH-02",
+                f"test {test_id}",
+                expected=f"{case.measurement} on {case.path or 'every path of its suite'}",
+                found=f"{benchmark} on {path or 'every path'}",
+            )
+        return self._judge(self._opened().outcomes(test_id))
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
+        self._suite = str(data.name)
         if not self._selected:
             while data.parent is not None:
                 data = data.parent
@@ -63,7 +70,7 @@ class Bmwg:
         """Note the tags of the test: its stable id and the catalogue rows that it serves."""
         self._tags = tuple(str(tag) for tag in result.tags)
         if self._bench is not None:
-            self._bench.display.fresh_line()
+            self._bench.fresh_line()
 
     def close(self) -> None:
         """End the run: take the closing record, remove what was made, write the report, say where it is."""

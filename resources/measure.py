@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from bmwg.drivers.api import TrafficDriver
 from bmwg.drivers.isolation import LeakWatch
-from bmwg.methodology import latency, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.measurements.measurement import Asked, Measurement
+from bmwg.methodology.measurements.remarks import trial_remarks
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
-from bmwg.methodology.search.bisection import search
-from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.trial import JudgedTrial, Learning, RecordedTrial, TrialPolicy, assess, valid_trial
+from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
 from bmwg.reports.store import RunStore
 from bmwg.resources.continuation import Recorded
 from bmwg.resources.progress import LineDisplay, bounds_text, trial_text
@@ -126,39 +125,18 @@ class CellMeasurement:
         time.sleep(max(0.0, ended_s + self._policy.restabilize_s - time.monotonic()))
         return judged
 
-    def search(self, goal: ThroughputGoal, phase: str) -> Outcome:
-        """Find the throughput (RFC 1242 section 3.17) by the bisection of RFC 2544 section 26.1."""
-        found = search(lambda spec: self.trial(spec, phase), goal)
-        if found.error is not None and not is_of_cell(found.error):
-            raise found.error  # no answer: the run itself cannot go on
-        self.broken = self.broken or found.error is not None
-        outcome = throughput.outcome(
-            found, self._planned.cell, outcome_id=self._planned.outcome_id, metric=self._metric
-        )
-        return self._remarked(outcome, ())
+    def measure(self, kind: Measurement, asked: Asked) -> list[Outcome]:
+        """Let a measurement ask for its trials; return its outcomes with what must stand beside them."""
+        answered = kind.measure(asked)
+        if answered.error is not None and not is_of_cell(answered.error):
+            raise answered.error  # no answer: the run itself cannot go on
+        self.broken = self.broken or answered.error is not None
+        continued = len(self._deployments | self._recorded.deployments) > 1
+        return [self._remarked(outcome, continued=continued) for outcome in answered.outcomes]
 
-    def latency(self, spec: TrialSpec, remarks: tuple[str, ...]) -> Outcome:
-        """Measure the latency of all frames in one trial, repeated only while it is not valid."""
-
-        def one(wanted: TrialSpec) -> RecordedTrial:
-            trial = self.trial(wanted, "latency")
-            return RecordedTrial(seq=trial.seq, result=trial.result)
-
-        tried = valid_trial(one, spec, self._policy)
-        outcome = latency.outcome(tried, self._planned.cell, outcome_id=self._planned.outcome_id)
-        return self._remarked(outcome, remarks)
-
-    def _remarked(self, outcome: Outcome, remarks: tuple[str, ...]) -> Outcome:
-        """Add what must stand beside the number: the share of trials set aside, the value over all."""
-        trials = [trial for trial in self._trials if trial.seq in outcome.trials]
-        share = throughput.set_aside_share(trials)
-        if share > 0:
-            aside = f"{share:.0%} of trials set aside for stalls of the SUT's host"
-            over_all = throughput.lossless_over_all(trials)
-            value = f"{over_all} frames/s" if over_all is not None else "no load"
-            remarks = (*remarks, f"{aside}; without loss over all trials: {value}")
-        if len(self._deployments | self._recorded.deployments) > 1:
-            remarks = (*remarks, "the run was cut off in the midst of these trials and continued")
+    def _remarked(self, outcome: Outcome, *, continued: bool) -> Outcome:
+        trials = [trial for trial in self._trials if trial.seq in set(outcome.trials)]
+        remarks = trial_remarks(trials, continued=continued)
         return replace(outcome, quality=(*outcome.quality, *remarks))
 
     def _note_bounds(self, trial: JudgedTrial) -> None:

@@ -144,6 +144,8 @@ class AgentNode:
     Open and close it as a context manager. `options` are execnet's own keys (`popen`, `python`, `ssh` ...).
     """
 
+    start_deadline_s = START_DEADLINE_S
+
     def __init__(self, name: str, options: Mapping[str, str | bool]) -> None:
         self.name = name
         self._options = dict(options)
@@ -162,7 +164,7 @@ class AgentNode:
         try:
             gateway = self._start(spec)
             self._channel = gateway.remote_exec(_BOOT)
-            state, detail = self._channel.receive(START_DEADLINE_S)
+            state, detail = self._channel.receive(self.start_deadline_s)
         except (OSError, EOFError, execnet.HostNotFound, execnet.TimeoutError, execnet.RemoteError) as error:
             self._kill()
             raise self._start_failure(error) from error

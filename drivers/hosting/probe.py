@@ -7,6 +7,7 @@ import platform
 import socket
 import sys
 import time
+from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
 
@@ -42,3 +43,13 @@ def chatter() -> str:
 def die() -> None:
     """End the agent at once: shows what the loss of a node does."""
     os._exit(9)
+
+
+def clock() -> dict[str, JsonValue]:
+    """Read this node's clock and say what it counts by: a guest's clock can run at a wrong rate."""
+    source = Path("/sys/devices/system/clocksource/clocksource0")
+    return {
+        "monotonic_ns": time.monotonic_ns(),
+        "source": (source / "current_clocksource").read_text().strip(),
+        "available": (source / "available_clocksource").read_text().split(),
+    }

@@ -10,10 +10,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.network import cache, datapath, plugins, results
+from bmwg.drivers.network import cache, datapath, holder, plugins, results
 from bmwg.drivers.network.conflist import (
     FIRST_VERSION_WITH_CHECK,
     NetworkList,
@@ -79,6 +78,7 @@ def add(
         "network": network.name,
         "container_id": container_id,
         "netns": netns,
+        "netns_start_ticks": holder.start_ticks(netns),
         "interface": interface,
         "cni_args": dict(call.cni_args),
         "capability_arguments": dict(capability_arguments or {}),
@@ -146,6 +146,7 @@ def delete(
     plugin_dir: str = "",
     conflist: Mapping[str, Any] | None = None,
     netns: str = "",
+    netns_start_ticks: int = 0,
     cni_args: Mapping[str, str] | None = None,
     capability_arguments: Mapping[str, Any] | None = None,
     plugin_deadline_s: float = DEFAULT_DEADLINE_S,
@@ -155,7 +156,9 @@ def delete(
     Idempotent: with nothing cached and no `conflist` there is nothing to do. The cached attachment wins over
     the arguments; these serve when the cache was lost. A failing plugin does not stop the others, and the
     cache file stays for another try. Where the interface is gone, a plugin that fails is asked again
-    without a namespace. A `netns` that is gone is passed as empty, as the specification asks.
+    without a namespace. A `netns` that is gone is passed as empty, as the specification asks; one of a
+    process is gone when that process did not start at `netns_start_ticks` (0: not known), for its id may
+    have been used again.
     """
     entry = cache.read(cache_dir, network, container_id, interface)
     if entry is None:
@@ -167,6 +170,7 @@ def delete(
             "version": None,
             "container_id": container_id,
             "netns": netns,
+            "netns_start_ticks": netns_start_ticks,
             "interface": interface,
             "cni_args": dict(cni_args or {}),
             "capability_arguments": dict(capability_arguments or {}),
@@ -275,7 +279,7 @@ def _version(network: NetworkList, call: _Call) -> str:
 
 def _restore(entry: Mapping[str, Any], deadline_s: float) -> tuple[NetworkList, _Call, str]:
     network = parse(entry["conflist"])
-    netns = entry["netns"] if Path(entry["netns"]).exists() else ""
+    netns = entry["netns"] if holder.stands(entry["netns"], entry.get("netns_start_ticks", 0)) else ""
     call = _call(
         entry["plugin_dir"], entry["container_id"], netns, entry["interface"], entry["cni_args"], deadline_s
     )

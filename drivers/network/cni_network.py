@@ -134,7 +134,8 @@ class CniNetwork:
             "conflist": conflist,
             "netns": f"/proc/{pod_pid}/ns/net",
         }
-        delete = {**made, "network": conflist["name"]}
+        ticks = node.call("bmwg.drivers.hosting.process:start_ticks", pid=pod_pid)
+        delete = {**made, "network": conflist["name"], "netns_start_ticks": ticks}
         entry = self._undo.before(UNDO_KIND, node.place, **delete)
         try:
             added = node.call(f"{_CNI}:add", deadline_s=deadline_s, **made)

@@ -167,6 +167,7 @@ class Bed:
         self,
         *,
         name: str,
+        device: str,
         netns: str,
         mac: str,
         ipv4: str,
@@ -179,7 +180,7 @@ class Bed:
         return TesterPort(
             name=name,
             io=self.testbed.tester.io,
-            device=name,
+            device=device,
             netns=netns,
             mac=mac,
             ipv4=ipv4,

@@ -130,7 +130,8 @@ def _port(bed: Bed, network: CniNetwork, mine: Endpoint, other: Endpoint) -> Tes
     routed = network.spec.uplink == uplinks.ROUTED
     inner = INNER[mine.number]
     return bed.port(
-        name=INTERFACE,
+        name=f"pod{mine.number}/{INTERFACE}",  # counters of the two ports stand side by side
+        device=INTERFACE,
         netns=mine.pod.netns_path,
         mac=mine.attached.mac,
         ipv4=ipv4,

@@ -59,6 +59,7 @@ def routed_port(bed: Bed, side: Side) -> TesterPort:
     segment = OUTER[side.number]
     return bed.port(
         name=side.tester_interface,
+        device=side.tester_interface,
         netns=bed.tester.netns_path,
         mac=side.tester_mac,
         ipv4=segment.far_ipv4,

@@ -212,6 +212,7 @@ class PvpPath:
         if self._cell.function == "testpmd" and self._uplink != uplinks.ROUTED:
             return self._bed.port(
                 name=port.name,
+                device=port.device,
                 netns=str(port.netns),
                 mac=side.tester_mac,
                 ipv4=OUTER[side.number].far_ipv4,

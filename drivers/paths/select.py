@@ -10,6 +10,7 @@ from typing import Protocol
 from bmwg.drivers.api import Deployment, Missing
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import NodePath
+from bmwg.drivers.paths.one_place import ApartPath, apart
 from bmwg.drivers.paths.p2p import PodToPodPath
 from bmwg.drivers.paths.p2p_underlay import UnderlayPath
 from bmwg.drivers.paths.p2p_vxlan import VxlanPath
@@ -64,6 +65,8 @@ def path_driver(cell: Cell, bed: Bed) -> ProbingPathDriver:
         )
     if bed.testbed.tester.driver == SIMULATED:
         return SimulatedPath(cell, bed.testbed)
+    if apart(bed.testbed.tester.driver, cell):
+        return ApartPath(cell, bed.testbed.tester.driver)
     match cell.path:
         case "wire":
             return WirePath(cell, bed)

@@ -37,6 +37,7 @@ class WirePath:
                 ports.append(
                     self._bed.port(
                         name=name,
+                        device=name,
                         netns=tester.netns_path,
                         mac=links.mac_of(tester.name, name),
                         ipv4=OUTER[number].far_ipv4,

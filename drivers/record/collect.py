@@ -24,7 +24,7 @@ from bmwg.drivers.record.values import Group, JsonValue, Source
 from bmwg.methodology.errors import ConfigError
 
 SCHEMA = "record/1.0"
-_MACHINE: dict[str, Callable[[Group], None]] = {
+_MACHINE: dict[str, Callable[[Group], object]] = {
     "host": hardware.host,
     "bios": hardware.bios,
     "cpu": cpu.cpu,
@@ -46,8 +46,20 @@ _MACHINE: dict[str, Callable[[Group], None]] = {
     "vswitch": datapath.vswitch,
     "toolkit": toolkit.toolkit,
 }
-_NETWORK = ("nic", "kernel", "datapath")
-SCOPES = ("machine", "network", "workload")
+_NETWORK: dict[str, Callable[[Group], object]] = {
+    "nic": nic.nic,
+    "kernel": system.kernel,
+    "datapath": datapath.datapath,
+}
+# what may change while a run goes on and costs little to look at: files and netlink, hardly a process
+_WATCH: dict[str, Callable[[Group], object]] = {
+    **{name: _MACHINE[name] for name in ("cpu", "power", "numa", "memory", "kernel", "isolation", "clock")},
+    "nic": nic.nic,
+    "cni": datapath.cni_files,
+    "datapath": datapath.datapath,
+}
+_OF_SCOPE = {"machine": _MACHINE, "network": _NETWORK, "watch": _WATCH}
+SCOPES = ("machine", "network", "watch", "workload")
 
 
 def collect(
@@ -56,16 +68,19 @@ def collect(
     workloads: Mapping[str, Mapping[str, JsonValue]] | None = None,
     topology: Mapping[str, JsonValue] | None = None,
     tester: Mapping[str, JsonValue] | None = None,
+    attachments: Mapping[str, JsonValue] | None = None,
     budget_s: float = 8.0,
 ) -> dict[str, JsonValue]:
     """The record of this place, in JSON builtins.
 
     `scope` is `machine` (everything), `network` (interfaces, forwarding state and kernel settings of this
-    network
-    namespace, for evidence of a deployment) or `workload` (the process `pid` and its network namespace, from
-    outside). `workloads`, `topology` and `tester` are what their drivers know; a workload's `pid` must be one
-    of this node. Commands take `budget_s` seconds at most together. Never raises for what the machine
-    answers. ConfigError REC-01 on an unknown scope or a scope without its process.
+    network namespace, for evidence of a deployment), `watch` (what of the machine may change during a run,
+    taken in a tenth of the time) or `workload` (the process `pid` and its network namespace, from outside).
+    `workloads`, `topology` and `tester` are what their drivers know; a workload's `pid` must be one of this
+    node; in a record of another scope than `machine` their groups stand where they are given. `attachments`
+    is what CNI was asked for (plugin folder and types, version, rendered configurations by interface); it
+    takes the place of the node's own `cni`. Commands take `budget_s` seconds at most together. Never raises
+    for what the machine answers. ConfigError REC-01 on an unknown scope or a scope without its process.
     """
     if scope not in SCOPES:
         raise ConfigError("REC-01", "record: unknown scope", expected=", ".join(SCOPES), found=repr(scope))
@@ -78,7 +93,9 @@ def collect(
 
         return collect_inside(pid, budget_s=budget_s)
     source = LocalSource(budget_s=budget_s)
-    return assemble(source, scope, workloads=workloads, topology=topology, tester=tester)
+    return assemble(
+        source, scope, workloads=workloads, topology=topology, tester=tester, attachments=attachments
+    )
 
 
 def assemble(
@@ -88,22 +105,28 @@ def assemble(
     workloads: Mapping[str, Mapping[str, JsonValue]] | None = None,
     topology: Mapping[str, JsonValue] | None = None,
     tester: Mapping[str, JsonValue] | None = None,
+    attachments: Mapping[str, JsonValue] | None = None,
 ) -> dict[str, JsonValue]:
     """A record from any source: the live machine or a stored sample."""
     began_ns = time.monotonic_ns()
     record: dict[str, Any] = {"schema": SCHEMA, "scope": scope, "taken_at": source.now(), "fields": {}}
     fields = record["fields"]
-    for name in _MACHINE if scope == "machine" else _NETWORK:
-        fields[name] = gather(source, _MACHINE[name])
-    if scope == "machine":
+    for name, collector in _OF_SCOPE[scope].items():
+        fields[name] = gather(source, collector)
+    whole = scope == "machine"
+    if whole or workloads is not None:
         fields["workload"] = gather(source, lambda group: workload.workloads(group, workloads))
+    if whole or topology is not None:
         fields["topology"] = gather(source, lambda group: workload.topology(group, topology))
+    if whole or tester is not None:
         fields["tester"] = gather(source, lambda group: workload.tester(group, tester))
+    if attachments is not None:
+        fields["cni"] = gather(source, lambda group: datapath.cni_of_deployment(group, attachments))
     record["took_ms"] = (time.monotonic_ns() - began_ns) // 1_000_000
     return record
 
 
-def gather(source: Source, collector: Callable[[Group], None]) -> dict[str, Any]:
+def gather(source: Source, collector: Callable[[Group], object]) -> dict[str, Any]:
     """One group. A collector that breaks off leaves what it has and a field `collector` with the reason."""
     group = Group(source)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import hashlib
 import os
 import signal
 import stat
@@ -16,6 +17,8 @@ from bmwg.drivers.record.values import JsonValue, Unread
 
 _FILE_OCTETS = 8 << 20  # choice: no file that a collector reads comes near
 _OUTPUT_OCTETS = 8 << 20
+# digests of files that this process has read, under all that shows that a file is still the same
+_digests: dict[tuple[str | int, ...], str] = {}
 
 
 class LocalSource:
@@ -59,6 +62,15 @@ class LocalSource:
             if len(kept) < 65536:
                 self._kept["file", path] = kept
         return str(kept)
+
+    def digest(self, path: str, /) -> str:
+        """SHA-256 of a file; one that was neither written nor replaced since is not read again."""
+        about = os.stat(path)
+        # the change time cannot be set back, unlike the modification time
+        key = (path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        if key not in _digests:
+            _digests[key] = hashlib.sha256(self.read_bytes(path)).hexdigest()
+        return _digests[key]
 
     def list_dir(self, path: str, /) -> list[str]:
         """Sorted names in a folder."""

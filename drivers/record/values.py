@@ -38,6 +38,10 @@ class Source(Protocol):
         """Like `read_file`, without decoding."""
         ...
 
+    def digest(self, path: str, /) -> str:
+        """SHA-256 of a file in hexadecimal; raises as `read_bytes` does."""
+        ...
+
     def list_dir(self, path: str, /) -> list[str]:
         """Sorted names in a folder; OSError as the system gives it."""
         ...

@@ -152,7 +152,19 @@ class SimulatedTraffic:
             largest_lateness_ns=config.stall_ns if stalled else 20_000,
             effective_duration_ns=round(spec.duration_s * 1e9),
             latency=self._latency(received, offered_fps / knee_fps),
+            tagged_ns=tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps)),
         )
+
+    def _tagged_ns(
+        self, spec: TrialSpec, received: int, intended: int, utilization: float
+    ) -> list[int | None]:
+        """Latency of the tagged frames; each is lost with the share of all frames that are."""
+        typical_ns = round(self.config.latency_ns * (1.0 + min(utilization, 1.0)))
+        whole = received == intended
+        return [
+            typical_ns if whole or self._random.random() < received / intended else None
+            for _ in spec.tag_frames
+        ]
 
     def _binomial(self, trials: int, ratio: float) -> int:
         """Number of losses, by the normal approximation where exact drawing would take long."""

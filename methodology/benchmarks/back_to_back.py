@@ -93,6 +93,7 @@ class BurstGoal:
             frame_format=cell.frame_format,
             flows=cell.flows,
             vlan_id=cell.vlan_id,
+            burst=True,
         )
 
     @property

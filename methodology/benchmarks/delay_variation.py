@@ -13,15 +13,32 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bmwg.methodology.benchmarks.statistics import median, percentile
-from bmwg.methodology.latency import percentile_ns
-from bmwg.methodology.records import LatencyHistogram
+from bmwg.methodology.latency import merge, percentile_ns
+from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
+from bmwg.methodology.trial import JudgedTrial
 
 PDV_METRIC = "pdv.rfc8219_7_3_1"  # RFC8219-7.3.1-04
 IPDV_METRIC = "ipdv.rfc8219_7_3_2"  # RFC8219-7.3.2-02
 UNIT = "ns"
 STREAM_S = 60.0  # RFC8219-7.3.1-02
 REPETITIONS = 20  # RFC8219-7.3.1-05
+PDV_REQUIREMENTS = ("RFC8219-7.3.1-01", "RFC8219-7.3.1-04", "RFC8219-7.3.1-05", "RFC8219-7.3.1-06")
 _P999 = Fraction(999, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsGoal:
+    """`streams` equal streams one after the other, each a trial of `spec`."""
+
+    spec: TrialSpec
+    streams: int = REPETITIONS
+    max_repeats: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse what is no series (ValueError naming field and clause)."""
+        if self.streams < 1:
+            raise ValueError(f"streams (RFC 8219 7.3.1): expected at least 1, found {self.streams}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,4 +110,69 @@ def over_repetitions(values_ns: Sequence[float]) -> OverRepetitions:
         p1_ns=percentile(values_ns, Fraction(1, 100)),
         p99_ns=percentile(values_ns, Fraction(99, 100)),
         repetitions=len(values_ns),
+    )
+
+
+def procedure(goal: StreamsGoal) -> Procedure[tuple[JudgedTrial, ...]]:
+    """Send the streams; each is repeated while it is not valid."""
+    streams = []
+    for number in range(goal.streams):
+        trial = yield from valid_trial(
+            goal.spec,
+            f"stream {number + 1}",
+            max_repeats=goal.max_repeats,
+            short_limit=1 + goal.max_repeats,
+        )
+        if trial is None:
+            raise StopError(f"the tester could not send {goal.spec.load_fps} frames/s")
+        streams.append(trial)
+    return tuple(streams)
+
+
+def pdv_outcome(
+    ended: Run[tuple[JudgedTrial, ...]],
+    goal: StreamsGoal,
+    cell: Cell,
+    *,
+    outcome_id: str,
+    remarks: tuple[str, ...] = (),
+) -> Outcome:
+    """Return the median PDV of the streams with its 1st and 99th percentile; all frames of each take part."""
+    histograms = [merge(stream.latency for stream in trial.result.streams) for trial in ended.found or ()]
+    reason = ended.reason
+    if any(not histogram.frames for histogram in histograms):
+        reason = "a stream of which no frame arrived has no delay"
+    kind = OutcomeType.INVALID if reason or not histograms else OutcomeType.MEASURED
+    values: tuple[Quantity, ...] = ()
+    quality: tuple[str, ...] = ()
+    if kind is OutcomeType.MEASURED:
+        found = [pdv_of_histogram_ns(histogram) for histogram in histograms]
+        over = over_repetitions([float(pdv) for pdv, _ in found])
+        numbers = (
+            (PDV_METRIC, over.median_ns),
+            (f"{PDV_METRIC}.p1", over.p1_ns),
+            (f"{PDV_METRIC}.p99", over.p99_ns),
+        )
+        values = tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers)
+        quality = (
+            f"median of {goal.streams} streams of {goal.spec.duration_s:g} s,"
+            f" at most {max(excess for _, excess in found)} ns too large",
+        )
+        if goal.streams < REPETITIONS:
+            quality += (f"{goal.streams} streams, at least {REPETITIONS} are required (RFC8219-7.3.1-05)",)
+        if goal.spec.duration_s < STREAM_S:
+            quality += (f"streams of {goal.spec.duration_s:g} s, at least {STREAM_S:g} s (RFC8219-7.3.1-02)",)
+        if lost := sum(trial.result.lost_frames for trial in ended.found or ()):
+            quality += (f"{lost} frames were lost and have no delay",)
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=PDV_METRIC,
+        cell=cell,
+        type=kind,
+        values=values,
+        trials=tuple(trial.seq for trial in ended.trials),
+        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else "",
+        reason=reason,
+        requirements=PDV_REQUIREMENTS,
+        quality=(*quality, *remarks),
     )

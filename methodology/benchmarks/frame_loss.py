@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
+from bmwg.methodology.search.stepwise import NoValidTrialError, Procedure, Run, valid_trial
 
 METRIC = "frame_loss_ratio.rfc2544_26_3"
 UNIT = "1"  # a ratio, 0..1; reports print percent
@@ -57,7 +57,7 @@ class LossGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossPoint:
-    """One load (frames/s) of the curve; `loss_ratio` is None where the tester could not send the load."""
+    """One load (frames/s) of the curve; `loss_ratio` is None where no trial was valid."""
 
     load_fps: int
     loss_ratio: float | None
@@ -69,9 +69,12 @@ def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
     points: list[LossPoint] = []
     lossless = 0
     for load in goal.loads():
-        trial = yield from valid_trial(
-            goal.spec(load), "frame loss", max_repeats=goal.max_repeats, short_limit=goal.short_limit
-        )
+        try:
+            trial = yield from valid_trial(
+                goal.spec(load), "frame loss", max_repeats=goal.max_repeats, short_limit=goal.short_limit
+            )
+        except NoValidTrialError:
+            trial = None
         if trial is None:
             points.append(LossPoint(load_fps=load, loss_ratio=None, seq=None))
             lossless = 0
@@ -84,7 +87,7 @@ def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
 
 
 def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: str) -> Outcome:
-    """Return one value a load; `tester_limited` when the tester could not send any of them."""
+    """Return one value a load; `tester_limited` when no trial of any of them was valid."""
     points = ended.found or ()
     measured = [point for point in points if point.loss_ratio is not None]
     missed = [point.load_fps for point in points if point.loss_ratio is None]
@@ -92,7 +95,7 @@ def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: st
     if ended.found is None:
         kind, reason = OutcomeType.INVALID, ended.reason
     elif not measured:
-        kind, reason = OutcomeType.TESTER_LIMITED, "the tester could not send any load of the ladder"
+        kind, reason = OutcomeType.TESTER_LIMITED, "no trial was valid at any load of the ladder"
     values = tuple(
         Quantity(metric=f"{METRIC}.{point.load_fps}fps", number=point.loss_ratio, unit=UNIT)
         for point in measured
@@ -100,7 +103,7 @@ def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: st
     )
     quality = [f"100 % is {goal.max_load_fps} frames/s, steps of {float(goal.step):.0%}"]
     if missed:
-        quality.append(f"beyond the tester: {', '.join(map(str, missed))} frames/s")
+        quality.append(f"no valid trial, so no value: {', '.join(map(str, missed))} frames/s")
     return Outcome(
         outcome_id=outcome_id,
         metric=METRIC,

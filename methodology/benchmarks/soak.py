@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bmwg.methodology.records import TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, StopError, valid_trial
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
 METRIC = "soak.loss_ratio"
@@ -100,3 +100,39 @@ def _drift_ns(trials: Sequence[JudgedTrial | None]) -> float | None:
     slope = math.fsum((x - mean_x) * (y - mean_y) for x, y in points)
     slope /= math.fsum((x - mean_x) ** 2 for x, _ in points)
     return slope * (len(trials) - 1)
+
+
+def outcome(
+    ended: Run[Soak], goal: SoakGoal, cell: Cell, *, outcome_id: str, remarks: tuple[str, ...] = ()
+) -> Outcome:
+    """Return the loss ratio over the whole series, with where it fell and how far latency drifted."""
+    found = ended.found
+    kind = OutcomeType.INVALID if found is None else OutcomeType.MEASURED
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=METRIC,
+        cell=cell,
+        type=kind,
+        values=() if found is None else _values(found),
+        trials=tuple(trial.seq for trial in ended.trials),
+        statement="" if found is None else f"at {goal.spec.load_fps} frames/s per port and direction",
+        reason=ended.reason,
+        requirements=REQUIREMENTS,
+        quality=(f"{goal.intervals} intervals of {goal.spec.duration_s:g} s, none repeated", *remarks),
+    )
+
+
+def _values(found: Soak) -> tuple[Quantity, ...]:
+    numbers: list[tuple[str, float | None, str]] = [
+        (METRIC, found.loss_ratio, "1"),
+        ("soak.worst_loss_ratio", found.worst_loss_ratio, "1"),
+        ("soak.lossy_intervals", found.lossy_intervals, "intervals"),
+        ("soak.longest_lossy_run", found.longest_lossy_run, "intervals"),
+        ("soak.valid_intervals", found.valid_intervals, "intervals"),
+        ("soak.latency_drift", found.drift_ns, "ns"),
+    ]
+    return tuple(
+        Quantity(metric=name, number=number, unit=unit)
+        for name, number, unit in numbers
+        if number is not None
+    )

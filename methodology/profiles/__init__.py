@@ -6,10 +6,8 @@ from bmwg.methodology.profiles.profile import (
     PathPlan,
     Profile,
     SearchSettings,
-    builtin_names,
-    load_profile,
-    parse_profile,
 )
+from bmwg.methodology.profiles.reading import builtin_names, load_profile, parse_profile
 
 __all__ = [
     "Deviation",

@@ -126,13 +126,38 @@ def drifted(records: Sequence[Mapping[str, Any]], cells: Sequence[Sequence[str]]
     return tuple(stretches)
 
 
-def run_drift(platform: Mapping[str, Any]) -> tuple[Change, ...]:
-    """What changed between the two records of a run's `platform.json`.
+# groups of the machine's record that a run looks at between its cells
+WATCHED_GROUPS = ("cpu", "power", "numa", "memory", "kernel", "isolation", "clock", "nic", "cni", "datapath")
+_NAMED = 4  # choice: changes that an outcome's reason spells out; all of them stand in platform.json
 
-    A record that was never taken is a change too: nothing shows that the platform stayed.
+
+def reason(changes: Sequence[Change]) -> str:
+    """Why an outcome is invalid whose stretch the platform changed in."""
+    named = "; ".join(map(str, changes[:_NAMED]))
+    more = f"; and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"the platform changed while it was measured: {named}{more}"
+
+
+def named_drift(platform: Mapping[str, Any], outcome_id: str) -> tuple[Change, ...]:
+    """The changes by which a run's `platform.json` makes an outcome invalid; none for one that stands."""
+    return tuple(
+        Change(**change)
+        for entry in platform.get("drift", ())
+        if outcome_id in entry["outcomes"]
+        for change in entry["changes"]
+    )
+
+
+def run_drift(platform: Mapping[str, Any]) -> tuple[Change, ...]:
+    """What changed between the two records of a run's `platform.json` and touches the whole run.
+
+    A record that was never taken is a change too: nothing shows that the platform stayed. In a run that was
+    watched between its cells (it has a `drift` list) a change of a watched group touches only the cells that
+    the list names, or none when it came after the last of them.
     """
     before, after = platform["base"]["before"], platform["base"]["after"]
     if before is None or after is None:
         taken = ["(never taken)" if record is None else "taken" for record in (before, after)]
         return (Change(path="record", before=taken[0], after=taken[1]),)
-    return drift(before, after)
+    watched = WATCHED_GROUPS if "drift" in platform else ()
+    return tuple(change for change in drift(before, after) if change.path.split("/")[0] not in watched)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, OutcomeType, TrialSpec
 
 
@@ -28,6 +29,7 @@ class ThroughputGoal:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     qualifies_tester: bool = False
@@ -68,6 +70,7 @@ class ThroughputGoal:
             frame_format=self.frame_format,
             flows=self.flows,
             vlan_id=self.vlan_id,
+            mix_octets=self.mix_octets,
         )
 
     @classmethod
@@ -87,13 +90,14 @@ class ThroughputGoal:
         verification_trials: int = 1,
         max_reopenings: int = 1,
     ) -> ThroughputGoal:
-        """Take frame size, direction, format, flows and tag from a cell."""
+        """Take frame sizes, direction, format, flows and tag from a cell."""
         return cls(
             frame_octets=cell.frame_octets,
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
             vlan_id=cell.vlan_id,
+            mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
             duration_s=duration_s,
             min_load_fps=min_load_fps,
             max_load_fps=max_load_fps,

@@ -33,6 +33,10 @@ class StopError(Exception):
     """A procedure cannot go on; its outcome is `invalid`, for the reason that this holds."""
 
 
+class NoValidTrialError(StopError):
+    """No trial at a load was valid within the declared repeats; other loads may still be tried."""
+
+
 class UnexpectedTrialError(ToolkitError):
     """A recorded trial is not the one that the procedure called for."""
 
@@ -62,6 +66,11 @@ class Run(Generic[Found]):
 
 
 def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]) -> Run[Found]:
+    """Run a procedure by `run_steps`, for a measurer that does not ask of which phase a trial is."""
+    return run_steps(procedure, lambda step: measure(step.spec))
+
+
+def run_steps(procedure: Procedure[Found], measure: Callable[[Step], JudgedTrial]) -> Run[Found]:
     """Run a procedure. `measure` runs, records and judges one single trial; it does not repeat.
 
     An exception of `measure`, or a trial that is not the one asked for, ends it with the trials so far.
@@ -72,7 +81,7 @@ def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]
         step = next(procedure)
         while True:
             try:
-                trial = measure(step.spec)
+                trial = measure(step)
             except Exception as error:
                 reason = f"the measurer failed at {step.spec.load_fps} frames/s: {error}"
                 return Run(trials=tuple(trials), reason=reason, error=error)
@@ -117,7 +126,8 @@ def valid_trial(
     """Repeat one trial until it is valid, at most `max_repeats` more times; loss never causes a repeat.
 
     Returns None when the tester fell short `short_limit` times: the load is beyond it. Raises StopError when
-    tester, link or DUT failed, counts contradict each other, or no trial was valid.
+    tester, link or DUT failed, counts contradict each other, or no trial was valid
+    (NoValidTrialError).
     """
     shorts = 0
     for attempt in range(1 + max_repeats):
@@ -132,7 +142,7 @@ def valid_trial(
             shorts += 1
             if shorts >= short_limit:
                 return None
-    raise StopError(
+    raise NoValidTrialError(
         f"no valid trial at {spec.load_fps} frames/s in {1 + max_repeats};"
         f" the last: {trial.validity}: {trial.reason}"
     )

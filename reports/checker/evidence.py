@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.methodology.procedures import TRIAL, other_versions
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import LatencyHistogram, Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_version
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json, result_from_json
 from bmwg.reports.store.journal import checked_line, genesis
-from bmwg.reports.store.read import HEADER_KEYS, JOURNAL_FILE, PLATFORM_FILE, RUN_FILE
+from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
 
 MAX_DOCUMENT_OCTETS = 16 << 20
 _MAX_MISJUDGED = 20
@@ -158,12 +158,13 @@ def _journal(
     findings: list[Finding],
 ) -> bool:
     """Read the chain up to its first broken line; return whether it is whole."""
-    header = sha256_of({key: run[key] for key in HEADER_KEYS})
+    header = header_hash(run)
     if header != run["header_sha256"]:
         findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
     prev = genesis(run["run_id"], header)
-    policy = profile.policy if profile else None
-    specs: dict[tuple[Any, ...], TrialSpec] = {}
+    known = not other_versions(run.get("procedures", {}), TRIAL)  # else VER-13 says so
+    policy = profile.policy if profile and known else None
+    specs: dict[TrialSpec, TrialSpec] = {}
     misjudged = 0
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""
     try:
@@ -189,13 +190,13 @@ def _journal(
         where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + 1}"
         findings.append(of_error(ConfigError("BND-07", where, expected="a trial", found=str(error))))
         return False
-    known = run["journal"]["trials"]
-    if known != len(trials) or hash_at_known != run["journal"]["hash"]:
+    stated = run["journal"]["trials"]
+    if stated != len(trials) or hash_at_known != run["journal"]["hash"]:
         findings.append(
             _finding(
                 "VER-02",
                 files,
-                f"{known} trials, the last of hash {run['journal']['hash'][:16]}",
+                f"{stated} trials, the last of hash {run['journal']['hash'][:16]}",
                 f"{len(trials)} trials, the last of hash {prev[:16]}",
             )
         )
@@ -207,7 +208,7 @@ def _trial(
     start: int,
     octets: int,
     policy: TrialPolicy | None,
-    specs: dict[tuple[Any, ...], TrialSpec],
+    specs: dict[TrialSpec, TrialSpec],
     where: str,
 ) -> tuple[Trial, Finding | None]:
     for stream in data["result"]["streams"]:
@@ -220,7 +221,7 @@ def _trial(
     if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
         raise ValueError(f"a number above {_MAX_NUMBER}")
     whole = result_from_json(data["spec"], data["result"])
-    spec = specs.setdefault(tuple(data["spec"].values()), whole.spec)
+    spec = specs.setdefault(whole.spec, whole.spec)
     said = data["assessment"]
     validity, reason = Validity(said["validity"]), said["reason"]
     wrong = None

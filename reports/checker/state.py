@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.record.drift import drift
+from bmwg.methodology.record.drift import run_drift
 from bmwg.reports.checker.evidence import Evidence
 
 _MAX_NAMED = 5
@@ -46,7 +46,7 @@ def _platform(platform: Mapping[str, Any] | None) -> list[str]:
     if before is None or after is None:
         return ["unrecorded: the platform was not recorded before and after the run"]
     try:
-        changes = drift(before, after)
+        changes = run_drift(platform)
     except (ToolkitError, KeyError, TypeError, AttributeError) as error:
         return [f"unreadable: the platform records cannot be compared ({type(error).__name__})"]
     if not changes:

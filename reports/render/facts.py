@@ -104,6 +104,8 @@ def option(cell: Cell) -> str:
         parts.append(f"{cell.flows} flows")
     if cell.vlan_id is not None:
         parts.append(f"VLAN {cell.vlan_id}")
+    if cell.imix:
+        parts.append(f"IMIX {cell.imix}")
     return " ".join(parts)
 
 

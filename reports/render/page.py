@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bmwg.reports.http.section import http_section
 from bmwg.reports.published.ratios import published_section
 from bmwg.reports.render import evidence, results, statements
 from bmwg.reports.render.facts import Facts
@@ -37,6 +38,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
+    lines += http_section(facts.run)
     lines += published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)

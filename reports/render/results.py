@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from bmwg.methodology.ladder import PATHS as LADDER_PATHS
 from bmwg.methodology.ladder import Rung, ladder
@@ -11,6 +12,7 @@ from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percen
 from bmwg.reports.render.text import (
     NONE,
     esc,
+    fold,
     nanoseconds,
     pairs,
     percent,
@@ -163,15 +165,41 @@ def throughput(facts: Facts) -> list[str]:
         if has_maximum:
             row.append(esc(unit(facts.theoretical_fps(cell.frame_octets) or 0, "frames/s")))
         row += [_bound(outcome.lower), _bound(outcome.upper), esc(sequence(outcome.trials))]
-        row.append(esc("; ".join(part for part in (outcome.reason, *outcome.quality) if part)))
-        rows.append(row)
+        rows.append([*row, _counted(remarks_of(outcome))])
     head = ["path and option", "frame size", "type", "throughput per port and direction"]
     head += ["theoretical maximum"] if has_maximum else []
     head += ["lower bound", "upper bound", "trials", "remarks"]
     body = (
         table(head, rows, f"Metric {THROUGHPUT}") if rows else ["", "The run holds no throughput answer.", ""]
     )
-    return [*title("Throughput", 1), *body]
+    return [*title("Throughput", 1), *body, *remarks(outcomes)]
+
+
+def remarks_of(outcome: Outcome) -> tuple[str, ...]:
+    """Return what has to be read with an answer: the reason of its type, and the remarks on its quality."""
+    return tuple(part for part in (outcome.reason, *outcome.quality) if part)
+
+
+def _counted(said: Sequence[str]) -> str:
+    return esc(f"{len(said)}, below") if said else NONE
+
+
+def remarks(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the remarks on answers, one a row: within the table of answers they would make it unreadable."""
+    rows = [
+        [
+            esc(option(outcome.cell)),
+            esc(unit(outcome.cell.frame_octets, "octets")),
+            type_badge(outcome),
+            esc(said),
+        ]
+        for outcome in outcomes
+        for said in remarks_of(outcome)
+    ]
+    if not rows:
+        return []
+    count = f"{len(rows)} remark{'s' if len(rows) != 1 else ''} on these answers"
+    return fold(count, table(["path and option", "frame size", "type", "remark"], rows))
 
 
 def ladder_section(facts: Facts) -> list[str]:
@@ -223,14 +251,10 @@ def latency(facts: Facts) -> list[str]:
         for name in PERCENTILES:
             value = values.get(name)
             row.append(esc(quantity_text(value.number, value.unit)) if value else NONE)
-        row += [
-            esc(sequence(outcome.trials)),
-            esc("; ".join(p for p in (outcome.reason, outcome.statement, *outcome.quality) if p)),
-        ]
-        rows.append(row)
+        rows.append([*row, esc(sequence(outcome.trials)), _counted(remarks_of(outcome))])
     head = ["path and option", "frame size", "type", "load", *PERCENTILES, "trials", "remarks"]
     body = table(head, rows, f"Metrics {LATENCY}.*") if rows else ["", "The run holds no latency answer.", ""]
-    return [*title("Latency", 1), *body]
+    return [*title("Latency", 1), *body, *remarks(outcomes)]
 
 
 def missing(facts: Facts) -> list[str]:

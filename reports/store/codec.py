@@ -13,6 +13,8 @@ from bmwg.methodology.records import (
     FrameFormat,
     HostDisturbance,
     LatencyHistogram,
+    LossRun,
+    LossTimes,
     Outcome,
     OutcomeType,
     Quantity,
@@ -33,8 +35,20 @@ class PlannedCell:
     cell: Cell
 
 
+_LATER_SPEC = (
+    "burst",
+    "then_load_fps",
+    "then_duration_s",
+    "loss_times",
+    "broadcast_every",
+    "tag_after_s",
+    "tags",
+)
+
+
 def spec_to_json(spec: TrialSpec) -> Json:
-    """Write a trial as intended."""
+    """Write a trial as intended; what came within trial/1.0 only where it is asked for."""
+    later = {name: getattr(spec, name) for name in _LATER_SPEC}
     return {
         "frame_octets": spec.frame_octets,
         "load_fps": spec.load_fps,
@@ -43,6 +57,8 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "frame_format": spec.frame_format.value,
         "flows": spec.flows,
         "vlan_id": spec.vlan_id,
+        **{name: value for name, value in later.items() if value},
+        **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
     }
 
 
@@ -56,6 +72,8 @@ def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
         frame_format=FrameFormat(data["frame_format"]),
         flows=data["flows"],
         vlan_id=data["vlan_id"],
+        **{name: data[name] for name in _LATER_SPEC if name in data},
+        mix_octets=tuple(data.get("mix_octets", ())),
     )
 
 
@@ -95,7 +113,34 @@ def _stream_to_json(stream: StreamCounts) -> Json:
         "min_ns": latency.min_ns,
         "max_ns": latency.max_ns,
     }
+    if stream.losses is not None:
+        data["losses"] = _losses_to_json(stream.losses)
+    if stream.tagged_ns:
+        data["tagged_ns"] = list(stream.tagged_ns)
     return data
+
+
+def _losses_to_json(losses: LossTimes) -> Json:
+    return {
+        "runs": losses.runs,
+        "first_received_frames": losses.first_received_frames,
+        "longest": [[run.first_frame, run.frames, run.before_ns, run.after_ns] for run in losses.longest],
+        "reduced_at_ns": losses.reduced_at_ns,
+        "last_lost_ns": losses.last_lost_ns,
+    }
+
+
+def _losses_from_json(data: Mapping[str, Any]) -> LossTimes:
+    return LossTimes(
+        runs=data["runs"],
+        first_received_frames=data["first_received_frames"],
+        longest=tuple(
+            LossRun(first_frame=first, frames=frames, before_ns=before, after_ns=after)
+            for first, frames, before, after in data["longest"]
+        ),
+        reduced_at_ns=data["reduced_at_ns"],
+        last_lost_ns=data["last_lost_ns"],
+    )
 
 
 def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
@@ -109,6 +154,8 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
             min_ns=latency["min_ns"],
             max_ns=latency["max_ns"],
         ),
+        losses=_losses_from_json(data["losses"]) if "losses" in data else None,
+        tagged_ns=tuple(data.get("tagged_ns", ())),
     )
 
 
@@ -160,6 +207,7 @@ def cell_to_json(cell: Cell) -> Json:
         "frame_format": cell.frame_format.value,
         "flows": cell.flows,
         "vlan_id": cell.vlan_id,
+        **({"imix": cell.imix} if cell.imix else {}),
     }
 
 
@@ -175,6 +223,7 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
         frame_format=FrameFormat(data["frame_format"]),
         flows=data["flows"],
         vlan_id=data["vlan_id"],
+        imix=data.get("imix", ""),
     )
     if cell.cell_id != data["cell_id"]:
         raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")

@@ -29,6 +29,13 @@ HEADER_KEYS = (
     "plan",
     "started_at",
 )
+LATER_HEADER_KEYS = ("procedures", "qualification_max_fps")  # came within run/1.0; older headers lack them
+
+
+def header_hash(document: Mapping[str, Any]) -> str:
+    """Return the hash of a run's header, as its first journal line is bound to it."""
+    later = [key for key in LATER_HEADER_KEYS if key in document]
+    return sha256_of({key: document[key] for key in (*HEADER_KEYS, *later)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +90,7 @@ def read_run(path: Path) -> Run:
     """
     document = load_document(path / RUN_FILE, "run")
     platform = load_document(path / PLATFORM_FILE, "platform")
-    header_sha256 = sha256_of({key: document[key] for key in HEADER_KEYS})
+    header_sha256 = header_hash(document)
     _agree(path, "the hash of the header", document["header_sha256"], header_sha256)
     _agree(path, "platform.json's run id", document["run_id"], platform["run_id"])
     first_prev = genesis(document["run_id"], header_sha256)

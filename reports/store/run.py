@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
-from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
 from bmwg.reports.store.files import not_written, sync_folder, write_atomically
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.read import (
-    HEADER_KEYS,
     JOURNAL_FILE,
     PLATFORM_FILE,
     RUN_FILE,
+    header_hash,
     load_document,
     read_run,
     trials_named,
@@ -40,6 +39,8 @@ class RunHeader:
     `testbed` and `profile` are the files as data (`profile` holds `name`, `deviations`, and `indicative`).
     `line_rate_bps` is the medium's rate in bit/s, or None where the medium has none (veth).
     `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
+    `procedures` are versions by name (`methodology.procedures`); `qualification_max_fps` is the highest load
+    of the tester's qualification, frames/s per port and direction.
     """
 
     toolkit_version: str
@@ -53,6 +54,8 @@ class RunHeader:
     line_rate_bps: int | None
     plan: tuple[PlannedCell, ...] = ()
     drivers: tuple[Mapping[str, Any], ...] = ()
+    procedures: Mapping[str, int] = field(default_factory=dict)
+    qualification_max_fps: int | None = None
 
 
 def utc_text(moment: datetime) -> str:
@@ -118,8 +121,12 @@ class RunStore:
             "plan": [planned_to_json(planned) for planned in header.plan],
             "started_at": utc_text(started),
         }
+        if header.procedures:
+            run["procedures"] = dict(header.procedures)
+        if header.qualification_max_fps is not None:
+            run["qualification_max_fps"] = header.qualification_max_fps
         run = _as_json(run)
-        digest = sha256_of({key: run[key] for key in HEADER_KEYS})
+        digest = header_hash(run)
         first_prev = genesis(folder.name, digest)
         run |= {
             "header_sha256": digest,
@@ -280,6 +287,33 @@ class RunStore:
         if deployment_id in self._platform["deployments"]:
             raise ToolkitBug("STORE-05", f"deployment {deployment_id}: is in the run already")
         self._platform["deployments"][deployment_id] = _as_json(evidence)
+        self._write_platform()
+
+    def note_doctor(self, suite: str, findings: Sequence[Mapping[str, Any]]) -> None:
+        """Record what was found wrong with the platform before a suite."""
+        entry = {"at": utc_text(self._clock()), "suite": suite, "findings": list(findings)}
+        self._append_platform("doctor", entry)
+
+    def note_records(self, deployment_id: str, records: Mapping[str, Any]) -> None:
+        """Record a deployment's platform, place by place. From the first call on the run is watched."""
+        self._platform.setdefault("drift", [])
+        self._platform.setdefault("records", {})[deployment_id] = _as_json(records)
+        self._write_platform()
+
+    def note_drift(
+        self, deployment_id: str | None, outcomes: Sequence[str], changes: Sequence[Mapping[str, str]]
+    ) -> None:
+        """Record that the platform changed, and which outcomes that makes invalid."""
+        entry = {
+            "at": utc_text(self._clock()),
+            "deployment": deployment_id,
+            "outcomes": list(outcomes),
+            "changes": list(changes),
+        }
+        self._append_platform("drift", entry)
+
+    def _append_platform(self, key: str, entry: Json) -> None:
+        self._platform[key] = [*self._platform.get(key, ()), _as_json(entry)]
         self._write_platform()
 
     def close(self, ended: datetime | None, status: str, *, reason: str | None = None) -> None:

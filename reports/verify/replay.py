@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology.measurements.registry import finding, recorded_as
+from bmwg.methodology.procedures import other_versions
 from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
@@ -14,9 +17,10 @@ from bmwg.methodology.search.procedure import Ask, IllegalTrialError
 from bmwg.methodology.trial import RecordedTrial, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
+from bmwg.reports.verify.drift import drift_of, drifted
+from bmwg.reports.verify.replay_measured import recomputed
 
 SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
-REPLAYED = (*SEARCHED, latency.METRIC)
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
@@ -35,16 +39,30 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         return
     if outcome.type is OutcomeType.NOT_ASSESSED:
         yield from _untouched(evidence, outcome)
+    elif changes := drift_of(evidence, outcome):
+        yield from drifted(outcome, changes, evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
+    elif unknown_procedures(evidence, outcome):
+        return  # VER-13 says so by name; a replay by another procedure would find faults that are none
     elif outcome.metric in SEARCHED:
         yield from _search(evidence, evidence.profile, outcome)
     elif outcome.metric == latency.METRIC:
         yield from _latency(evidence, evidence.profile, outcome)
+    elif finding(outcome.metric):
+        yield from _measured(evidence, evidence.profile, outcome)
     else:
-        yield (
-            outcome.outcome_id,
-            f"a metric that can be computed from trials ({', '.join(REPLAYED)})",
-            outcome.metric,
-        )
+        yield outcome.outcome_id, "a metric that can be computed from trials", outcome.metric
+
+
+def qualification_max_fps(evidence: Evidence) -> int:
+    """Return the highest load (frames/s) of the tester's qualification, as the run's header has it."""
+    stated = evidence.run.get("qualification_max_fps") if evidence.run else None
+    return planning.QUALIFICATION_MAX_FPS if stated is None else int(stated)
+
+
+def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str, int, int], ...]:
+    """Return the procedures of an outcome that were recorded with a version that cannot be replayed here."""
+    recorded = evidence.run.get("procedures", {}) if evidence.run else {}
+    return other_versions(recorded, recorded_as(outcome.metric))
 
 
 def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
@@ -57,7 +75,7 @@ def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
 
 
 def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
-    recorded = len(evidence.of(outcome.cell.cell_id, outcome.metric))
+    recorded = len(evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     if recorded or outcome.trials or outcome.lower or outcome.upper:
         yield outcome.outcome_id, "no trial of a cell that was not assessed", f"{recorded} in the journal"
     if not outcome.reason:
@@ -66,11 +84,11 @@ def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
     if cell.path == "wire":
-        return profile.goal(cell, max_load_fps=planning.QUALIFICATION_MAX_FPS, qualifies_tester=True)
+        return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
     limit = envelope_fps(evidence, cell)
     if limit is None:
         return None
-    return profile.goal(cell, max_load_fps=limit, envelope_fps=limit)
+    return profile.searching(BISECTION).goal(cell, max_load_fps=limit, envelope_fps=limit)
 
 
 def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
@@ -145,6 +163,26 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
     if found.type is not OutcomeType.MEASURED:
         remark = (f"at {load} frames/s, the highest load without loss ({found.type.value})",)
     yield from _compare(outcome, replace(computed, quality=(*computed.quality, *remark)), group)
+
+
+def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
+    """Replay a measurement that has no replay of its own here."""
+    group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
+    if outcome.type is OutcomeType.INVALID and not outcome.trials:
+        yield from _no_claim(outcome)
+        return
+    yield from _all_there(outcome, group)
+    computed = recomputed(
+        evidence,
+        profile,
+        outcome,
+        envelope_fps(evidence, outcome.cell),
+        qualification_max_fps(evidence),
+    )
+    if isinstance(computed, Outcome):
+        yield from _compare(outcome, computed, group)
+    else:
+        yield from computed
 
 
 def _throughput_of(evidence: Evidence, cell: Cell) -> Outcome | None:

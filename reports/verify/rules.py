@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bmwg.methodology import throughput
-from bmwg.methodology.planning import TEST_IDS
+from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify.replay import contradictions, envelope_fps
+from bmwg.reports.verify.replay import contradictions, envelope_fps, unknown_procedures
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -32,14 +32,17 @@ def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
         if count > 1:
             yield f"{metric} on {cell_id}", "one outcome", str(count)
     for outcome in evidence.outcomes:
-        metric = throughput.METRIC if outcome.metric == throughput.ENVELOPE_METRIC else outcome.metric
-        test_id = TEST_IDS.get((metric, outcome.cell.path))
+        wire = outcome.cell.path == "wire"
         if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
-            outcome.cell.path == "wire" and metric == throughput.METRIC
+            wire and outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC)
         ):
             yield outcome.outcome_id, "the tester's envelope on the wire, and only there", outcome.metric
-        if test_id is not None and outcome.outcome_id != f"{test_id}:{outcome.cell.cell_id}":
-            yield outcome.outcome_id, f"{test_id}:{outcome.cell.cell_id}", outcome.outcome_id
+        tests = sorted(tests_of(outcome.metric, outcome.cell.path))
+        wanted = [f"{test_id}:{outcome.cell.cell_id}" for test_id in tests]
+        if wanted and not any(
+            outcome.outcome_id == one or outcome.outcome_id.startswith(f"{one}:") for one in wanted
+        ):
+            yield outcome.outcome_id, " or ".join(wanted), outcome.outcome_id
 
 
 @rule("VER-06", "", "no trial is hidden: each belongs to an outcome or to a cell that was cut off")
@@ -47,7 +50,7 @@ def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
     """Each recorded trial's cell and metric have an outcome, unless the run did not come to its end."""
     if not evidence.run or not evidence.whole_journal:
         return
-    answered = {(outcome.cell.cell_id, outcome.metric) for outcome in evidence.outcomes}
+    answered = {(outcome.cell.cell_id, recorded_as(outcome.metric)) for outcome in evidence.outcomes}
     for (cell_id, metric), group in evidence.by_group.items():
         if (cell_id, metric) not in answered and evidence.run["status"] == "complete":
             yield (
@@ -61,11 +64,10 @@ def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
 def tests_match(evidence: Evidence) -> Iterator[Shortfall]:
     """The journal's test id, metric and path go together."""
     for (cell_id, metric), group in evidence.by_group.items():
-        asked = throughput.METRIC if metric == throughput.ENVELOPE_METRIC else metric
-        wanted = TEST_IDS.get((asked, cell_id.split("/", 1)[0]))
+        wanted = tests_of(metric, cell_id.split("/", 1)[0])
         for trial in group:
-            if wanted is not None and trial.test_id != wanted:
-                yield f"trial {trial.trial.seq}", wanted, trial.test_id
+            if wanted and trial.test_id not in wanted:
+                yield f"trial {trial.trial.seq}", " or ".join(sorted(wanted)), trial.test_id
 
 
 @rule("VER-08", "", "each outcome follows from its trials: legal search, complete, bounds and figures")
@@ -130,6 +132,21 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
         yield "run.json: simulated", f"true, as {', '.join(signs)} says", "false"
 
 
+@rule("VER-13", "", "each answer was got by procedures that this toolkit can replay")
+def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
+    """The versions of the procedures in the header are those of this toolkit; none is guessed at."""
+    unknown: dict[tuple[str, int, int], int] = {}
+    for outcome in evidence.outcomes:
+        for found in unknown_procedures(evidence, outcome):
+            unknown[found] = unknown.get(found, 0) + 1
+    for (name, recorded, known), count in unknown.items():
+        yield (
+            f"run.json: procedures: {name}",
+            f"version {known}, which this toolkit knows",
+            f"{count} answers recorded with version {recorded}: verify them with the toolkit that measured",
+        )
+
+
 RULES: tuple[Rule[Evidence], ...] = (
     one_run,
     outcomes_distinct,
@@ -140,4 +157,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     deployments_known,
     envelope_respected,
     simulation_declared,
+    procedures_known,
 )

@@ -10,7 +10,22 @@ const [executablePath, file, folder] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const url = pathToFileURL(resolve(file)).href;
 const widths = { desktop: [1280, 900], phone: [390, 844] };
+const SCREEN_PX = 1600;
+const MAX_SCREENS = 12;
 const found = [];
+
+// one picture a screen: the whole of a long page at once takes a browser without a GPU minutes
+async function screens(page, beginning) {
+  const { width, height } = page.viewportSize();
+  await page.setViewportSize({ width, height: SCREEN_PX });
+  const length = await page.evaluate(() => document.scrollingElement.scrollHeight);
+  for (let number = 0; number < MAX_SCREENS && number * SCREEN_PX < length; number += 1) {
+    await page.evaluate((place) => window.scrollTo(0, place), number * SCREEN_PX);
+    await page.screenshot({ path: `${beginning}-${number + 1}.png`, timeout: 120_000 });
+  }
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.setViewportSize({ width, height });
+}
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 try {
@@ -36,7 +51,7 @@ try {
             setTimeout(() => done(10_000), 10_000);
           }),
       );
-      if (folder) await page.screenshot({ path: join(folder, `${device}-${colorScheme}.png`) });
+      if (folder) await screens(page, join(folder, `${device}-${colorScheme}`));
       told.overflow_px = await page.evaluate(
         () => document.scrollingElement.scrollWidth - document.documentElement.clientWidth,
       );
@@ -52,7 +67,6 @@ try {
       told.overflow_open_px = await page.evaluate(
         () => document.scrollingElement.scrollWidth - document.documentElement.clientWidth,
       );
-      if (folder) await page.screenshot({ path: join(folder, `${device}-${colorScheme}-open.png`), fullPage: true });
       await page.evaluate(axe);
       const { violations, passes } = await page.evaluate(() =>
         window.axe.run(document, { resultTypes: ["violations"] }),

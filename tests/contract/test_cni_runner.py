@@ -158,6 +158,18 @@ def test_delete_works_without_the_cache_and_without_the_namespace(runner):
     assert runner.act("delete", netns="/proc/999999999/ns/net", **arguments) == []
 
 
+def test_delete_leaves_the_namespace_of_a_process_that_has_the_id_again(runner):
+    runner.add(_list(BRIDGE))
+    for path in runner.cache.iterdir():
+        path.unlink()
+    runner.cache.rmdir()
+    arguments = {"plugin_dir": PLUGIN_DIR, "conflist": _list(BRIDGE), "netns": runner.pod.netns_path}
+    assert runner.act("delete", netns_start_ticks=runner.pod.start_ticks - 1, **arguments) == []
+    assert "net0" in runner.names(runner.pod)  # another process, another namespace: not ours to touch
+    assert runner.act("delete", netns_start_ticks=runner.pod.start_ticks, **arguments) == []
+    assert "net0" not in runner.names(runner.pod)
+
+
 def test_disable_check(runner):
     runner.add(_list(BRIDGE, disableCheck=True))
     assert runner.act("check")["executions"] == []

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from robot.run import run_cli
 
-from bmwg.methodology.profiles.profile import parse_profile
-from bmwg.resources import bench
+from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.resources import session
 
 if __name__ == "__main__":
     source = Path(sys.argv[1])
-    bench.load_profile = lambda name: parse_profile(source.read_text(encoding="utf-8"), source=str(source))
+    assert session.load_profile  # else this would replace nothing
+    session.load_profile = lambda name: parse_profile(source.read_text(encoding="utf-8"), source=str(source))
     sys.exit(run_cli(sys.argv[2:], exit=False))

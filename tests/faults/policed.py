@@ -13,8 +13,8 @@ from tests.faults.support import ROOT, write_profile, write_testbed
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.methodology import planning
-from bmwg.methodology.profiles.profile import parse_profile
-from bmwg.resources import bench
+from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.resources import header, session
 
 TRUTH_FPS = 5_000
 WIRE_MAX_FPS = 15_000  # the tester is qualified up to here, far below what it can
@@ -68,8 +68,13 @@ def police(bed):
 
 def install(profile):
     """Have runs of this process take the profile from a file and police each bed that they open."""
-    bench.load_profile = lambda name: parse_profile(profile.read_text(encoding="utf-8"), source=str(profile))
-    planning.QUALIFICATION_MAX_FPS = WIRE_MAX_FPS
+    assert session.load_profile
+    session.load_profile = lambda name: parse_profile(
+        profile.read_text(encoding="utf-8"), source=str(profile)
+    )
+    for module in (planning, header):
+        assert module.QUALIFICATION_MAX_FPS
+        module.QUALIFICATION_MAX_FPS = WIRE_MAX_FPS
     plain = Bed.open
 
     def opened(bed, stack):

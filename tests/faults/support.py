@@ -13,7 +13,7 @@ import yaml
 
 from bmwg.drivers.hosting import cgroups, oci
 from bmwg.drivers.ledger import INDEX_DIR
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.trial import JudgedTrial

@@ -14,16 +14,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fuzz.seeds import CNI_RESULTS, CONFLIST, PORTS, QMP, SIGHT, SPEC, TREX_STATS, TRIAL
+
 from bmwg.drivers import ledger
+from bmwg.drivers.hosting.qemu_monitor import Monitor
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import parse as parse_network
 from bmwg.drivers.network.exec import PluginRun
 from bmwg.drivers.testbed import load_testbed
-from bmwg.drivers.traffic.embedded import driver, protocol
+from bmwg.drivers.traffic.embedded import protocol
+from bmwg.drivers.traffic.embedded.result import read_result
+from bmwg.drivers.traffic.trex import channel as trex
+from bmwg.drivers.traffic.trex import counts as trex_counts
+from bmwg.drivers.traffic.watchdog.process import read_sight
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
-from bmwg.methodology.profiles.profile import parse_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.overlay import read_overlay
-from bmwg.methodology.records import TrialSpec
 from bmwg.reports.bundle.signing import read_envelope
 from bmwg.reports.importers.read import read_foreign
 from bmwg.reports.store import read_run
@@ -35,52 +41,6 @@ from bmwg.reports.verify.verify import verify_bundle
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD_RUN = ROOT / "tests" / "data" / "runs" / "run-1.0"
-
-HELLO = {"dpdk": "DPDK 22.11.7", "protocol": 1, "tsc_hz": 2_000_000_000}
-COUNTERS = {"queue_rx_dropped": 0, "queue_tx_refused": 0, "queue_tx_sent": 4}
-STREAM = {
-    **dict.fromkeys(("duplicate_frames", "reordered_frames", "corrupt_frames", "foreign_frames"), 0),
-    **dict.fromkeys(("stale_frames", "beyond_window_frames", "backpressure_bursts"), 0),
-    "intended_frames": 4,
-    "sent_frames": 4,
-    "received_frames": 3,
-    "largest_burst_frames": 1,
-    "largest_lateness_ns": 9,
-    "effective_duration_ns": 1000,
-    "latency": {"buckets": [[1, 2, 2], [3, 4, 1]], "sum_ns": 7, "min_ns": 1, "max_ns": 4},
-}
-TRIAL = {
-    "largest_gap_ns": 5,
-    "port_counters_before": [{}, {}],
-    "port_counters": [COUNTERS, COUNTERS],
-    "streams": [STREAM, None],
-    "unassigned_frames": [0, 0],
-    "wall_time_ns": 2000,
-    "aborted": False,
-    "gaps_over_1ms": 0,
-    "loop_passes": 7,
-    "no_buffer_events": 0,
-    "watchdogs": [{"cpu": 1, "largest_stall_ns": 17}],
-}
-SPEC = TrialSpec(frame_octets=64, load_fps=4, duration_s=1.0)
-CNI_RESULTS = (
-    {
-        "cniVersion": "1.0.0",
-        "interfaces": [{"name": "eth0", "mac": "02:00:00:00:00:01", "sandbox": "/proc/1/ns/net"}],
-        "ips": [{"address": "10.1.0.5/16", "gateway": "10.1.0.1", "interface": 0}],
-        "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}],
-        "dns": {"nameservers": ["10.1.0.1"]},
-    },
-    {
-        "cniVersion": "0.2.0",
-        "ip4": {"ip": "10.1.0.5/16", "gateway": "10.1.0.1", "routes": [{"dst": "0.0.0.0/0"}]},
-    },
-)
-CONFLIST = {
-    "cniVersion": "1.0.0",
-    "name": "fuzz",
-    "plugins": [{"type": "bridge", "ipam": {"type": "static"}}],
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +184,35 @@ def _exchange(octets):
 def _read_trial_reply(octets):
     reply = _exchange(octets)
     if reply is not None:
-        result = driver.read_result(SPEC, ("p0", "p1"), reply, {})
+        result = read_result(SPEC, PORTS, reply, {})
         assert all(stream.received_frames <= stream.sent_frames for stream in result.streams)
+
+
+def _read_trex_reply(octets):
+    with contextlib.suppress(trex.RefusedError):
+        trex.read_reply(octets)
+
+
+def _read_trex_stats(octets):
+    with contextlib.suppress(trex_counts.ContradictionError):
+        reading = trex_counts.read(json_or_none(octets), (0, 1), ((7, 0, 1),))
+        assert all(isinstance(number, int) for number in reading.still)
+
+
+def _talk_qmp(octets):
+    """A monitor whose QEMU says these octets and then nothing more."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.settimeout(1.0)
+        with contextlib.suppress(TimeoutError):
+            theirs.sendall(octets[:60_000])
+        theirs.shutdown(socket.SHUT_WR)
+        monitor = Monitor("fuzz", ours, deadline_s=1.0)
+        try:
+            monitor.execute("query-status", deadline_s=1.0)
+        finally:
+            assert all(isinstance(name, str) for name in monitor.taken_events())
+            monitor.close()
 
 
 def _seed(document):
@@ -312,6 +299,20 @@ def targets():
             form="json",
             seeds=(_seed({"id": 1, "result": TRIAL}), _seed({"id": 1, "error": {"code": "a", "text": "b"}})),
             read=_read_trial_reply,
+        ),
+        Target(
+            name="trex-reply",
+            form="json",
+            seeds=(_seed({"result": {"a": [1]}}), _seed({"error": {"type": "STLError", "text": "no"}})),
+            read=_read_trex_reply,
+        ),
+        Target(name="trex-stats", form="json", seeds=(_seed(TREX_STATS),), read=_read_trex_stats),
+        Target(name="watch", form="json", seeds=(_seed(SIGHT),), read=read_sight),
+        Target(
+            name="qmp",
+            form="lines",
+            seeds=(b"\n".join(map(_seed, QMP)) + b"\n",),
+            read=_talk_qmp,
         ),
         Target(name="bundle", form="octets", seeds=(_bundle(),), read=_read_bundle),
         Target(

@@ -1,4 +1,4 @@
-"""Each reader of outside data against a few hundred inputs, and all that once found something. In full: fuzz.py."""
+"""Each reader of outside data against some inputs, and all that once found something. In full: fuzz.py."""
 
 import random
 
@@ -27,5 +27,11 @@ def test_other_inputs_are_taken_or_refused_by_name(name):
     refusals = 0
     for _ in range(INPUTS.get(name, 150)):
         refusals += refused(target, mutated(chance.choice(target.seeds), chance, target.form))
-    if name not in ("ledger-index", "under-way", "cni-result", "bundle"):  # these say no by what they return
+    if name not in (
+        "ledger-index",
+        "under-way",
+        "cni-result",
+        "bundle",
+        "trex-stats",
+    ):  # these say no by what they return
         assert refusals

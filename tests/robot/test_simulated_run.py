@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.methodology.planning import TEST_IDS
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.suites import DEFAULT_TESTS
 from bmwg.reports.store import read_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def test_every_planned_cell_has_exactly_one_outcome(finished):
     answered = [(o.outcome_id.partition(":")[0], o.metric, o.cell.cell_id) for o in run.outcomes]
     assert len(planned) > 10
     assert sorted(planned) == sorted(answered)
-    assert {test_id for test_id, _, _ in planned} == set(TEST_IDS.values())
+    assert {test_id for test_id, _, _ in planned} == DEFAULT_TESTS
 
 
 def test_the_known_knee_is_found_behind_the_testers_own_limit(finished):

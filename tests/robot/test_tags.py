@@ -19,8 +19,8 @@ SUITES = ROOT / "testcases"
 CATALOGUE = ROOT / "methodology" / "catalogue"
 KEYS = {"id", "req", "clause", "metric", "path", "needs", "level", "topology"}
 PLAIN = {"slow"}
-ID = re.compile(r"^[A-Z]{2,4}-[A-Z0-9]+-\d+(\.\d+)*$")
-CLAUSE = re.compile(r"^(rfc\d+|draft-[a-z0-9-]+)-(\d+(\.\d+)*|[a-z](\.\d+)*)$")
+ID = re.compile(r"^[A-Z][A-Z0-9]{1,5}-[A-Z0-9]+-\d+(\.\d+)*$")
+CLAUSE = re.compile(r"^(rfc\d+|tst009|draft-[a-z0-9-]+)-(\d+(\.\d+)*|[a-z](\.\d+)*)$")
 
 
 def cases_of(suite: api.TestSuite) -> Iterator[Any]:

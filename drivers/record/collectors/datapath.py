@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.record.collectors.hosting import processes
@@ -83,24 +84,13 @@ def cni(group: Group) -> None:
     """The node's CNI plugins (hash, version) and configurations. A run's own plugins come with its
     deployments.
     """
-
-    def plugins() -> dict[str, Any]:
-        found = {}
-        for folder in _PLUGIN_FOLDERS:
-            for name in entries(group.source, folder):
-                content = group.source.read_bytes(f"{folder}/{name}")
-                found[f"{folder}/{name}"] = {"sha256": hashlib.sha256(content).hexdigest()}
-        if not found:
-            raise NotApplicable(f"no CNI plugin in {', '.join(_PLUGIN_FOLDERS)}")
-        return found
-
-    found = group.take("plugins", "file", ", ".join(_PLUGIN_FOLDERS), plugins)
+    found = cni_files(group)
 
     def version() -> dict[str, str]:
         folder = sorted(found)[0].rsplit("/", 1)[0] if found else ""
         for name in ("bridge", "loopback", "host-local"):
             path = f"{folder}/{name}"
-            if path in (found or {}):
+            if path in found:
                 # the plugins tell it on standard error
                 said = group.source.run(
                     ["sh", "-c", 'exec "$0" --version 2>&1 </dev/null', path]
@@ -116,6 +106,19 @@ def cni(group: Group) -> None:
 
     group.take("version", "command", "bridge --version, dpkg-query", version)
 
+
+def cni_files(group: Group) -> dict[str, Any]:
+    """Hashes of the node's CNI plugins and configurations, without asking any plugin. Returns the plugins."""
+
+    def plugins() -> dict[str, Any]:
+        found = {}
+        for folder in _PLUGIN_FOLDERS:
+            for name in entries(group.source, folder):
+                found[f"{folder}/{name}"] = {"sha256": group.source.digest(f"{folder}/{name}")}
+        if not found:
+            raise NotApplicable(f"no CNI plugin in {', '.join(_PLUGIN_FOLDERS)}")
+        return found
+
     def configurations() -> dict[str, Any]:
         found = {}
         for name in entries(group.source, _CONFIGURATIONS):
@@ -129,7 +132,25 @@ def cni(group: Group) -> None:
             raise NotApplicable(f"no configuration in {_CONFIGURATIONS}")
         return found
 
+    found = group.take("plugins", "file", ", ".join(_PLUGIN_FOLDERS), plugins)
     group.take("configurations", "file", _CONFIGURATIONS, configurations)
+    return found if isinstance(found, dict) else {}
+
+
+def cni_of_deployment(group: Group, told: Mapping[str, Any]) -> None:
+    """What attached a deployment's workloads: the plugins that were executed, hashed now, and what they were
+    asked for.
+    """
+    folder, types = str(told["plugin_dir"]), told["types"]
+
+    def plugins() -> dict[str, Any]:
+        return {f"{folder}/{name}": {"sha256": group.source.digest(f"{folder}/{name}")} for name in types}
+
+    group.take("plugins", "file", folder, plugins)
+    group.take("version", "declared", "the run's CNI runtime", lambda: {"specification": told["version"]})
+    group.take(
+        "configurations", "declared", "the run's CNI runtime, as rendered", lambda: told["configurations"]
+    )
 
 
 def _types(configuration: Any) -> list[str]:

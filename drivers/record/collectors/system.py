@@ -38,6 +38,7 @@ _SYSCTLS = (
     "net.ipv6.conf.all.disable_ipv6", "net.ipv6.route.max_size", "net.bridge.bridge-nf-call-iptables",
     "net.bridge.bridge-nf-call-ip6tables", "net.netfilter.nf_conntrack_max",
 )  # fmt: skip
+_PODS = "bmwg-"  # how the cgroups of this toolkit's pods begin
 _LIBRARIES = (
     "dpdk", "libdpdk-dev", "librte-eal23", "libbpf1", "libxdp1", "libibverbs1", "rdma-core",
     "openvswitch-switch", "openvswitch-switch-dpdk", "vpp", "crun", "runc", "containerd",
@@ -202,6 +203,8 @@ def _cpusets(group: Group) -> dict[str, str]:
         if text is not None:
             found = {"/": text}
             for name in entries(group.source, base):
+                if name.startswith(_PODS):
+                    continue  # a run's pods are recorded as workloads, and come and go with its deployments
                 if (own := text_or_none(group.source, f"{base}/{name}/{file}")) and own != text:
                     found[f"/{name}"] = own
             return found

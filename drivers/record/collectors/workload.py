@@ -30,6 +30,7 @@ _TOPOLOGY = (
 )  # fmt: skip
 _TESTER = ("kind", "name", "version", "configuration", "cpus", "ports", "qualification")
 _ROOT = "/sys/fs/cgroup"
+_PACKAGES = "/var/lib/dpkg/status"
 _NO_LIMIT = 1 << 60
 
 
@@ -57,6 +58,8 @@ def _tell(group: Group, field: str, facts: Mapping[str, JsonValue], who: str) ->
     def answer() -> Any:
         if facts.get(field) is None:
             raise Unread(f"{who} did not tell it")
+        if isinstance(facts[field], dict) and facts[field].keys() == {"not_applicable"}:
+            raise NotApplicable(facts[field]["not_applicable"])
         return facts[field]
 
     group.take(field, "declared", who, answer)
@@ -85,7 +88,7 @@ def tester(group: Group, facts: Mapping[str, JsonValue] | None) -> None:
 
 _MEASURED = (
     "cpuset", "memory_nodes", "cpu_limit", "memory_limit_octets", "hugepage_limits_octets", "os", "kernel",
-    "threads", "scheduling", "storage", "memory_backing", "shared_namespaces",
+    "threads", "scheduling", "storage", "packages_digest", "memory_backing", "shared_namespaces",
 )  # fmt: skip
 
 
@@ -110,6 +113,9 @@ def _measured(group: Group, pid: int, viewer: str) -> None:
     group.take("threads", "file", f"/proc/{pid}/task", lambda: _threads(group, pid))
     group.take("scheduling", "file", f"/proc/{pid}/stat", lambda: _policy(group, pid))
     group.take("storage", "file", f"/proc/{pid}/mounts", lambda: _root_mount(group, pid))
+    group.take(
+        "packages_digest", "file", f"/proc/{pid}/root{_PACKAGES}", lambda: _packages_digest(group, pid)
+    )
     group.file(
         "memory_backing",
         status,
@@ -205,6 +211,14 @@ def _root_mount(group: Group, pid: int) -> dict[str, Any]:
         if where == "/":
             return {"file_system": kind, "read_only": "ro" in options.split(",")}
     raise Unread("the workload has no root mount")
+
+
+def _packages_digest(group: Group, pid: int) -> str:
+    """What stands for the content of a root file system that is no image: its package database."""
+    try:
+        return group.source.digest(f"/proc/{pid}/root{_PACKAGES}")
+    except FileNotFoundError:
+        raise NotApplicable("the workload's root holds no Debian package database") from None
 
 
 def _shared_namespaces(group: Group, pid: int, viewer: str) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,19 @@ from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
     check_interface,
-    check_port,
+    check_ports,
     limits_of,
     min_frame_octets,
     request_for,
     ring_for,
 )
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
-from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, read_stream, whole
+from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
+from bmwg.drivers.traffic.embedded.result import faulty, read_result, read_steal_ns
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
-    HostDisturbance,
-    StreamCounts,
     TrialResult,
     TrialSpec,
 )
@@ -37,6 +35,8 @@ from bmwg.methodology.records import (
 __all__ = ["EmbeddedConfig", "EmbeddedTraffic"]
 
 ATTACH_DEADLINE_S = 30.0
+LATE_S = 50e-6  # beyond its load's time, in which the last frames of a trial may leave
+BURST_LATE_S = 2e-3  # a burst leaves whole, or its lateness shows that it was none
 TRIAL_MARGIN_S = 15.0  # beyond trial and drain, before a silent tester is taken for hung
 POOL_FRAMES = 8192
 MAX_FLOWS = 16352  # UDP source ports from 0xc020 up (rfc2544 appendix C.2.6.4)
@@ -94,8 +94,7 @@ class EmbeddedTraffic:
         Refusals are those of ports.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
         """
         self.detach()
-        for port in ports:
-            check_port(port, self.config.lab_ports)
+        check_ports(ports, self.config.lab_ports)
         self._mtus = [
             check_interface(port, self.config.lab_ports) if port.io in NETDEV_KINDS else DEFAULT_MTU
             for port in ports
@@ -225,6 +224,13 @@ class EmbeddedTraffic:
             "burst_limit": self.config.burst_frames,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
+            "first": spec.first_frames if spec.then_load_fps else intended,
+            "then_load_fps": float(spec.then_load_fps or 0),
+            "late_s": BURST_LATE_S if spec.burst else LATE_S,
+            "loss_times": spec.loss_times,
+            "broadcast_every": spec.broadcast_every or 0,
+            **_tags(spec),
+            "mix": list(spec.mix_octets),
         }
 
     def learn(self, spec: TrialSpec, /) -> None:
@@ -233,6 +239,16 @@ class EmbeddedTraffic:
         DriverError TST-12 or TST-13 when the tester dies or hangs.
         """
         self._fit_rings(self._check(spec), spec.frame_octets)
+        spec = replace(
+            spec,
+            then_load_fps=None,
+            then_duration_s=None,
+            loss_times=False,
+            broadcast_every=None,
+            burst=False,
+            tag_after_s=None,
+            tags=None,
+        )
         frames = max(10, spec.flows)
         load_fps = max(200.0, frames / 2.0)
         self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
@@ -245,12 +261,12 @@ class EmbeddedTraffic:
         steal_before_ns = read_steal_ns()
         began_ns = time.monotonic_ns()
         try:
-            reply = self._trial(order, spec.duration_s)
+            reply = self._trial(order, spec.total_s)
         except DriverError as error:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
-            return _faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = read_result(spec, tuple(port.name for port in ports), reply, steal_before_ns)
+            return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
+        result = read_result(spec, ports, reply, steal_before_ns)
         self._queue_refused = any(
             value for key, value in result.auxiliary if key.endswith(".queue_tx_refused")
         )
@@ -296,91 +312,10 @@ class EmbeddedTraffic:
         }
 
 
-def _faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
-    directions = 2 if spec.direction is Direction.BOTH else 1
-    empty = StreamCounts(intended_frames=spec.intended_frames, sent_frames=0, received_frames=0)
-    return TrialResult(spec=spec, streams=(empty,) * directions, wall_time_ns=wall_time_ns, fault=reason)
-
-
-def read_result(
-    spec: TrialSpec, ports: Sequence[str], reply: Any, steal_before_ns: Mapping[int, int]
-) -> TrialResult:
-    """The tester's counts as a record, `ports` by name.
-
-    DriverError TST-14 when they contradict each other or are not what the protocol knows.
-    """
-    try:
-        return _result_of(spec, ports, reply, steal_before_ns)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise nonsense(f"a trial's reply ({type(error).__name__}: {str(error)[:80]})", reply) from error
-
-
-def _result_of(
-    spec: TrialSpec, ports: Sequence[str], reply: Mapping[str, Any], steal_before_ns: Mapping[int, int]
-) -> TrialResult:
-    gap_ns = whole(reply, "largest_gap_ns")
-    streams = []
-    auxiliary: dict[str, int] = {}
-    pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
-    counted = [_counted(before, after) for before, after in pairs]
-    ends = zip(("forward", "reverse"), reply["streams"], counted, reversed(counted), strict=True)
-    for name, entry, sender, receiver in ends:
-        if entry is None:
-            continue
-        stream = read_stream(entry, largest_gap_ns=gap_ns)
-        held = _held_frames(stream, sender)
-        auxiliary[f"{name}.held_frames"] = held
-        streams.append(
-            replace(
-                stream,
-                sent_frames=stream.sent_frames - held,
-                tester_dropped_frames=receiver.get("queue_rx_dropped", 0) + sender.get("queue_tx_refused", 0),
-            )
-        )
-        for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
-            auxiliary[f"{name}.{key}"] = whole(entry, key)
-    for port, counters, unassigned in zip(ports, counted, reply["unassigned_frames"], strict=True):
-        auxiliary[f"{port}.unassigned_frames"] = whole({"unassigned_frames": unassigned}, "unassigned_frames")
-        auxiliary |= {f"{port}.{key}": value for key, value in counters.items()}
-    for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
-        auxiliary[key] = whole(reply, key)
-    steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
-    return TrialResult(
-        spec=spec,
-        streams=tuple(streams),
-        wall_time_ns=whole(reply, "wall_time_ns"),
-        disturbance=HostDisturbance(
-            steal_ns=tuple(steal_ns.items()),
-            largest_stall_ns=tuple(
-                (dog["cpu"], whole(dog, "largest_stall_ns")) for dog in reply["watchdogs"]
-            ),
-        ),
-        fault="the trial was interrupted" if reply["aborted"] else None,
-        auxiliary=tuple(sorted(auxiliary.items())),
-    )
-
-
-def _counted(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, int]:
-    """What an interface counted during the trial; empty for a device that is no interface."""
-    if before is None or after is None:
-        return {}
-    return {key: whole(after, key) - whole(before, key) for key in after}
-
-
-def _held_frames(stream: StreamCounts, counted: Mapping[str, int]) -> int:
-    """Frames that the device took and the interface never saw: they were not sent, and nobody lost them."""
-    if "tx_packets" not in counted:
-        return 0
-    seen = counted["tx_packets"] + counted["tx_dropped"]
-    return min(max(0, stream.sent_frames - seen), stream.sent_frames - stream.received_frames)
-
-
-def read_steal_ns() -> dict[int, int]:
-    """Time that the hypervisor took from each CPU since boot, in ns (/proc/stat, 10 ms grain)."""
-    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-    steal: dict[int, int] = {}
-    for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
-        words = line.split()
-        if words and words[0].startswith("cpu") and words[0] != "cpu" and len(words) > 8:
-            steal[int(words[0][3:])] = int(words[8]) * tick_ns
-    return steal
+def _tags(spec: TrialSpec) -> dict[str, int]:
+    """Which frames are tagged, as the tester counts them."""
+    frames = spec.tag_frames
+    if not frames:
+        return {"tag_first": 0, "tag_step": 1, "tags": 0}
+    step = frames[1] - frames[0] if len(frames) > 1 else 1
+    return {"tag_first": frames[0], "tag_step": step, "tags": len(frames)}

@@ -85,6 +85,16 @@ def device_arguments(port: TesterPort, instance: int, ring: Ring) -> str:
     return port.device  # pci
 
 
+def check_ports(ports: tuple[TesterPort, TesterPort], lab_ports: Collection[str]) -> None:
+    """Refuse ports by their descriptions: as `check_port`, and ConfigError TST-24 for one name twice."""
+    for port in ports:
+        check_port(port, lab_ports)
+    if ports[0].name == ports[1].name:  # the counters of one would stand for those of the other
+        raise ConfigError(
+            "TST-24", "tester ports", expected="two names that differ", found=f"{ports[0].name} twice"
+        )
+
+
 def check_port(port: TesterPort, lab_ports: Collection[str]) -> None:
     """Refuse a port by its description alone: ConfigError TST-20 (io), TestbedError TST-06 (address)."""
     if port.io not in IO_KINDS:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.records import LatencyHistogram, StreamCounts
+from bmwg.methodology.records import LatencyHistogram, LossRun, LossTimes, StreamCounts
 
 REPLY_LIMIT_OCTETS = 4 * 1024 * 1024  # choice: a reply with every histogram bucket filled is below 500 kB
 
@@ -131,6 +131,45 @@ def read_histogram(reply: Mapping[str, Any], received_frames: int) -> LatencyHis
     return histogram
 
 
+def _time_or_none(reply: Mapping[str, Any], key: str) -> int | None:
+    return None if reply[key] is None else whole(reply, key)
+
+
+def read_losses(reply: Mapping[str, Any]) -> LossTimes:
+    """When frames of one stream were lost; runs in order of their first frame, none of them empty."""
+    longest = tuple(
+        LossRun(
+            first_frame=whole(run, "first_frame"),
+            frames=whole(run, "frames"),
+            before_ns=_time_or_none(run, "before_ns"),
+            after_ns=_time_or_none(run, "after_ns"),
+        )
+        for run in reply["longest"]
+    )
+    past = 0
+    for run in longest:
+        if run.first_frame < past or run.frames < 1:
+            raise nonsense("runs of missing frames out of order", run)
+        past = run.first_frame + run.frames
+    return LossTimes(
+        runs=whole(reply, "runs"),
+        first_received_frames=whole(reply, "first_received_frames"),
+        longest=longest,
+        reduced_at_ns=_time_or_none(reply, "reduced_at_ns"),
+        last_lost_ns=_time_or_none(reply, "last_lost_ns"),
+    )
+
+
+def read_tagged(reply: Any) -> tuple[int | None, ...]:
+    """The latency of each tagged frame; None for one that never came."""
+    if not isinstance(reply, list):
+        raise nonsense("tagged_ns is no list", reply)
+    for value in reply:
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise nonsense("tagged_ns holds no latency", value)
+    return tuple(reply)
+
+
 def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCounts:
     """Counts of one direction, checked against each other as far as each trial must hold."""
     received_frames = whole(reply, "received_frames")
@@ -147,6 +186,8 @@ def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCount
         largest_lateness_ns=whole(reply, "largest_lateness_ns"),
         effective_duration_ns=whole(reply, "effective_duration_ns"),
         latency=read_histogram(reply["latency"], received_frames),
+        losses=read_losses(reply["losses"]) if "losses" in reply else None,
+        tagged_ns=read_tagged(reply.get("tagged_ns", [])),
     )
     if not counts.received_frames <= counts.sent_frames <= counts.intended_frames:
         raise nonsense("received <= sent <= intended does not hold", counts)

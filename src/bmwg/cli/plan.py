@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import budget, planning
+from bmwg.methodology import budget, planning, suites
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.resources.progress import clock_text
@@ -22,6 +22,12 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", default="quick", help="compliance profile (default: quick)")
     parser.add_argument(
+        "--suite",
+        action="append",
+        choices=suites.SUITES,
+        help=f"suite to plan, more than once for several (default: {suites.CONTAINERIZED})",
+    )
+    parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
     )
     parser.set_defaults(handler=handle)
@@ -31,10 +37,14 @@ def handle(chosen: argparse.Namespace) -> int:
     """Print each cell with its estimated traffic, then the totals and the finish time."""
     testbed = load_testbed(chosen.testbed)
     profile = load_profile(chosen.profile)
-    plan = planning.cells(profile, {network.name: network.vlan_id for network in testbed.networks})
+    networks = {network.name: network.vlan_id for network in testbed.networks}
+    tests = suites.tests_in(chosen.suite or (suites.CONTAINERIZED,))
+    plan = planning.cells(profile, networks, test_ids=tests)
     for planned in plan:
-        estimate = planned.missing or clock_text(planned.traffic_s)
-        print(f"{planned.test_id:<12} {planned.metric:<24} {planned.cell.cell_id:<48} {estimate}")
+        estimate = planned.missing or (
+            "with the one above" if planned.part else clock_text(planned.traffic_s)
+        )
+        print(f"{planned.test_id:<14} {planned.metric:<40} {planned.cell.cell_id:<48} {estimate}")
     traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
     finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
     print(
@@ -44,17 +54,17 @@ def handle(chosen: argparse.Namespace) -> int:
     for deviation in profile.deviations:
         print(f"deviation {deviation.requirement}: {deviation.what}")
     if chosen.budget is not None:
-        _print_proposal(
-            profile, {network.name: network.vlan_id for network in testbed.networks}, chosen.budget
-        )
+        _print_proposal(profile, networks, tests, chosen.budget)
     return 0
 
 
-def _print_proposal(profile: Profile, networks: dict[str, int | None], budget_s: float) -> None:
+def _print_proposal(
+    profile: Profile, networks: dict[str, int | None], tests: frozenset[str], budget_s: float
+) -> None:
     """Print what to cut, cheapest in conformance first."""
     if not budget_s > 0:
         raise ConfigError("PLAN-01", "--budget", expected="seconds, above 0", found=str(budget_s))
-    proposal = budget.propose(profile, networks, budget_s)
+    proposal = budget.propose(profile, networks, budget_s, test_ids=tests)
     if not proposal.cuts:
         print(f"fits {clock_text(budget_s)}: nothing to cut" if proposal.fits else "nothing can be cut")
         return

@@ -168,3 +168,14 @@ def test_two_addresses_families_needed(tester):
         with pytest.raises(ConfigError, match="TST-17"):
             tester.run_trial(spec(frame_octets=128, frame_format=FrameFormat.IPV6_UDP))
         tester.detach()
+
+
+def test_short_trials_have_real_time_priority_and_long_ones_do_not(tester):
+    """The kernel holds real-time threads back once a second: a long trial would be stalled by it."""
+    with bed.direct("af_xdp") as ports:
+        tester.attach(ports)
+        taken = [
+            dict(tester.run_trial(spec(load_fps=1_000, duration_s=seconds)).auxiliary)["tester_real_time"]
+            for seconds in (0.2, 1.0, 0.2)
+        ]
+    assert taken == [1, 0, 1]

@@ -52,6 +52,11 @@ def test_missing_namespace(tester, ports):
     )
 
 
+def test_ports_of_one_name(tester, ports):
+    twins = (ports[0], dataclasses.replace(ports[1], name=ports[0].name))
+    assert "tester/p0 twice" in refused(tester, twins, ConfigError, "TST-24")
+
+
 def test_default_route(tester, ports):
     with IPRoute(netns=ports[1].netns) as route:
         index = route.link_lookup(ifname="p1")[0]

@@ -57,7 +57,7 @@ class TestFrameLoss:
         outcome = frame_loss.outcome(ended, goal, outcome_id="T")
         assert ended.found[0].loss_ratio is None
         assert "frame_loss_ratio.rfc2544_26_3.1000000fps" not in by_name(outcome)
-        assert any("beyond the tester: 1000000, 900000" in remark for remark in outcome.quality)
+        assert any("no valid trial, so no value: 1000000, 900000" in remark for remark in outcome.quality)
         none = run(frame_loss.procedure(goal), Device(truth_fps=750_000, tester_fps=10))
         assert frame_loss.outcome(none, goal, outcome_id="T").type is OutcomeType.TESTER_LIMITED
 

@@ -8,11 +8,13 @@ import pytest
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.planning import TEST_IDS, cells, duration_s, throughput_trials, traffic_s
+from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.planning import cells, duration_s, traffic_s
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
 from bmwg.methodology.records import Direction
 from bmwg.methodology.requirements import Basis, Level, catalogue, requirement, unknown_ids
 from bmwg.methodology.search.bisection import search
+from bmwg.methodology.suites import CASES
 
 NETWORKS = {"bridge": None, "ptp": None, "macvlan": None, "host-device": None}
 
@@ -71,7 +73,7 @@ def test_no_profile_sets_stalls_aside_or_shortens_trials_undeclared():
 
 def test_the_quick_plan_covers_what_it_promises_in_its_time():
     planned = cells(load_profile("quick"), NETWORKS)
-    tput = [one.cell for one in planned if one.metric == throughput.METRIC]
+    tput = [one.cell for one in planned if one.measurement == "throughput"]
     assert len(tput) == 17
     assert [cell.frame_octets for cell in tput if cell.path in ("wire", "node")] == [64, 512, 1518] * 2
     assert sorted(c.network for c in tput if c.path == "pvp" and c.frame_octets == 64) == [
@@ -99,14 +101,14 @@ def test_the_plan_is_ordered_unique_and_deploys_once():
     assert planned == cells(load_profile("quick"), dict(NETWORKS))
     for before, after in pairwise(planned):
         if after.metric == latency.METRIC:
-            assert before.metric == throughput.METRIC
+            assert before.measurement == "throughput"
             assert before.cell == after.cell
 
 
 def test_networks_of_the_testbed_file_join_and_missing_ones_are_named():
     networks = {network.name: network.vlan_id for network in load_testbed().networks}
     planned = cells(load_profile("quick"), {**networks, "vendor": None})
-    by_network = {one.cell.network: one.cell for one in planned if one.metric == throughput.METRIC}
+    by_network = {one.cell.network: one.cell for one in planned if one.measurement == "throughput"}
     assert by_network["vendor"].path == "pvp"
     assert by_network["vlan"].vlan_id == 100
     without = cells(load_profile("quick"), {"ptp": None})
@@ -127,7 +129,7 @@ def test_the_estimate_is_what_a_search_takes():
     goal = profile.goal(cell, max_load_fps=1_500_000)
     for truth in (5_000, 70_000, 123_456, 900_000):
         trials = len(search(Device(truth_fps=truth), goal).trials)
-        assert abs(trials - throughput_trials(profile, 1_500_000)) <= profile.search.verification_trials
+        assert abs(trials - bisection_trials(profile, 1_500_000)) <= profile.search.verification_trials
 
 
 def test_the_long_profile_runs_both_ways_with_one_and_many_flows():
@@ -138,7 +140,7 @@ def test_the_long_profile_runs_both_ways_with_one_and_many_flows():
 
 
 def test_every_planned_test_has_an_id_of_its_own():
-    assert len(set(TEST_IDS.values())) == len(TEST_IDS)
+    assert len({case.test_id for case in CASES}) == len(CASES)
 
 
 def test_a_goal_never_starts_above_its_ceiling():

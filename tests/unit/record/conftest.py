@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import errno
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -39,6 +40,9 @@ class SampleSource:
         else:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return content if self.garbage is None else self.garbage.encode()
+
+    def digest(self, path: str, /) -> str:
+        return hashlib.sha256(self.read_bytes(path)).hexdigest()
 
     def read_file(self, path: str, /) -> str:
         return self.read_bytes(path).decode("utf-8", "replace")

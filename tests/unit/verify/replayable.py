@@ -14,15 +14,15 @@ from typing import Any
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
-from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
-from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.journal import genesis
-from bmwg.reports.store.read import HEADER_KEYS
+from bmwg.reports.store.read import header_hash
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TESTBED = {
@@ -163,6 +163,8 @@ def make_run(
         medium_kind="veth",
         line_rate_bps=None,
         plan=tuple(PlannedCell(test_id=p.test_id, metric=_metric(p), cell=p.cell) for p in plan),
+        procedures=procedures.versions(_metric(p) for p in plan),
+        qualification_max_fps=planning.QUALIFICATION_MAX_FPS,
         drivers=({"name": "simulated" if simulated else "embedded", "simulated": simulated},),
     )
     with RunStore.create(results, run_id, header, clock=Clock()) as store:
@@ -189,7 +191,7 @@ def bodies(folder: Path) -> list[dict[str, Any]]:
 
 def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, renumber: bool = True) -> None:
     """Write a run back as a forger would: header hash, chain and journal state made anew."""
-    run["header_sha256"] = sha256_of({key: run[key] for key in HEADER_KEYS})
+    run["header_sha256"] = header_hash(run)
     prev = genesis(run["run_id"], run["header_sha256"])
     lines = []
     for number, body in enumerate(trials, start=1):

@@ -165,6 +165,14 @@ def not_simulated(run, trials):
     run["simulated"] = False
 
 
+def another_procedure(run, trials):
+    run["procedures"]["throughput.rfc2544_26_1"] += 1
+
+
+def lower_qualification(run, trials):
+    run["qualification_max_fps"] -= 1
+
+
 def other_algorithm(run, trials):
     run["profile"]["search"]["relative_width"] = 0.1
 
@@ -216,6 +224,8 @@ def cell_lies(run, trials):
         (foreign_deployment, "VER-10"),
         (plan_more, "VER-09"),
         (not_simulated, "VER-12"),
+        (another_procedure, "VER-13"),
+        (lower_qualification, "VER-08"),
         (cell_lies, "VER-01"),
     ],
 )
@@ -298,3 +308,16 @@ def test_a_run_that_was_continued_says_so_beside_the_number(run_copy, said):
     (run_copy / "platform.json").write_text(json.dumps(platform))
     replayable.forge(run_copy, run, trials)
     assert rules(verify_folder(run_copy)) == (set() if said else {"VER-08"})
+
+
+def test_another_version_of_a_procedure_is_named_and_not_mistaken_for_a_fault(run_copy):
+    run, trials = json.loads((run_copy / "run.json").read_text()), replayable.bodies(run_copy)
+    run["procedures"] = {"trial": 2}
+    replayable.forge(run_copy, run, trials)
+    found = verify_folder(run_copy).findings
+    assert {finding.rule_id for finding in found} == {"VER-13"}
+    assert "version 1, which this toolkit knows" in str(found[0])
+    assert "recorded with version 2" in str(found[0])
+    del run["procedures"], run["qualification_max_fps"]  # as a run of the first version has it
+    replayable.forge(run_copy, run, trials)
+    assert verify_folder(run_copy).findings == ()

@@ -35,6 +35,9 @@ static void account_sequence(struct trial *t, struct stream *s, uint64_t sequenc
 	uint64_t *word;
 
 	if (sequence >= s->highest) {
+		if (sequence > s->highest)
+			losses_note(&s->losses, s->highest, sequence - s->highest, s->losses.previous, t->now);
+		s->losses.previous = t->now;
 		window_advance(s, sequence);
 		word = window_word(s, sequence);
 	} else {
@@ -51,13 +54,41 @@ static void account_sequence(struct trial *t, struct stream *s, uint64_t sequenc
 	}
 	*word |= bit;
 	s->received++;
-	histogram_add(&s->latency, (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5));
+	s->losses.first_received += sequence < t->first;
+	uint64_t latency_ns = (uint64_t)((double)stamp_delta * t->ns_per_stamp + 0.5);
+
+	histogram_add(&s->latency, latency_ns);
+	if (t->tags && sequence >= t->tag_first) {
+		uint64_t number = (sequence - t->tag_first) / t->tag_step;
+
+		if (number < t->tags && sequence == t->tag_first + number * t->tag_step)
+			s->tagged_ns[number] = latency_ns + 1u;
+	}
+}
+
+bool account_last_lost(struct stream *s, uint64_t *last)
+{
+	uint64_t lowest = s->highest > WINDOW_FRAMES - 64u ? s->highest - (WINDOW_FRAMES - 64u) : 0;
+
+	if (s->sent > s->highest) {
+		losses_note(&s->losses, s->highest, s->sent - s->highest, s->losses.previous, 0);
+		*last = s->sent - 1u;
+		return true;
+	}
+	if (s->received == s->sent)
+		return false;
+	for (uint64_t sequence = s->highest; sequence-- > lowest;)
+		if (!(*window_word(s, sequence) & 1ull << (sequence % 64u))) {
+			*last = sequence;
+			return true;
+		}
+	*last = s->losses.last_missing; /* before the window: as it was when the next frame came */
+	return true;
 }
 
 /* Length and fill as sent; headers are the DUT's to change (MAC, TTL), so they are not compared. */
-static bool intact(const struct stream *s, const uint8_t *frame, uint32_t length, uint32_t offset)
+static bool intact(const struct frame_template *template, const uint8_t *frame, uint32_t length, uint32_t offset)
 {
-	const struct frame_template *template = &s->template;
 	uint32_t fill = offset + sizeof(struct signature);
 
 	return length == template->length && offset == template->signature_offset &&
@@ -76,6 +107,10 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 			s = &t->streams[i];
 	offset = frame_signature_offset(frame, length, &tagged);
 	if (offset < 0) {
+		if (s && frame_is_broadcast(frame, length)) {
+			s->broadcast_received++;
+			return;
+		}
 		if (neighbour_input(&ports[port], frame, length))
 			return;
 		if (s)
@@ -103,7 +138,7 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 		t->unassigned[port]++;
 		return;
 	}
-	if (sequence >= s->sent || !intact(s, frame, length, (uint32_t)offset)) {
+	if (sequence >= s->sent || !intact(stream_template(s, sequence), frame, length, (uint32_t)offset)) {
 		s->corrupt++;
 		return;
 	}

@@ -114,6 +114,23 @@ void frame_template_fill(struct frame_template *t, const struct frame_plan *plan
 	}
 }
 
+void frame_broadcast_fill(uint8_t *octets, const struct frame_template *t)
+{
+	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)octets;
+
+	memcpy(octets, t->octets, t->length);
+	memset(&eth->dst_addr, 0xff, sizeof(eth->dst_addr));
+	eth->ether_type = rte_cpu_to_be_16(BROADCAST_ETHERTYPE);
+}
+
+bool frame_is_broadcast(const uint8_t *frame, uint32_t length)
+{
+	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)frame;
+
+	return length >= RTE_ETHER_HDR_LEN && eth->ether_type == rte_cpu_to_be_16(BROADCAST_ETHERTYPE) &&
+	       rte_is_broadcast_ether_addr(&eth->dst_addr);
+}
+
 int frame_signature_offset(const uint8_t *frame, uint32_t length, bool *tagged)
 {
 	uint32_t offset = RTE_ETHER_HDR_LEN;

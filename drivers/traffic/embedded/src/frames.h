@@ -11,6 +11,7 @@
 #define FCS_OCTETS 4u
 #define MAX_FRAME_OCTETS 9216u
 #define TEST_ETHERTYPE 0x88b5u	/* IEEE 802 local experimental */
+#define BROADCAST_ETHERTYPE 0x88b6u /* IEEE 802 local experimental: no device needs to look into it */
 #define TEST_SOURCE_PORT 0xc020u /* rfc2544 appendix C.2.6.4 */
 #define TEST_DESTINATION_PORT 7u /* rfc2544 appendix C.2.6.4 */
 #define MAX_FLOWS 16352u	 /* source ports TEST_SOURCE_PORT .. 65535 - 0xc020 is 16,352 */
@@ -97,6 +98,9 @@ static inline void frame_sign(uint8_t *frame, const struct frame_template *t, ui
 /* Smallest frame, FCS included, that holds the headers and the signature. */
 uint32_t frame_minimum(enum frame_format format, bool tagged);
 void frame_template_fill(struct frame_template *t, const struct frame_plan *plan);
+/* A broadcast frame of the modifier (rfc2544-11.1), as long as the test frames; and whether a frame is one. */
+void frame_broadcast_fill(uint8_t *octets, const struct frame_template *t);
+bool frame_is_broadcast(const uint8_t *frame, uint32_t length);
 
 /*
  * Where the signature of a received frame of our own kind stands: after the test EtherType, or after UDP headers

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -17,24 +16,8 @@
 #include "answer.h"
 #include "clock.h"
 #include "control.h"
+#include "precedence.h"
 #include "watchdog.h"
-
-/*
- * Be preferred to whatever else runs on our CPU. Where the kernel groups tasks by session (autogroup), niceness counts
- * within a group only, so the group gets it as well; a session of our own keeps the parent's out of it.
- */
-static void take_precedence(void)
-{
-	FILE *group;
-
-	setsid();
-	setpriority(PRIO_PROCESS, 0, -20);
-	group = fopen("/proc/self/autogroup", "we");
-	if (group) {
-		fputs("-20", group);
-		fclose(group);
-	}
-}
 
 static int refuse(int fd, const char *what, const char *why)
 {
@@ -60,7 +43,7 @@ int main(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != atoi(argv[2]))
 		return 0; /* the parent died before we could ask to be told */
-	take_precedence();
+	precedence_take();
 	cpus = json_loads(argv[3], 0, NULL);
 	argv[3] = argv[0];
 	if (rte_eal_init(argc - 3, argv + 3) < 0)

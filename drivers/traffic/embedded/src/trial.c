@@ -6,41 +6,38 @@
 
 #include "clock.h"
 #include "neighbour.h"
+#include "precedence.h"
+#include "result.h"
 #include "trial.h"
 #include "watchdog.h"
 
 #define CONTROL_LOOK_S 0.02 /* how often a running trial looks whether its master has gone or speaks */
 
-struct pace {
-	uint64_t start;
-	uint64_t end;	     /* nothing is sent after it */
-	uint64_t per_cycle;  /* frames per cycle, 64 fraction bits */
-	double cycles_per_frame;
-	uint32_t burst_limit;
-};
-
-struct loop_record {
-	uint64_t largest_gap, gaps_over_1ms, passes, no_buffer;
-	bool aborted;
-};
-
 static struct trial trial; /* large: kept off the stack, its windows are allocated once */
 
-static json_t *count(uint64_t n)
+/* One broadcast frame beside every `broadcast_every` test frames (rfc2544-11.1). */
+static void send_broadcasts(struct stream *s)
 {
-	return json_integer((json_int_t)n);
-}
+	while (s->broadcast_sent < s->sent / s->broadcast_every) {
+		struct rte_mbuf *frame = rte_pktmbuf_alloc(s->tx->pool);
 
-static inline uint64_t frames_due(const struct pace *pace, uint64_t now)
-{
-	return (uint64_t)(((unsigned __int128)(now - pace->start) * pace->per_cycle) >> 64) + 1u;
+		if (!frame)
+			return;
+		frame_broadcast_fill(rte_pktmbuf_mtod(frame, uint8_t *), &s->template);
+		frame->data_len = s->template.length;
+		frame->pkt_len = s->template.length;
+		if (rte_eth_tx_burst(s->tx->id, 0, &frame, 1) != 1) {
+			rte_pktmbuf_free(frame);
+			return;
+		}
+		s->broadcast_sent++;
+	}
 }
 
 static void send_due(struct stream *s, const struct pace *pace, uint64_t now, struct loop_record *record)
 {
 	struct rte_mbuf *frames[BURST_LIMIT];
-	const struct frame_template *template = &s->template;
-	uint64_t due = frames_due(pace, now);
+	uint64_t due = pace_due(pace, now);
 	uint16_t trial_stream = (uint16_t)(trial.number << 1 | s->index);
 	uint64_t lateness;
 	uint16_t wanted, accepted;
@@ -57,6 +54,7 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 	}
 	stamp = (uint32_t)(rte_rdtsc() >> STAMP_SHIFT);
 	for (uint16_t i = 0; i < wanted; i++) {
+		const struct frame_template *template = stream_template(s, s->sent + i);
 		uint8_t *octets = rte_pktmbuf_mtod(frames[i], uint8_t *);
 
 		rte_memcpy(octets, template->octets, template->length);
@@ -71,7 +69,7 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 		if (!accepted)
 			return;
 	}
-	lateness = now - pace->start - (uint64_t)((double)s->sent * pace->cycles_per_frame);
+	lateness = now - pace->start - pace_due_at(pace, s->sent);
 	if ((int64_t)lateness > (int64_t)s->largest_lateness)
 		s->largest_lateness = lateness;
 	if (!s->sent)
@@ -80,14 +78,18 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 	s->sent += accepted;
 	if (accepted > s->largest_burst)
 		s->largest_burst = accepted;
+	if (s->broadcast_every)
+		send_broadcasts(s);
 }
 
 static uint32_t receive(unsigned int port)
 {
 	struct rte_mbuf *frames[BURST_LIMIT];
 	uint16_t got = rte_eth_rx_burst(ports[port].id, 0, frames, BURST_LIMIT);
-	uint32_t stamp = (uint32_t)(rte_rdtsc() >> STAMP_SHIFT);
+	uint32_t stamp;
 
+	trial.now = rte_rdtsc();
+	stamp = (uint32_t)(trial.now >> STAMP_SHIFT);
 	for (uint16_t i = 0; i < got; i++)
 		account_frame(&trial, port, rte_pktmbuf_mtod(frames[i], const uint8_t *),
 			      rte_pktmbuf_data_len(frames[i]), stamp);
@@ -176,53 +178,6 @@ static void drain(double quiet_s, double limit_s, double hz)
 	}
 }
 
-static json_t *stream_json(const struct stream *s)
-{
-	json_t *out = json_object();
-
-	json_object_set_new(out, "intended_frames", count(s->intended));
-	json_object_set_new(out, "sent_frames", count(s->sent));
-	json_object_set_new(out, "received_frames", count(s->received));
-	json_object_set_new(out, "duplicate_frames", count(s->duplicate));
-	json_object_set_new(out, "reordered_frames", count(s->reordered));
-	json_object_set_new(out, "corrupt_frames", count(s->corrupt));
-	json_object_set_new(out, "foreign_frames", count(s->foreign));
-	json_object_set_new(out, "stale_frames", count(s->stale));
-	json_object_set_new(out, "beyond_window_frames", count(s->beyond_window));
-	json_object_set_new(out, "backpressure_bursts", count(s->backpressure));
-	json_object_set_new(out, "largest_burst_frames", count(s->largest_burst));
-	json_object_set_new(out, "largest_lateness_ns", count(clock_ns(s->largest_lateness)));
-	json_object_set_new(out, "effective_duration_ns", count(clock_ns(s->last_sent_at - s->first_sent_at)));
-	json_object_set_new(out, "latency", histogram_json(&s->latency));
-	return out;
-}
-
-static json_t *counters_json(void)
-{
-	json_t *out = json_array();
-
-	for (unsigned int i = 0; i < PORTS; i++)
-		json_array_append_new(out, port_counters(&ports[i]));
-	return out;
-}
-
-static json_t *result_json(const struct loop_record *record, uint64_t wall_cycles, json_t *counters_before)
-{
-	json_t *streams = json_array(), *unassigned = json_array();
-
-	for (unsigned int i = 0; i < 2; i++)
-		json_array_append_new(streams,
-				      trial.streams[i].active ? stream_json(&trial.streams[i]) : json_null());
-	for (unsigned int i = 0; i < PORTS; i++)
-		json_array_append_new(unassigned, count(trial.unassigned[i]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o}", "streams", streams, "port_counters_before",
-			 counters_before, "port_counters", counters_json(),
-			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
-			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
-			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
-			 "aborted", record->aborted, "watchdogs", watchdogs_json());
-}
-
 static int destination_mac(const struct port *tx, const struct port *rx, enum frame_format format,
 			   struct rte_ether_addr *mac, struct failure *f)
 {
@@ -241,10 +196,41 @@ static int destination_mac(const struct port *tx, const struct port *rx, enum fr
 	return 0;
 }
 
-static int stream_prepare(struct stream *s, unsigned int index, const struct frame_plan *common, uint64_t intended,
-			  struct failure *f)
+struct order {
+	struct frame_plan plan;
+	json_int_t number, intended;
+	json_int_t first; /* frames at `load_fps`; the others follow at `then_load_fps` */
+	json_int_t broadcast_every;
+	json_int_t tag_first, tag_step, tags;
+	uint32_t mix[MIX_FRAMES], mix_frames; /* frame sizes that repeat, FCS included */
+	bool forward, reverse, loss_times;
+	double load_fps, then_load_fps, late_s, quiet_s, limit_s;
+	uint32_t burst_limit;
+};
+
+/* One template for each size of the mix. The order was checked: there are at most MIX_SIZES. */
+static void mix_prepare(struct stream *s, const struct order *o, struct frame_plan plan)
 {
-	struct frame_plan plan = *common;
+	uint32_t sizes[MIX_SIZES], count = 0;
+
+	s->mix_frames = o->mix_frames;
+	for (uint32_t i = 0; i < o->mix_frames; i++) {
+		uint32_t n = 0;
+
+		while (n < count && sizes[n] != o->mix[i])
+			n++;
+		if (n == count) {
+			sizes[count++] = o->mix[i];
+			plan.frame_octets = o->mix[i];
+			frame_template_fill(&s->mix[n], &plan);
+		}
+		s->mix_order[i] = (uint8_t)n;
+	}
+}
+
+static int stream_prepare(struct stream *s, unsigned int index, const struct order *o, struct failure *f)
+{
+	struct frame_plan plan = o->plan;
 	uint64_t *window = s->window ? s->window : calloc(WINDOW_FRAMES / 64u, sizeof(uint64_t));
 	const struct port *tx = &ports[index], *rx = &ports[1 - index];
 
@@ -256,7 +242,8 @@ static int stream_prepare(struct stream *s, unsigned int index, const struct fra
 	s->index = (uint8_t)index;
 	s->tx = &ports[index];
 	s->rx = &ports[1 - index];
-	s->intended = intended;
+	s->intended = (uint64_t)o->intended;
+	s->broadcast_every = (uint32_t)o->broadcast_every;
 	if (plan.format == FORMAT_IPV4_UDP && (!tx->has_ipv4 || !rx->has_ipv4))
 		return failure_set(f, "address", "IPv4 frames need an IPv4 address on both ports");
 	if (plan.format == FORMAT_IPV6_UDP && (!tx->has_ipv6 || !rx->has_ipv6))
@@ -272,45 +259,86 @@ static int stream_prepare(struct stream *s, unsigned int index, const struct fra
 	if (destination_mac(tx, rx, plan.format, &plan.destination_mac, f))
 		return -1;
 	frame_template_fill(&s->template, &plan);
+	mix_prepare(s, o, plan);
 	s->active = true;
 	return 0;
 }
 
-struct order {
-	struct frame_plan plan;
-	json_int_t number, intended;
-	bool forward, reverse;
-	double load_fps, quiet_s, limit_s;
-	uint32_t burst_limit;
-};
+/* Which sizes the frames have in turn; an empty list: all have the one size of the order. */
+static int mix_read(const json_t *list, struct order *o, uint32_t least, struct failure *f)
+{
+	uint32_t sizes[MIX_SIZES], count = 0;
+
+	if (!json_is_array(list) || json_array_size(list) > MIX_FRAMES)
+		return failure_set(f, "protocol", "trial: a mix is a list of at most %u sizes", MIX_FRAMES);
+	o->mix_frames = (uint32_t)json_array_size(list);
+	for (uint32_t i = 0, n; i < o->mix_frames; i++) {
+		json_int_t octets = json_integer_value(json_array_get(list, i));
+
+		if (octets < (json_int_t)least || octets > (json_int_t)o->plan.frame_octets)
+			return failure_set(f, "frame", "frame size %lld of the mix cannot be built", octets);
+		o->mix[i] = (uint32_t)octets;
+		for (n = 0; n < count && sizes[n] != o->mix[i]; n++)
+			;
+		if (n == MIX_SIZES)
+			return failure_set(f, "frame", "a mix has at most %u sizes", MIX_SIZES);
+		if (n == count)
+			sizes[count++] = o->mix[i];
+	}
+	return 0;
+}
 
 static int order_read(const json_t *spec, struct order *o, struct failure *f)
 {
 	json_int_t octets, vlan, flows, format, burst;
-	int forward, reverse;
+	int forward, reverse, loss_times;
+	json_t *mix;
+	uint32_t least;
 
 	memset(o, 0, sizeof(*o));
-	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F}", "number", &o->number,
-			"frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format", &format, "intended",
-			&o->intended, "load_fps", &o->load_fps, "forward", &forward,
+	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I,s:I,s:I,s:I,s:o}",
+			"number", &o->number, "frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format",
+			&format, "intended", &o->intended, "load_fps", &o->load_fps, "forward", &forward,
 			"reverse", &reverse, "burst_limit", &burst, "drain_quiet_s", &o->quiet_s, "drain_limit_s",
-			&o->limit_s))
+			&o->limit_s, "first", &o->first, "then_load_fps", &o->then_load_fps, "late_s", &o->late_s,
+			"loss_times", &loss_times, "broadcast_every", &o->broadcast_every, "tag_first",
+			&o->tag_first, "tag_step", &o->tag_step, "tags", &o->tags, "mix", &mix))
 		return failure_set(f, "protocol", "trial: a field is missing or of the wrong type");
 	if (!ports[0].attached || !ports[1].attached)
 		return failure_set(f, "state", "no ports are attached");
 	if (format < FORMAT_ETHERNET || format > FORMAT_IPV6_UDP || vlan < 0 || vlan > 4094 || flows < 1 ||
 	    flows > (json_int_t)MAX_FLOWS || burst < 1 || burst > (json_int_t)BURST_LIMIT || o->intended < 1 ||
-	    o->load_fps < 1 || !(forward || reverse) || o->number < 1 || o->number > 32767)
+	    o->load_fps < 1 || !(forward || reverse) || o->number < 1 || o->number > 32767 || o->first < 1 ||
+	    o->first > o->intended || (o->first < o->intended && o->then_load_fps < 1) || o->late_s < 0 ||
+	    o->broadcast_every < 0 || o->tag_first < 0 || o->tag_step < 1 || o->tags < 0 ||
+	    o->tags > (json_int_t)MAX_TAGS)
 		return failure_set(f, "protocol", "trial: a field is out of range");
-	if (octets < (json_int_t)frame_minimum((enum frame_format)format, vlan != 0) ||
-	    octets > (json_int_t)MAX_FRAME_OCTETS)
+	least = frame_minimum((enum frame_format)format, vlan != 0);
+	if (octets < (json_int_t)least || octets > (json_int_t)MAX_FRAME_OCTETS)
 		return failure_set(f, "frame", "frame size %lld cannot be built in this format", octets);
 	o->plan = (struct frame_plan){.format = (enum frame_format)format, .frame_octets = (uint32_t)octets,
 				      .vlan = (uint16_t)vlan, .flows = (uint32_t)flows};
 	o->burst_limit = (uint32_t)burst;
 	o->forward = forward;
 	o->reverse = reverse;
-	return 0;
+	o->loss_times = loss_times;
+	return mix_read(mix, o, least, f);
+}
+
+static void pace_prepare(struct pace *pace, const struct order *o, double hz)
+{
+	bool two = o->first < o->intended;
+	double first_s = (double)o->first / o->load_fps;
+	double then_s = two ? (double)(o->intended - o->first) / o->then_load_fps : 0.0;
+
+	pace->first = (uint64_t)o->first;
+	pace->stage[0] = pace_stage(o->load_fps, hz);
+	pace->stage[1] = pace_stage(two ? o->then_load_fps : o->load_fps, hz);
+	pace->burst_limit = o->burst_limit;
+	pace->start = rte_rdtsc() + (uint64_t)(hz / 1e3);
+	pace->then_at = two ? pace->start + (uint64_t)(first_s * hz) : UINT64_MAX;
+	/* One interval more than the frames take, and a time in which the last of them may leave. */
+	pace->end = pace->start + (uint64_t)((first_s + then_s + o->late_s) * hz);
 }
 
 json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
@@ -325,23 +353,24 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	if (order_read(spec, &o, f))
 		return NULL;
 	trial.streams[0].active = trial.streams[1].active = false;
-	if ((o.forward && stream_prepare(&trial.streams[0], 0, &o.plan, (uint64_t)o.intended, f)) ||
-	    (o.reverse && stream_prepare(&trial.streams[1], 1, &o.plan, (uint64_t)o.intended, f)))
+	if ((o.forward && stream_prepare(&trial.streams[0], 0, &o, f)) ||
+	    (o.reverse && stream_prepare(&trial.streams[1], 1, &o, f)))
 		return NULL;
 	trial.number = (uint16_t)o.number;
 	trial.unassigned[0] = trial.unassigned[1] = 0;
 	trial.ns_per_stamp = (double)(1u << STAMP_SHIFT) * 1e9 / hz;
-	pace.per_cycle = (uint64_t)(o.load_fps / hz * 18446744073709551616.0);
-	pace.cycles_per_frame = hz / o.load_fps;
-	pace.burst_limit = o.burst_limit;
-	counters_before = counters_json();
+	trial.first = (uint64_t)o.first;
+	trial.tag_first = (uint64_t)o.tag_first;
+	trial.tag_step = (uint64_t)o.tag_step;
+	trial.tags = (uint32_t)o.tags;
+	counters_before = result_counters();
 	watchdogs_arm(true);
-	pace.start = rte_rdtsc() + (uint64_t)(hz / 1e3);
-	/* One interval more than the frames take, and 50 us in which the last burst may leave. */
-	pace.end = pace.start + (uint64_t)(((double)o.intended / o.load_fps + 50e-6) * hz);
+	pace_prepare(&pace, &o, hz);
+	record.real_time = precedence_raise((double)(pace.end - pace.start) / hz);
 	send_phase(&pace, control_fd, hz, &record);
 	watchdogs_arm(false);
+	precedence_lower();
 	if (!record.aborted)
 		drain(o.quiet_s, o.limit_s, hz);
-	return result_json(&record, rte_rdtsc() - began, counters_before);
+	return result_json(&trial, &record, o.loss_times ? &pace : NULL, rte_rdtsc() - began, counters_before);
 }

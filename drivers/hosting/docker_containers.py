@@ -1,0 +1,186 @@
+"""Images and containers of the run's own Docker daemon: node functions."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import cgroups, programs
+from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
+from bmwg.methodology.errors import TestbedError
+
+_ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf")
+_LIBRARY = re.compile(r"(?:=>\s+)?(/\S+)\s+\(0x")
+_TREES = {  # what a program needs beside itself and its libraries
+    "squid": ("/usr/lib/squid", "/usr/share/squid", "/etc/squid"),
+}
+_EMPTY = ("tmp", "var/log/squid", "var/spool/squid", "dev", "proc", "sys", "run")
+
+
+def make_image(*, token: str, name: str, program: str, packages: list[str]) -> dict[str, JsonValue]:
+    """Node function: make an image of a program and what it needs, from the node's own packages.
+
+    Raises TestbedError PROG-01 when the program is not there. Returns evidence: packages, files, octets.
+    """
+    path = shutil.which(program)
+    if path is None:
+        raise TestbedError(
+            "PROG-01",
+            f"no `{program}` in PATH",
+            hint=f"apt-get install --no-install-recommends {' '.join(packages)}",
+        )
+    files = _closure(path, _TREES.get(program, ()))
+    data = _archive(files)
+    with client(token) as docker, refusals(f"image {name}"):
+        docker.api.import_image_from_data(data, repository=name, tag="run")
+        image = docker.images.get(f"{name}:run")
+    return {
+        "image": image.id,
+        "made_of": "the node's own packages",
+        "packages": _versions(packages),
+        "files": len(files),
+        "octets": len(data),
+    }
+
+
+def _closure(program: str, trees: tuple[str, ...]) -> list[str]:
+    """Files of a program: itself, its trees, the libraries of every executable, and the accounts."""
+    found = {os.path.realpath(program), program, *_ACCOUNTS}
+    for tree in trees:
+        found |= {str(path) for path in Path(tree).rglob("*") if path.is_file()}
+    for file in [name for name in found if os.access(name, os.X_OK)]:
+        done = subprocess.run(["ldd", file], capture_output=True, text=True, timeout=10, check=False)
+        found |= set(_LIBRARY.findall(done.stdout))
+    found |= {str(path) for path in Path("/lib").glob("*/libnss_files.so.2")}
+    return sorted(found)
+
+
+def _archive(files: list[str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in _EMPTY:
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777
+            archive.addfile(folder)
+        for name in ("bin", "sbin", "lib", "lib64"):  # as the host: links into usr where it is merged
+            if os.path.islink(f"/{name}"):
+                archive.add(f"/{name}", arcname=name)
+        for file in files:
+            merged = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
+            archive.add(os.path.realpath(file), arcname=merged.lstrip("/"))
+    return buffer.getvalue()
+
+
+def _versions(packages: list[str]) -> dict[str, str]:
+    command = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *packages]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except OSError:
+        return {}
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def run(
+    *,
+    token: str,
+    name: str,
+    image: str,
+    command: list[str],
+    network: str,
+    address: str,
+    folder: str,
+    files: dict[str, str],
+    published: list[JsonValue],
+    port: int,
+    cpus: float,
+    memory_octets: int,
+) -> dict[str, JsonValue]:
+    """Node function: write the files, make a container and start it. `published` is (address, port) or empty.
+
+    Raises TestbedError DOCK-04, DriverError DOCK-02, DOCK-06. A container that did not start is removed.
+    """
+    programs.write_files(folder=folder, files=files)
+    ports = {f"{port}/tcp": (published[0], published[1])} if published else {}
+    with client(token) as docker, refusals(f"container {name}"):
+        config = docker.api.create_networking_config(
+            {network: docker.api.create_endpoint_config(ipv4_address=address)}
+        )
+        host = docker.api.create_host_config(
+            binds={folder: {"bind": folder, "mode": "rw"}},
+            port_bindings=ports,
+            nano_cpus=round(min(cpus, os.cpu_count() or 1) * 1e9),
+            mem_limit=memory_octets,
+            cgroup_parent=cgroup_of(token),
+            network_mode=network,
+        )
+        made = docker.api.create_container(
+            image=f"{image}:run",
+            command=command,
+            name=name,
+            hostname=name,
+            networking_config=config,
+            host_config=host,
+            ports=[port],
+        )
+        try:
+            docker.api.start(made["Id"])
+        except BaseException:
+            docker.api.remove_container(made["Id"], force=True)
+            raise
+        return {"id": made["Id"]}
+
+
+def stop(*, token: str, container: str, folder: str) -> None:
+    """Node function: end and remove a container and its folder. Idempotent; so with a daemon that is gone."""
+    from docker.errors import APIError, DockerException, NotFound
+    from requests.exceptions import RequestException
+
+    try:
+        with client(token) as docker:
+            docker.api.remove_container(container, force=True)
+    except (NotFound, DockerException, RequestException, APIError, OSError):
+        pass  # the daemon's own end removes what it ran
+    finally:
+        programs.remove_folder(folder=folder)
+
+
+def fault(*, token: str, container: str) -> str | None:
+    """Node function: why a container no longer runs; None while it does."""
+    pids = _pids(token, container)
+    if pids:
+        return None
+    try:
+        with client(token) as docker, refusals(f"container {container[:12]}"):
+            state = docker.api.inspect_container(container)["State"]
+            logs = docker.api.logs(container, tail=3).decode(errors="replace").strip()
+    except Exception as error:
+        return f"the container has ended, and its daemon does not answer: {error}"
+    words = " | ".join(logs.splitlines())
+    return f"the container is {state['Status']}, exit status {state['ExitCode']}: {words}"
+
+
+def sample(*, token: str, container: str) -> dict[str, JsonValue]:
+    """Node function: what the container's processes use; fields of `instance.Sample`."""
+    return programs.use_of(_pids(token, container))
+
+
+def _pids(token: str, container: str) -> list[int]:
+    """Processes of a container as the node numbers them (the daemon numbers them otherwise)."""
+    found: set[int] = set()
+    for folder in cgroups.folders(f"{cgroup_of(token)}/{container}"):
+        try:
+            found |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def limits(*, token: str, container: str) -> dict[str, JsonValue]:
+    """Node function: the limits of a container as the kernel has them."""
+    return cgroups.read_limits(f"{cgroup_of(token)}/{container}")

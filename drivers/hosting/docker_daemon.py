@@ -1,0 +1,222 @@
+"""A Docker daemon of the run's own on a node: own socket, data root, exec root, bridges; node functions.
+
+It runs in a PID and mount namespace of its own inside the node's network namespace: when its first process
+ends, the kernel ends containerd, the shims and every container with it, and the firewall rules lie in the
+node's namespace. The user's own daemon, images and networks are never spoken to.
+
+Ids: DOCK-01 Docker absent, DOCK-02 the daemon did not start or refused, DOCK-03 its API is too old,
+DOCK-04 image missing, DOCK-05 not removed, DOCK-06 a port is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import cgroups, process, programs
+from bmwg.methodology.errors import DriverError, TestbedError
+
+PACKAGES = ("docker.io", "iptables")
+MIN_API = (1, 41)  # choice: what Debian 12 has; older ones were never tried
+_UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child=SIGKILL"]
+_SDK_TIMEOUT_S = 30
+_LABEL = "org.ietf.bmwg.run"
+
+
+def probe() -> dict[str, str] | None:
+    """Node function: what is missing for a daemon here (fields of `drivers.api.Missing`), or None."""
+    for name in ("dockerd", "containerd", "runc", "iptables", "unshare"):
+        if shutil.which(name) is None:
+            mend = f"apt-get install --no-install-recommends {' '.join(PACKAGES)}"
+            return {"what": "Docker", "reason": f"no `{name}` in PATH", "mend": mend}
+    try:
+        import docker  # noqa: F401 - an optional extra
+    except ImportError as error:
+        return {"what": "Docker SDK", "reason": str(error), "mend": "pip install 'bmwg-toolkit[docker]'"}
+    if cgroups.version() == 0:
+        return {
+            "what": "cgroups",
+            "reason": "no cgroup hierarchy with controllers below /sys/fs/cgroup",
+            "mend": "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
+        }
+    return None
+
+
+def cgroup_of(token: str) -> str:
+    """Name the parent of the cgroups of a daemon's containers."""
+    return f"/bmwg-docker-{token}"
+
+
+def _socket(token: str) -> str:
+    return f"/run/bmwg-docker-{token}/docker.sock"
+
+
+def start(*, token: str, data_root: str, within_s: float = 30.0) -> dict[str, JsonValue]:
+    """Node function: start the daemon and wait until its API answers; returns process and versions.
+
+    Raises TestbedError DOCK-01, DOCK-03, DriverError DOCK-02. On failure nothing of it runs.
+    """
+    lack = probe()
+    if lack:
+        raise TestbedError("DOCK-01", f"no {lack['what']}", found=lack["reason"], hint=lack["mend"])
+    folder = Path(_socket(token)).parent
+    folder.mkdir(parents=True)
+    Path(data_root).mkdir(parents=True, mode=0o711)
+    command = [*_UNSHARE, "--propagation", "private", "dockerd", "--host", f"unix://{_socket(token)}"]
+    command += ["--data-root", data_root, "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
+    command += ["--cgroup-parent", cgroup_of(token), "--bridge", "none", "--log-level", "warn"]
+    command += ["--config-file", str(_empty_config(folder))]
+    started = programs.start(command=command, folder=str(folder), packages=list(PACKAGES))
+    try:
+        return {"process": started, "version": _wait_for_api(token, started, folder, within_s)}
+    except BaseException:
+        stop(token=token, data_root=data_root, **started)
+        raise
+
+
+def _empty_config(folder: Path) -> Path:
+    """Return a configuration of our own, so that the host's /etc/docker/daemon.json says nothing here."""
+    file = folder / "daemon.json"
+    file.write_text("{}\n")
+    return file
+
+
+def _wait_for_api(token: str, started: dict[str, int], folder: Path, within_s: float) -> dict[str, JsonValue]:
+    end_s = time.monotonic() + within_s
+    last = "no answer"
+    while time.monotonic() < end_s:
+        ended = programs.fault(folder=str(folder), **started)
+        if ended:
+            raise DriverError("DOCK-02", "dockerd", expected="a running daemon", found=ended)
+        try:
+            with client(token) as docker:
+                version = docker.version()
+        except Exception as error:  # the SDK raises requests' errors, OSError and its own
+            last = str(error)
+            time.sleep(0.05)
+            continue
+        api = tuple(int(part) for part in version["ApiVersion"].split("."))
+        if api < MIN_API:
+            raise TestbedError(
+                "DOCK-03",
+                "dockerd: its API",
+                expected=f"{MIN_API[0]}.{MIN_API[1]} or newer",
+                found=version["ApiVersion"],
+                hint="install a newer Docker",
+            )
+        return {"docker": version["Version"], "api": version["ApiVersion"], **_components(version)}
+    raise DriverError("DOCK-02", "dockerd", expected=f"its API within {within_s:g} s", found=last)
+
+
+def _components(version: dict[str, Any]) -> dict[str, str]:
+    parts = version.get("Components") or []
+    return {part["Name"]: part["Version"] for part in parts if part["Name"] in ("containerd", "runc")}
+
+
+@contextlib.contextmanager
+def client(token: str) -> Any:
+    """Open the SDK's client of this daemon (never of another: no environment is read)."""
+    from docker import DockerClient
+
+    opened = DockerClient(base_url=f"unix://{_socket(token)}", timeout=_SDK_TIMEOUT_S)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def stop(*, token: str, data_root: str, pid: int, start_ticks: int, within_s: float = 10.0) -> None:
+    """Node function: end the daemon with all that it runs, and remove its files and cgroups. Idempotent."""
+    if process.same(pid, start_ticks):
+        for member in programs.session(pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, 9)
+    programs.stop(pid=pid, start_ticks=start_ticks, folder=str(Path(_socket(token)).parent))
+    remove(token=token, data_root=data_root, within_s=within_s)
+
+
+def remove(*, token: str, data_root: str, within_s: float = 10.0) -> bool:
+    """Node function: remove what a daemon that no longer runs has left: containers, cgroups, files.
+
+    Idempotent. Raises DriverError DOCK-05 when something stays.
+    """
+    end_s = time.monotonic() + within_s
+    there = Path(data_root).exists()
+    parent = cgroup_of(token)
+    for folder in cgroups.folders(parent):
+        for procs in folder.rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):
+                for text in procs.read_text().split():
+                    process.terminate(pid=int(text), start_ticks=process.start_ticks(int(text)), within_s=1.0)
+    left = cgroups.remove(parent, deadline_s=max(0.5, end_s - time.monotonic()))
+    _unmount_below(data_root)
+    while Path(data_root).exists():
+        shutil.rmtree(data_root, ignore_errors=True)
+        if time.monotonic() > end_s:
+            left.append(data_root)
+            break
+        time.sleep(0.01)
+    if left:
+        raise DriverError("DOCK-05", "Docker's files and cgroups", expected="removed", found=", ".join(left))
+    return there
+
+
+def _unmount_below(folder: str) -> None:
+    """Detach mounts of the data root: rmtree must never walk into one."""
+    with open("/proc/self/mountinfo") as lines:
+        points = [line.split()[4] for line in lines]
+    for point in sorted((p for p in points if p.startswith(f"{folder}/")), reverse=True):
+        subprocess.run(["umount", "--lazy", point], check=False, capture_output=True, timeout=10)
+
+
+def add_network(*, token: str, name: str, subnet: str, gateway: str, masquerade: bool) -> None:
+    """Node function: make a bridge network. Without masquerade its containers are reached by routes."""
+    from docker.types import IPAMConfig, IPAMPool
+
+    options = {
+        "com.docker.network.bridge.name": name,
+        "com.docker.network.bridge.enable_ip_masquerade": "true" if masquerade else "false",
+    }
+    with client(token) as docker, _refusals(f"network {name}"):
+        if not masquerade and _major(docker) >= 27:  # from there on only a network that says so is routed to
+            options["com.docker.network.bridge.gateway_mode_ipv4"] = "routed"
+        pool = IPAMPool(subnet=subnet, gateway=gateway)
+        docker.networks.create(
+            name,
+            driver="bridge",
+            options=options,
+            ipam=IPAMConfig(pool_configs=[pool]),
+            labels={_LABEL: token},
+        )
+
+
+def _major(docker: Any) -> int:
+    text = str(docker.version()["Version"]).partition(".")[0]
+    return int(text) if text.isdigit() else 0
+
+
+@contextlib.contextmanager
+def _refusals(what: str) -> Any:
+    """Turn what the daemon refuses into an error of ours."""
+    from docker.errors import DockerException, ImageNotFound
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except ImageNotFound as error:
+        raise TestbedError("DOCK-04", what, expected="its image", found=str(error.explanation)) from error
+    except (DockerException, RequestException) as error:
+        words = str(getattr(error, "explanation", None) or error)
+        taken = "already allocated" in words or "address already in use" in words
+        raise DriverError("DOCK-06" if taken else "DOCK-02", what, found=words) from error
+
+
+def refusals(what: str) -> Any:
+    """Turn what the daemon refuses into an error of ours (for the modules beside this one)."""
+    return _refusals(what)

@@ -1,0 +1,160 @@
+"""The first root of a guest: a few modules, one shell and the script that goes on to the host's root.
+
+The guest's root is the host's root over 9p, read-only, below an overlay in the guest's memory: the guest sees
+the host's programs and this toolkit where they are, and what it writes is gone with it. Ids: VM-03 no shell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import shutil
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting.guest_kernel import CACHE, GuestKernel
+from bmwg.methodology.errors import TestbedError
+
+SHELL_LINE = "apt-get install -y --no-install-recommends busybox-static"
+ROOT_TAG = "bmwg-root"
+MODULES_TAG = "bmwg-modules"
+CHANNEL = "bmwg.agent"
+SAY = "bmwg-guest:"  # how the script's lines begin on the console
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net", "e1000")
+_MOUNT_9P = "mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144"
+
+_INIT = """#!/bin/busybox sh
+# Runs as the guest's first process; every step names itself, so that a guest that stops says where.
+/bin/busybox mkdir -p /proc /sys /dev /lower /rw /new
+export PATH=/bin
+say() {{ echo "{say} $*" >/dev/console; }}
+die() {{ say "failed: $*"; poweroff -f; }}
+busybox mount -t devtmpfs dev /dev || busybox poweroff -f
+/bin/busybox --install -s /bin
+mount -t proc proc /proc && mount -t sysfs sys /sys || die proc
+for module in {modules}; do insmod /modules/$module || die "insmod $module"; done
+ip link set lo up
+for word in $(cat /proc/cmdline); do
+  case $word in bmwg.net=*)
+    IFS=, read -r interface address gateway <<EOF
+${{word#bmwg.net=}}
+EOF
+    ip addr add "$address" dev "$interface" && ip link set "$interface" up || die "network $interface"
+    if [ -n "$gateway" ]; then ip route add default via "$gateway" || die "route $gateway"; fi ;;
+  esac
+done
+{mount} -o ro,cache=loose {root} /lower || die "9p root"
+mount -t tmpfs -o size=50%,mode=755 rw /rw && mkdir -p /rw/upper /rw/work
+mount -t overlay -o lowerdir=/lower,upperdir=/rw/upper,workdir=/rw/work root /new || die overlay
+mkdir -p /new/proc /new/sys /new/dev /new/run /new/tmp /new/usr/lib/modules/{release}
+{mount} -o ro,cache=loose {modules_tag} /new/usr/lib/modules/{release} || die "9p modules"
+mount -t tmpfs -o mode=755 run /new/run
+mount -t tmpfs -o mode=1777 tmp /new/tmp
+mkdir -p /new/dev/pts /new/run/lock
+{shares}
+mount --move /proc /new/proc; mount --move /sys /new/sys; mount --move /dev /new/dev
+mkdir -p /new/dev/pts /new/dev/shm
+mount -t devpts -o gid=5,mode=620,ptmxmode=666 pts /new/dev/pts
+mount -t tmpfs -o mode=1777 shm /new/dev/shm
+mount -t cgroup2 none /new/sys/fs/cgroup || die cgroup2
+mount -t bpf bpf /new/sys/fs/bpf
+cp /agent /new/run/bmwg-agent
+say root
+exec switch_root /new /bin/sh /run/bmwg-agent
+die switch_root
+"""
+
+_AGENT = """# The guest's first process from here on: it waits for the agent and ends the guest with it.
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
+for port in /sys/class/virtio-ports/*; do
+  if [ "$(cat $port/name)" = {channel} ]; then channel=/dev/${{port##*/}}; fi
+done
+echo "{say} agent on $channel" >/dev/console
+cd /
+exec 3<>$channel  # a port can be open once only
+{python} -u -c 'import sys;exec(eval(sys.stdin.readline()))' <&3 >&3 3>&- 2>/dev/console
+echo "{say} agent ended ($?)" >/dev/console
+echo o >/proc/sysrq-trigger
+sleep 10
+"""
+
+
+def build(
+    kernel: GuestKernel,
+    *,
+    python: str,
+    shares: Mapping[str, str] | None = None,
+    cache: Path = CACHE,
+) -> Path:
+    """Write the archive for this kernel and these settings, once, and return it.
+
+    `shares` maps a 9p tag to the folder in the guest where it is mounted for writing. Raises VM-03 without a
+    static shell on this host, VM-01 when the kernel lacks a module.
+    """
+    modules = kernel.modules_for(MODULES)
+    script = _INIT.format(
+        say=SAY,
+        modules=" ".join(path.name for path in modules),
+        mount=_MOUNT_9P,
+        root=ROOT_TAG,
+        modules_tag=MODULES_TAG,
+        release=kernel.release,
+        shares="\n".join(
+            f"mkdir -p {shlex.quote('/new' + path)}\n"
+            f"{_MOUNT_9P} -o rw,cache=mmap {tag} {shlex.quote('/new' + path)} || die {shlex.quote(f'9p {tag}')}"
+            for tag, path in sorted((shares or {}).items())
+        ),
+    )
+    agent = _AGENT.format(say=SAY, channel=CHANNEL, python=shlex.quote(python))
+    shell = _static_shell()
+    entries: dict[str, tuple[int, bytes]] = {
+        "bin": (stat.S_IFDIR | 0o755, b""),
+        "modules": (stat.S_IFDIR | 0o755, b""),
+        "dev": (stat.S_IFDIR | 0o755, b""),
+        "bin/busybox": (stat.S_IFREG | 0o755, shell.read_bytes()),
+        "init": (stat.S_IFREG | 0o755, script.encode()),
+        "agent": (stat.S_IFREG | 0o644, agent.encode()),
+    }
+    entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}
+    archive = _newc(entries)
+    target = cache / "initramfs" / f"{hashlib.sha256(archive).hexdigest()[:24]}.cpio"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            file.write(archive)
+        Path(file.name).rename(target)
+        for old in sorted(target.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[:-16]:
+            old.unlink(missing_ok=True)  # choice: each set of shares makes one; sixteen are 64 MiB
+    return target
+
+
+def probe_shell() -> Missing | None:
+    """Return what is missing when this host has no static shell for a guest."""
+    found = shutil.which("busybox")
+    if found is None:
+        return Missing(what="the guest's first shell", reason="no busybox in PATH", mend=SHELL_LINE)
+    # a dynamically linked program names its loader in its first page
+    if b"ld-linux" in Path(found).read_bytes()[:4096]:
+        return Missing(what="the guest's first shell", reason="busybox is not static", mend=SHELL_LINE)
+    return None
+
+
+def _static_shell() -> Path:
+    lack = probe_shell()
+    if lack is not None:
+        raise TestbedError("VM-03", lack.what, found=lack.reason, hint=lack.mend)
+    return Path(str(shutil.which("busybox")))
+
+
+def _newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:
+    """Pack an archive in the format that the kernel unpacks (cpio "newc", its documentation's buffer format)."""
+    parts = []
+    for number, (name, (mode, data)) in enumerate([*entries.items(), ("TRAILER!!!", (0, b""))], 1):
+        path = name.encode() + b"\0"
+        fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(path), 0)
+        header = b"070701" + b"".join(b"%08X" % field for field in fields) + path
+        parts += [header, bytes(-len(header) % 4), data, bytes(-len(data) % 4)]
+    return b"".join(parts)

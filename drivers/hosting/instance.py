@@ -1,0 +1,140 @@
+"""An instance is a place where one network function is started: the protocol of the hosting forms.
+
+A `Hosting` is one form on one node (native, Docker, virtual machine): what must stand before the first
+instance is made there (a daemon, an image, a kernel) is made on entering it and removed on leaving it. A
+`Hosting` starts instances; what `start` does is what a deployment benchmark counts (RFC 8172 4.3). An
+instance runs one program, is reached at one endpoint, and is sampled from outside. The program's files are
+handed over as text: an instance may share no file system with the runner.
+
+Ids: INST-01 the form is not known, INST-02 the program did not start or ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from bmwg.drivers.api import JsonValue, Missing
+
+FOLDER = "{folder}"  # in a program's command and files: the folder that the instance gave it
+ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it
+PORT = "{port}"  # the port that the program is to listen on there
+INSTANCE_NETWORK = "198.18.16.0/20"  # rfc2544-C.2.2: addresses for benchmarks; routed to the instances' node
+FORM_NETWORKS = {  # each form's part of it
+    "docker_routed": "198.18.16.0/24",
+    "docker_nat": "198.18.17.0/24",
+    "vm_full": "198.18.18.0/24",
+    "vm_para": "198.18.19.0/24",
+}
+
+
+class Form(StrEnum):
+    """The hosting forms, in the documents' order."""
+
+    NATIVE = "native"
+    DOCKER_ROUTED = "docker_routed"
+    DOCKER_NAT = "docker_nat"
+    VM_FULL = "vm_full"  # emulated NIC
+    VM_PARA = "vm_para"  # virtio-net
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What runs in an instance, as data.
+
+    `command` is an argument vector (the first word is found in PATH) and `files` are texts by name within the
+    program's folder; `{folder}`, `{address}` and `{port}` in either are replaced by what the instance gives.
+    The folder is writable for everybody (the program may change its user). `packages` are the Debian packages
+    that hold the program, `port` the TCP port that it listens on (forms that share the node's address count
+    up from it).
+    """
+
+    name: str
+    command: tuple[str, ...]
+    port: int
+    files: Mapping[str, str] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one instance may use; a machine with fewer CPUs gives what it has, and the record says so."""
+
+    cpus: int = 4  # document 001, section 4
+    memory_octets: int = 4 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What an instance used, seen from its host, all its processes together.
+
+    `cpu_ns` counts from the instance's start (user and system); `memory_octets` is resident now. `at_ns` is
+    the node's monotonic clock. `memory_peak_octets` is None where the host cannot tell it.
+    """
+
+    at_ns: int
+    cpu_ns: int
+    memory_octets: int
+    memory_peak_octets: int | None = None
+
+
+def filled(text: str, *, folder: str, address: str, port: int) -> str:
+    """Put what an instance gives into a word of the command or into a file."""
+    return text.replace(FOLDER, folder).replace(ADDRESS, address).replace(PORT, str(port))
+
+
+class Instance(Protocol):
+    """One running place. `endpoint` is where clients reach its program: address and port.
+
+    `fault` says why it no longer serves (None while all of it stands) and never blocks above a second;
+    `stop` ends and removes it within its own deadline, whatever state it is in, and may be called twice.
+    """
+
+    name: str
+    endpoint: tuple[str, int]
+
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def stop(self) -> None: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+class Hosting(AbstractContextManager["Hosting"], Protocol):
+    """One hosting form on one node.
+
+    `probe` tells what the node lacks, having made nothing that stays. Entering makes what all share;
+    `prepare` what a program needs before its first start (an image), which no deployment time counts.
+    `start` makes instance `number` (0, 1, ...) and starts the program in it, and returns when the program's
+    process was started: whether it serves is asked from the client's side, so that all forms are asked alike.
+    `describe` is evidence: versions, image, accelerator, NIC model. The class is made by
+    `Class(form=..., node=..., place=..., ledger=...)` and is named in `drivers.hosting.forms`.
+    """
+
+    form: Form
+
+    def probe(self) -> Missing | None: ...
+    def prepare(self, program: Program) -> None: ...
+    def start(self, program: Program, number: int, limits: Limits) -> Instance: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The node's surroundings that a hosting form works in.
+
+    `client_address` is the node's own address towards the clients (published ports are reached there);
+    `client_interface` and `server_interface` are the node's two NICs. The clients and the servers route
+    `INSTANCE_NETWORK` to this node; the node forwards IPv4. `token` is unique to the run (names of daemons,
+    cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node.
+    """
+
+    client_address: str
+    client_interface: str
+    server_address: str
+    server_interface: str
+    token: str
+    owner: str
+    run_dir: str

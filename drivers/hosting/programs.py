@@ -1,0 +1,135 @@
+"""Programs that run on a node: started, watched, sampled and ended by node functions.
+
+Ids: PROG-01 the program is not there, PROG-02 it ended at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import process
+from bmwg.methodology.errors import DriverError, TestbedError
+
+_TAIL_LINES = 5
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
+
+def write_files(*, folder: str, files: dict[str, str]) -> None:
+    """Node function: make a folder that everybody may write to, with these texts in it."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    place.chmod(0o777)  # a program that gives up root must write there
+    for name, text in files.items():
+        (place / name).write_text(text)
+
+
+def start(*, command: list[str], folder: str, packages: list[str]) -> dict[str, int]:
+    """Node function: start a program in a session of its own, its output in `folder`/output.
+
+    Returns pid and start time (ticks). Raises TestbedError PROG-01, DriverError PROG-02.
+    """
+    if shutil.which(command[0]) is None:
+        raise TestbedError(
+            "PROG-01",
+            f"no `{command[0]}` in PATH",
+            hint=f"apt-get install --no-install-recommends {' '.join(packages)}" if packages else "",
+        )
+    with open(Path(folder, "output"), "wb") as output:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    _children[child.pid] = child
+    ticks = process.start_ticks(child.pid)
+    if ticks == 0:
+        child.wait(1)
+        raise DriverError("PROG-02", " ".join(command), expected="a running program", found=said(folder))
+    return {"pid": child.pid, "start_ticks": ticks}
+
+
+def said(folder: str) -> str:
+    """Return the last lines of a program's output."""
+    try:
+        lines = Path(folder, "output").read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "no output"
+    return " | ".join(lines[-_TAIL_LINES:]) or "no output"
+
+
+def fault(*, pid: int, start_ticks: int, folder: str) -> str | None:
+    """Node function: why the program no longer runs; None while it does."""
+    return None if process.same(pid, start_ticks) else f"the program has ended: {said(folder)}"
+
+
+def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> None:
+    """Node function: end the program with its whole session and remove its folder. Idempotent.
+
+    Raises DriverError NODE-12 when something outlives SIGKILL.
+    """
+    members = [member for member in session(pid) if process.start_ticks(member)]
+    if process.same(pid, start_ticks):
+        process.terminate(pid=pid, start_ticks=start_ticks, within_s=within_s)
+    for member in members:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(member, signal.SIGKILL)
+    child = _children.pop(pid, None)
+    if child is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(1)
+    remove_folder(folder=folder)
+
+
+def remove_folder(*, folder: str) -> None:
+    """Node function: remove a program's folder. Idempotent."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def session(leader: int) -> list[int]:
+    """Processes of a session, the leader among them."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                if os.getsid(int(name)) == leader:
+                    found.append(int(name))
+    return found
+
+
+def sample(*, pid: int) -> dict[str, JsonValue]:
+    """Node function: what the program and its session use; fields of `instance.Sample`."""
+    return use_of(session(pid))
+
+
+def use_of(pids: Iterable[int]) -> dict[str, JsonValue]:
+    """CPU time (ns, user and system) and memory (proportional share, octets) of processes, now."""
+    cpu_ns, memory_octets = 0, 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                cpu_ns += int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
+            memory_octets += _share_octets(pid)
+    return {"at_ns": time.monotonic_ns(), "cpu_ns": cpu_ns, "memory_octets": memory_octets}
+
+
+def _share_octets(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def available(*, programs: dict[str, str]) -> list[list[str]]:
+    """Node function: which programs are absent, `[program, package]` each."""
+    return [[name, package] for name, package in programs.items() if shutil.which(name) is None]

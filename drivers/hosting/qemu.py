@@ -1,0 +1,164 @@
+"""QEMU's command line from a description of the machine, and which accelerator this host really has.
+
+KVM is used where the CPU has hardware virtualization and /dev/kvm can be opened; everything else runs under
+TCG, an interpreter by translation whose figures say nothing of KVM. What ran is asked of QEMU itself, never
+concluded from what was wanted. Ids: VM-04 no QEMU.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
+
+PROGRAM = "qemu-system-x86_64"
+QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
+# a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
+_KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off cgroup_no_v1=all net.ifnames=0"
+# choice: what DPDK and the distribution need and no more; `max` costs half as much again to boot under TCG
+_TCG_CPU = "Nehalem,+rdrand"
+_CPU_FLAGS = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
+
+
+class Accelerator(StrEnum):
+    """How the guest's instructions run: by the CPU itself, or translated."""
+
+    KVM = "kvm"
+    TCG = "tcg"
+
+
+class NicModel(StrEnum):
+    """The guest's NIC: one that exists as hardware (full virtualization), or one made for guests."""
+
+    E1000 = "e1000"
+    VIRTIO = "virtio-net-pci"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nic:
+    """One NIC of the guest and its other end, a tap interface that QEMU makes and that goes with it.
+
+    `address` (in prefix notation) and `gateway` are set before anything else runs in the guest.
+    """
+
+    tap: str
+    mac: str
+    address: str | None = None
+    gateway: str | None = None
+    model: NicModel = NicModel.VIRTIO
+    vhost: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSpec:
+    """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it."""
+
+    name: str
+    cpus: int
+    memory_octets: int
+    accelerator: Accelerator
+    nics: tuple[Nic, ...] = ()
+    shares: Mapping[str, str] = field(default_factory=dict)
+    disk: str | None = None  # a raw or qcow2 image that the guest finds as /dev/vda; never written to
+
+
+def probe_accelerator() -> tuple[Accelerator, str]:
+    """Tell which accelerator can run a guest here, and why.
+
+    /dev/kvm alone proves nothing: without hardware virtualization beneath, it opens, makes a virtual machine
+    and never runs an instruction of it.
+    """
+    if platform.machine() != "x86_64":
+        return Accelerator.TCG, f"the guest is x86_64, this host {platform.machine()}"
+    if not _CPU_FLAGS.search(Path("/proc/cpuinfo").read_text()):
+        return Accelerator.TCG, "the CPU shows neither vmx nor svm"
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return Accelerator.TCG, "/dev/kvm cannot be opened"
+    return Accelerator.KVM, "the CPU has hardware virtualization and /dev/kvm opens"
+
+
+def probe_vhost() -> tuple[bool, str]:
+    """Tell whether the host's kernel can carry a virtio NIC's frames itself (vhost-net), and why."""
+    usable = os.access("/dev/vhost-net", os.R_OK | os.W_OK)
+    return usable, "/dev/vhost-net opens" if usable else "/dev/vhost-net cannot be opened"
+
+
+def probe_program() -> Missing | None:
+    """Return what is missing when this host has no QEMU for the guest, or cannot make tap interfaces."""
+    if shutil.which(PROGRAM) is None:
+        return Missing(what="QEMU", reason=f"no {PROGRAM} in PATH", mend=QEMU_LINE)
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return Missing(what="tap interfaces", reason="/dev/net/tun cannot be opened", mend="modprobe tun")
+    return None
+
+
+def command(
+    spec: MachineSpec,
+    *,
+    kernel: Path,
+    modules: Path,
+    initramfs: Path,
+    console: Path,
+    channel_fd: int,
+    monitor_fd: int,
+) -> list[str]:
+    """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits."""
+    argv = [PROGRAM, "-name", spec.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
+    argv += ["-machine", f"pc,accel={spec.accelerator}"]  # choice: no ACPI table of q35 is needed, it boots faster
+    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else _TCG_CPU]
+    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
+    argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
+    network = [
+        f"bmwg.net=eth{number},{nic.address},{nic.gateway or ''}"
+        for number, nic in enumerate(spec.nics)
+        if nic.address is not None
+    ]
+    argv += ["-append", " ".join([_KERNEL_WORDS, *network])]
+    argv += ["-chardev", f"file,id=console,path={_escaped(console)}", "-serial", "chardev:console"]
+    argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
+    argv += ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={channel_fd}"]
+    argv += ["-device", f"virtserialport,chardev=agent,name={CHANNEL}"]
+    argv += _share("root", Path("/"), ROOT_TAG, writable=False)
+    argv += _share("modules", modules, MODULES_TAG, writable=False)
+    for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
+        argv += _share(f"share{number}", Path(folder), tag, writable=True)
+    if spec.disk is not None:
+        argv += ["-drive", f"file={_escaped(Path(spec.disk))},if=virtio,snapshot=on"]
+    for number, nic in enumerate(spec.nics):
+        vhost = "on" if nic.vhost else "off"
+        argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
+        argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
+    return argv
+
+
+def _share(name: str, folder: Path, tag: str, *, writable: bool) -> list[str]:
+    readonly = "off" if writable else "on"
+    folder_text = _escaped(folder)
+    return [
+        "-fsdev",
+        f"local,id={name},path={folder_text},security_model=none,readonly={readonly},multidevs=remap",
+        "-device",
+        f"virtio-9p-pci,fsdev={name},mount_tag={tag}",
+    ]
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace(",", ",,")
+
+
+def describe(spec: MachineSpec) -> dict[str, JsonValue]:
+    """Return the description as data, for the record."""
+    return {
+        "cpus": spec.cpus,
+        "memory_octets": spec.memory_octets,
+        "accelerator_wanted": spec.accelerator.value,
+        "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
+    }

@@ -1,0 +1,244 @@
+"""One guest from start to end: QEMU's process, its monitor, its console and the node inside it.
+
+QEMU dies with the process that started it, its tap interfaces with it, and both of its channels are sockets
+without a name, so a machine that is killed leaves at most its folder. Ids: VM-04 QEMU did not start, VM-08
+QEMU has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
+from bmwg.drivers.hosting.guest import GuestNode
+from bmwg.drivers.hosting.qemu import MachineSpec
+from bmwg.drivers.hosting.qemu_monitor import Monitor
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
+_CONSOLE_LINES = 15
+_TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+class Machine:
+    """A guest while it runs. A context manager: entering boots it, leaving ends it whatever its state."""
+
+    def __init__(self, spec: MachineSpec, *, boot_deadline_s: float = BOOT_DEADLINE_S) -> None:
+        self.spec = spec
+        self.pid = 0
+        self.start_ticks = 0
+        self.boot_s: float | None = None
+        self._boot_deadline_s = boot_deadline_s
+        self._stack = contextlib.ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._monitor: Monitor | None = None
+        self._node: GuestNode | None = None
+        self._folder = Path()
+        self._running: dict[str, JsonValue] = {}
+        self._kernel_release = ""
+
+    def __enter__(self) -> Machine:
+        """Start QEMU and wait for the guest's agent. Nothing stays behind when that fails."""
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def _start(self) -> None:
+        kernel = guest_kernel.find()
+        for missing in (qemu.probe_program(), kernel):
+            if isinstance(missing, Missing):
+                raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
+        assert not isinstance(kernel, Missing)
+        self._kernel_release = kernel.release
+        initramfs = guest_initramfs.build(
+            kernel, python=sys.executable, shares={tag: path for path, tag in self.spec.shares.items()}
+        )
+        self._folder = Path(tempfile.mkdtemp(prefix="bmwg-vm-"))
+        self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        channel, channel_far = socket.socketpair()
+        monitor, monitor_far = socket.socketpair()
+        self._stack.callback(channel.close)
+        self._stack.callback(monitor.close)
+        began_s = time.monotonic()
+        with channel_far, monitor_far:
+            argv = qemu.command(
+                self.spec,
+                kernel=kernel.unpacked_image(),
+                modules=kernel.modules,
+                initramfs=initramfs,
+                console=self._console,
+                channel_fd=channel_far.fileno(),
+                monitor_fd=monitor_far.fileno(),
+            )
+            self._process = self._spawn(argv, (channel_far.fileno(), monitor_far.fileno()))
+        try:
+            self._monitor = Monitor(self.spec.name, monitor)
+        except DriverError as error:
+            raise TestbedError(
+                "VM-04",
+                f"guest {self.spec.name}: QEMU did not start",
+                expected="its monitor",
+                found=self.ended() or str(error),
+            ) from error
+        self._running = self._observe()
+        node = GuestNode(
+            self.spec.name,
+            channel,
+            boot_deadline_s=self._boot_deadline_s,
+            broken_machine=self.ended,
+            console=self.console,
+            describe=self.describe,
+        )
+        node.open()
+        self._node = node
+        self.boot_s = time.monotonic() - began_s
+        node.call("bmwg.drivers.hosting.process:set_hostname", name=self.spec.name)
+
+    def _spawn(self, argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
+        if threading.current_thread() is threading.main_thread():
+            # the signal follows the thread that starts it; elsewhere the end of the channel has to do
+            argv = ["setpriv", "--pdeathsig", "KILL", "--", *argv]
+        with open(self._folder / "qemu.log", "wb") as log:
+            started = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=descriptors, start_new_session=True
+            )
+        self.pid = started.pid
+        self.start_ticks = process.start_ticks(started.pid)
+        return started
+
+    def _observe(self) -> dict[str, JsonValue]:
+        """Ask QEMU itself what runs: what was wanted on the command line is no evidence."""
+        kvm = self.monitor.execute("query-kvm")
+        version = self.monitor.execute("query-version")
+        return {
+            "accelerator": "kvm" if kvm["enabled"] else "tcg",
+            "kvm_present": kvm["present"],
+            "qemu": ".".join(str(version["qemu"][part]) for part in ("major", "minor", "micro")),
+            "qemu_package": version.get("package", ""),
+        }
+
+    @property
+    def node(self) -> GuestNode:
+        """The node inside; DriverError VM-08 when the machine does not run."""
+        if self._node is None:
+            raise DriverError("VM-08", f"guest {self.spec.name}", expected="a running guest", found="none")
+        return self._node
+
+    @property
+    def monitor(self) -> Monitor:
+        """The control channel; DriverError VM-08 when the machine does not run."""
+        if self._monitor is None:
+            raise DriverError("VM-08", f"guest {self.spec.name}", expected="a running guest", found="none")
+        return self._monitor
+
+    @property
+    def _console(self) -> Path:
+        return self._folder / "console.log"
+
+    def ended(self) -> str | None:
+        """Why the machine can answer no more: QEMU ended, or the guest's kernel panicked. None while it runs."""
+        if self._process is None:
+            return "QEMU was not started"
+        status = self._process.poll()
+        console = self.console()
+        if any("Kernel panic" in line for line in console):
+            return "the guest's kernel panicked: " + " | ".join(console[-_CONSOLE_LINES:])
+        if status is None:
+            return None
+        log = _tail(self._folder / "qemu.log", 5)
+        said = " | ".join([*log, *console[-_CONSOLE_LINES:]])
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        return f"QEMU ended {how}" + (f": {said}" if said else "")
+
+    def console(self) -> list[str]:
+        """Return the last lines of the guest's console."""
+        return _tail(self._console, 60)
+
+    def fault(self) -> str | None:
+        """Why the guest no longer serves; never takes longer than a second."""
+        if why := self.ended():
+            return why
+        try:
+            state = self.monitor.execute("query-status", deadline_s=0.8)
+        except ToolkitError as error:
+            return self.ended() or f"its monitor is gone: {error.found}"
+        if state["status"] != "running":
+            return f"the guest is {state['status']}"
+        return None
+
+    def sample(self) -> dict[str, JsonValue]:
+        """CPU time and resident memory of the QEMU process, all its threads; DriverError VM-08 when it ended."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+            status = dict(
+                line.split(":", 1) for line in Path(f"/proc/{self.pid}/status").read_text().splitlines()
+            )
+            resident, peak = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
+        except (OSError, KeyError) as error:
+            raise DriverError(
+                "VM-08", f"guest {self.spec.name}", expected="its QEMU process", found=self.ended() or "none"
+            ) from error
+        return {
+            "at_ns": time.monotonic_ns(),
+            "cpu_ns": (int(fields[11]) + int(fields[12])) * _TICK_NS,
+            "memory_octets": resident,
+            "memory_peak_octets": peak,
+        }
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What runs: accelerator as QEMU told it, kernel, NICs."""
+        _, why = qemu.probe_accelerator()
+        return {
+            "kind": "qemu",
+            "name": self.spec.name,
+            **qemu.describe(self.spec),
+            **self._running,
+            "accelerator_reason": why,
+            "guest_kernel": self._kernel_release,
+            "guest_root": "the host's root over 9p, read-only, below an overlay in memory",
+            "boot_s": self.boot_s,
+        }
+
+    def stop(self, *, within_s: float = 3.0) -> None:
+        """End the guest: it holds nothing of worth, so QEMU is told to quit, then killed. Idempotent."""
+        if self._node is not None:
+            self._node.close()
+            self._node = None
+        if self._monitor is not None:
+            with contextlib.suppress(ToolkitError):
+                self._monitor.execute("quit", deadline_s=1.0)
+            self._monitor.close()
+            self._monitor = None
+        if self._process is not None:
+            try:
+                self._process.wait(within_s)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(within_s)
+        self._stack.close()
+
+
+def _tail(path: Path, count: int) -> list[str]:
+    try:
+        text = path.read_bytes()[-16384:].decode(errors="replace")
+    except OSError:
+        return []
+    lines = ("".join(char for char in line if char.isprintable()).strip() for line in text.splitlines())
+    return [line for line in lines if line][-count:]

@@ -1,0 +1,87 @@
+"""The control channel to one QEMU (QMP), by QEMU's own library, each command under a deadline.
+
+The library is asyncio; one thread runs its loop, so that events are taken in while nobody asks. Ids: VM-07
+the monitor is gone, late, refuses a command, or answers what is no QMP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import socket
+import threading
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
+
+from qemu.qmp import EventListener, ExecuteError, QMPClient
+
+from bmwg.drivers.api import JsonValue
+from bmwg.methodology.errors import DriverError
+
+_T = TypeVar("_T")
+
+
+class Monitor:
+    """One QMP conversation over a connected socket. Closing it leaves QEMU as it is."""
+
+    def __init__(self, name: str, connection: socket.socket, *, deadline_s: float = 10.0) -> None:
+        self._name = name
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(lambda loop, context: None)  # what failed is said by VM-07
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name=f"monitor {name}")
+        self._thread.start()
+        self._client = QMPClient(name)
+        self._listener = EventListener()
+        self.events: list[str] = []
+        try:
+            self._within("connect", self._connect(connection), deadline_s)
+        except DriverError:
+            self.close()
+            raise
+
+    async def _connect(self, connection: socket.socket) -> None:
+        self._client.register_listener(self._listener)
+        await self._client.connect(connection)
+
+    def execute(
+        self, command: str, arguments: Mapping[str, object] | None = None, *, deadline_s: float = 5.0
+    ) -> JsonValue:
+        """Run one QMP command; DriverError VM-07 when it is refused, late, or QEMU is gone."""
+        return self._within(command, self._client.execute(command, arguments), deadline_s)
+
+    def taken_events(self) -> list[str]:
+        """Return the names of all events so far, in order (`SHUTDOWN`, `RESET`, `GUEST_PANICKED` ...)."""
+        with contextlib.suppress(RuntimeError):
+            self.events += [str(event["event"]) for event in self._listener.clear()]
+        return self.events
+
+    def close(self) -> None:
+        """End the conversation. Idempotent."""
+        if self._loop.is_closed():
+            return
+        with contextlib.suppress(DriverError):
+            self._within("disconnect", self._client.disconnect(), 1.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(2.0)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _within(self, what: str, work: Coroutine[Any, Any, _T], deadline_s: float) -> _T:
+        if self._loop.is_closed():
+            work.close()
+            raise self._failure(what, "a conversation that was closed")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(deadline_s)
+        except (TimeoutError, concurrent.futures.TimeoutError) as error:
+            future.cancel()
+            raise self._failure(what, f"no answer within {deadline_s:g} s") from error
+        except ExecuteError as error:
+            raise self._failure(what, str(error)) from error
+        # of an answer that is no QMP the library raises what comes: AssertionError, KeyError
+        except (Exception, asyncio.CancelledError) as error:
+            raise self._failure(what, f"{type(error).__name__} {error}".strip()) from error
+
+    def _failure(self, what: str, found: str) -> DriverError:
+        return DriverError("VM-07", f"guest {self._name}: QMP {what}", expected="an answer", found=found)

@@ -1,0 +1,134 @@
+"""Guests that a node hosts: node functions that start them there, reach into them and end them.
+
+The machines belong to the agent of the node and die with it. Ids: VM-06 the guest has no network, VM-08 there
+is no such guest.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, interfaces, qemu, sysctl
+from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic, NicModel
+from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S, Machine
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+_machines: dict[str, Machine] = {}
+
+
+def probe() -> dict[str, str] | None:
+    """Node function: what this node lacks to host a guest, as the fields of `Missing`; None when nothing."""
+    lack = qemu.probe_program()
+    if lack is None and isinstance(kernel := guest_kernel.find(), Missing):
+        lack = kernel
+    if lack is None:
+        lack = guest_initramfs.probe_shell()
+    return {"what": lack.what, "reason": lack.reason, "mend": lack.mend} if lack else None
+
+
+def start(
+    *,
+    name: str,
+    cpus: int,
+    memory_octets: int,
+    model: str,
+    tap: str,
+    mac: str,
+    guest_address: str,
+    host_address: str,
+    boot_deadline_s: float = BOOT_DEADLINE_S,
+) -> JsonValue:
+    """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
+
+    Both addresses are in prefix notation and of one network. The guest gets no more CPUs and memory than
+    this machine has. Raises TestbedError VM-01..VM-06; nothing stays behind then.
+    """
+    accelerator, _ = qemu.probe_accelerator()
+    vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
+    nic = Nic(
+        tap=tap,
+        mac=mac,
+        model=NicModel(model),
+        vhost=vhost,
+        address=guest_address,
+        gateway=host_address.partition("/")[0],
+    )
+    spec = MachineSpec(
+        name=name,
+        cpus=min(cpus, os.cpu_count() or 1),
+        memory_octets=min(memory_octets, _half_of_memory()),
+        accelerator=accelerator,
+        nics=(nic,),
+    )
+    machine = Machine(spec, boot_deadline_s=boot_deadline_s)
+    machine.__enter__()
+    try:
+        sysctl.quiet_ipv6(interface=tap)
+        sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
+        interfaces.add_address(interface=tap, address=host_address)
+        interfaces.up(interface=tap)
+        require_answer(name=name, address=guest_address.partition("/")[0])
+    except BaseException:
+        machine.stop()
+        raise
+    _machines[name] = machine
+    return dict(machine.describe())
+
+
+def require_answer(*, name: str, address: str, within_s: float = 10.0) -> None:
+    """Raise TestbedError VM-06 unless the guest's kernel answers at its address, by refusing a connection."""
+    try:
+        with socket.create_connection((address, 9), timeout=within_s):  # the discard port: nobody listens
+            return
+    except OSError as error:
+        if error.errno == errno.ECONNREFUSED:
+            return
+        raise TestbedError(
+            "VM-06",
+            f"guest {name} has no network",
+            expected=f"an answer from {address} within {within_s:g} s",
+            found=str(error),
+        ) from error
+
+
+def call(*, name: str, function: str, arguments: dict[str, JsonValue], within_s: float) -> JsonValue:
+    """Node function: run a node function inside a guest."""
+    return _machine(name).node.call(function, deadline_s=within_s, **arguments)
+
+
+def sample(*, name: str) -> JsonValue:
+    """Node function: what the guest's QEMU uses on this node; fields of `instance.Sample`."""
+    return _machine(name).sample()
+
+
+def fault(*, name: str) -> str | None:
+    """Node function: why the guest no longer serves; None while it runs."""
+    try:
+        return _machine(name).fault()
+    except ToolkitError as error:
+        return str(error)
+
+
+def describe(*, name: str) -> JsonValue:
+    """Node function: what runs, as QEMU tells it."""
+    return dict(_machine(name).describe())
+
+
+def stop(*, name: str) -> None:
+    """Node function: end a guest. Idempotent."""
+    machine = _machines.pop(name, None)
+    if machine is not None:
+        machine.stop()
+
+
+def _machine(name: str) -> Machine:
+    if name not in _machines:
+        raise DriverError("VM-08", f"guest {name}", expected="a guest of this node", found=str(list(_machines)))
+    return _machines[name]
+
+
+def _half_of_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

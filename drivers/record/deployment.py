@@ -1,0 +1,234 @@
+"""The record of one deployment: each node's and pod's network, its workloads, its CNI, its path, the tester.
+
+It is taken where each part runs. Two deployments of one kind differ in names that plugins draw and in MAC
+addresses; `comparable` takes those away, so that what is left must be equal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bmwg.drivers.api import Deployment, JsonValue
+from bmwg.drivers.paths.bed import Bed
+from bmwg.methodology.record.facts import facts, is_fact
+from bmwg.methodology.records import Cell
+
+_COLLECT = "bmwg.drivers.record.collect:collect"
+_INSIDE = "bmwg.drivers.hosting.inside:run"
+_TESTER = "tester"
+_MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
+_LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
+_SCENARIOS = {
+    "wire": "tester port to tester port, no device under test",
+    "node": "P2P: the node forwards between its two interfaces",
+    "pvp": "PVP: interface, pod, interface",
+    "p2p": "pod to pod on one node",
+    "p2p-underlay": "pod to pod on two nodes, one L2 segment",
+    "p2p-vxlan": "pod to pod on two nodes, by VXLAN",
+}
+_BETWEEN_NODES = {"p2p-underlay": "L2 underlay", "p2p-vxlan": "overlay: VXLAN"}
+
+
+def take(
+    bed: Bed, cell: Cell, deployment: Deployment, tester: Mapping[str, JsonValue]
+) -> dict[str, dict[str, JsonValue]]:
+    """The records of a deployment that stands, by place: each node, and `<node>/<pod>` for each pod.
+
+    `tester` is its driver's `describe()`. Raises what a node's call raises.
+    """
+    evidence = deployment.evidence
+    attachments = list(_attachments(evidence, ""))
+    roles = pod_roles(bed)
+    records: dict[str, dict[str, JsonValue]] = {}
+    for name in bed.nodes:
+        node = bed.node(name)
+        mine = {role: pod for role, pod in roles.items() if bed.pods[pod][0] == name}
+        here = [found for where, found in attachments if where in ("", name)] if mine else []
+        told: dict[str, JsonValue] = {"scope": "network"}
+        if name == _TESTER:
+            told["topology"] = _topology(cell, evidence, attachments, len(roles))
+            told["tester"] = _tester(deployment, tester)
+        else:
+            told["workloads"] = {
+                role: _workload(bed, cell, pod, evidence, here, number)
+                for number, (role, pod) in enumerate(mine.items())
+            }
+        if here:
+            told["attachments"] = _cni(here, bed.testbed.network(cell.network).plugin_dir or "")
+        records[name] = node.call(_COLLECT, **told)
+        for role, pod in mine.items():
+            pid = bed.pods[pod][1]
+            records[f"{name}/{role}"] = node.call(
+                _INSIDE, pid=pid, function=_COLLECT, arguments={"scope": "network"}
+            )
+    return records
+
+
+def pod_roles(bed: Bed) -> dict[str, str]:
+    """The pods that stand by what they are in the path (`pod0`, `pod1`), in the order they were made."""
+    return {f"pod{number}": pod for number, pod in enumerate(bed.pods)}
+
+
+def _attachments(node: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each CNI attachment within the evidence, with the node that it names ("" where it names none)."""
+    if isinstance(node, Mapping):
+        if "conflist" in node and "interface" in node:
+            yield where, node
+            return
+        named = node.get("node")
+        for value in node.values():
+            yield from _attachments(value, named if isinstance(named, str) else where)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _attachments(value, where)
+
+
+def _cni(attachments: list[Mapping[str, Any]], plugin_dir: str) -> dict[str, JsonValue]:
+    types = set()
+    for attachment in attachments:
+        for plugin in attachment["conflist"]["plugins"]:
+            types |= {plugin["type"], plugin.get("ipam", {}).get("type")} - {None}
+    return {
+        "plugin_dir": plugin_dir,
+        "types": sorted(types),
+        "version": attachments[0].get("cni_version"),
+        "configurations": {
+            str(attachment["interface"]["name"]): attachment["conflist"] for attachment in attachments
+        },
+    }
+
+
+def _workload(
+    bed: Bed,
+    cell: Cell,
+    pod: str,
+    evidence: Mapping[str, Any],
+    attachments: list[Mapping[str, Any]],
+    number: int,
+) -> dict[str, JsonValue]:
+    function = evidence.get("function")
+    endpoint = isinstance(function, Mapping) and function.get("name") == "none"
+    mine = attachments[number : number + 1] if endpoint else attachments
+    interfaces = {str(one["interface"]["name"]): one["interface"] for one in mine}
+    limits, testbed = bed.testbed.pods, bed.testbed
+    return {
+        "pid": bed.pods[pod][1],
+        "kind": str(evidence.get("hosting", cell.hosting)),
+        "function": "endpoint: its interface is the tester's port" if endpoint else str(cell.function),
+        "image": "the node's root file system, read-only",
+        "virtual_interfaces": {
+            name: {"type": facts["kind"], "mtu_octets": facts["mtu_octets"], "network": cell.network}
+            for name, facts in interfaces.items()
+        },
+        "queues": {
+            name: {"transmit": facts["transmit_queues"], "receive": facts["receive_queues"]}
+            for name, facts in interfaces.items()
+        },
+        "af_xdp": (
+            {"used_by": "the tester", "busy_polling": False, "cpus": list(testbed.tester.cpus)}
+            if endpoint and testbed.tester.io == "af_xdp"
+            else {"not_applicable": "no AF_XDP socket in the workload"}
+        ),
+        "resource_request": {
+            "cpus": limits.cpuset,
+            "memory_octets": limits.memory_octets,
+            "hugepages_2mi": limits.hugepages_2mi,
+            "hugepages_1gi": limits.hugepages_1gi,
+        },
+    }
+
+
+def _topology(
+    cell: Cell,
+    evidence: Mapping[str, Any],
+    attachments: list[tuple[str, Mapping[str, Any]]],
+    pods: int,
+) -> dict[str, JsonValue]:
+    plugins = sorted({plugin["type"] for _, one in attachments for plugin in one["conflist"]["plugins"]})
+    between = cell.path in _BETWEEN_NODES
+    shown = evidence.get("network")
+    option = next(iter(shown.values())) if isinstance(shown, Mapping) and between else shown
+    if isinstance(option, Mapping) and "networking_model" not in option:
+        option = next((value for value in option.values() if isinstance(value, Mapping)), {})
+    model = option.get("networking_model") if isinstance(option, Mapping) else None
+    function = cell.function if cell.function != "none" else "none: the tester's frames end in the pods"
+    return {
+        "scenario": _SCENARIOS.get(cell.path, cell.path),
+        "model": model or {"not_applicable": "no container network takes part"},
+        "host_component": {
+            "plugins": plugins,
+            "uplink": option.get("uplink") if isinstance(option, Mapping) else None,
+            "forwarding": evidence.get("forwarding", "not told"),
+        },
+        "chain": [function],
+        "chains": [{"functions": [function], "cni": cell.network, "shared_functions": []}],
+        "physical_interfaces": [],
+        "links": evidence.get("hops", []),
+        "switches": [],
+        "locality": "inter-node" if between else "intra-node",
+        "internode": _BETWEEN_NODES.get(cell.path, {"not_applicable": "the path stays on one node"}),
+        "underlay": evidence.get("tunnel")
+        or (
+            {"kind": "a veth pair between the nodes' network namespaces"}
+            if between
+            else {"not_applicable": "the path stays on one node"}
+        ),
+        "services": {"chains_at_once": 1, "pods": pods},
+        "flow_definition": "UDP source and destination address and port; one stream a direction",
+    }
+
+
+def _tester(deployment: Deployment, described: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    kept = {key: value for key, value in described.items() if key != "ports"}
+    versions = {key: described[key] for key in ("source_sha256", "dpdk", "protocol") if key in described}
+    return {
+        "kind": "software on the host of the device under test",
+        "name": described.get("driver"),
+        "version": versions or None,
+        "configuration": kept,
+        "cpus": described.get("cpus"),
+        "ports": [
+            {"name": port.name, "io": port.io, "device": port.device, "vlan_id": port.vlan_id}
+            for port in deployment.ports
+        ],
+        "qualification": "the outcomes of metric tester.envelope in run.json, for each shape of traffic",
+    }
+
+
+def drawn_names(bed: Bed, evidence: Mapping[str, Any]) -> dict[str, str]:
+    """Names that are another at each deployment, with the part that they play."""
+    names = {pod: role for role, pod in pod_roles(bed).items()}
+    for number, (_, attachment) in enumerate(_attachments(evidence, "")):
+        if other := attachment.get("host_side"):
+            names[str(other["name"])] = f"(host end {number})"
+    return names
+
+
+def comparable(record: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, JsonValue]:
+    """A copy of a record in which two deployments of one kind are equal: parts for names, no addresses of
+    MAC and link.
+    """
+    text = json.dumps(record["fields"])
+    if names:
+        pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        text = re.sub(rf"(?<![\w-])(?:{pattern})(?![\w-])", lambda match: names[match[0]], text)
+    text = _LINK_LOCAL.sub("(link-local)", _MAC.sub("(mac)", text))
+    fields: dict[str, Any] = json.loads(text)
+    for _, fact in facts(fields):
+        if is_fact(fact) and "value" in fact:
+            fact["value"] = _sorted(fact["value"])  # type: ignore[index]
+    return {**record, "fields": fields}
+
+
+def _sorted(value: Any) -> Any:
+    """Lists in an order that the drawn names had no part in."""
+    if isinstance(value, dict):
+        return {key: _sorted(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return sorted(
+            (_sorted(entry) for entry in value), key=lambda entry: json.dumps(entry, sort_keys=True)
+        )
+    return value

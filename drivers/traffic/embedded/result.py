@@ -1,0 +1,116 @@
+"""What the embedded tester answered after a trial, as a record; and what the host did meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
+from bmwg.methodology.records import Direction, HostDisturbance, StreamCounts, TrialResult, TrialSpec
+
+
+def faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
+    """A trial in which the tester died or hung: its fault, and no counts."""
+    directions = 2 if spec.direction is Direction.BOTH else 1
+    empty = StreamCounts(intended_frames=spec.intended_frames, sent_frames=0, received_frames=0)
+    return TrialResult(spec=spec, streams=(empty,) * directions, wall_time_ns=wall_time_ns, fault=reason)
+
+
+def read_result(
+    spec: TrialSpec,
+    ports: tuple[TesterPort, TesterPort],
+    reply: Any,
+    steal_before_ns: Mapping[int, int],
+) -> TrialResult:
+    """The tester's counts as a record.
+
+    DriverError TST-14 when they contradict each other, or are not what the protocol knows.
+    """
+    try:
+        return _result(spec, ports, reply, steal_before_ns)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise nonsense(f"a trial's reply ({type(error).__name__}: {str(error)[:80]})", reply) from error
+
+
+def _result(
+    spec: TrialSpec,
+    ports: tuple[TesterPort, TesterPort],
+    reply: Mapping[str, Any],
+    steal_before_ns: Mapping[int, int],
+) -> TrialResult:
+    gap_ns = whole(reply, "largest_gap_ns")
+    streams = []
+    auxiliary: dict[str, int] = {}
+    pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
+    counted = [_counted(before, after) for before, after in pairs]
+    ends = zip(("forward", "reverse"), reply["streams"], counted, reversed(counted), strict=True)
+    for name, entry, sender, receiver in ends:
+        if entry is None:
+            continue
+        stream = read_stream(entry, largest_gap_ns=gap_ns)
+        held = _held_frames(stream, sender, whole(entry, "broadcast_sent_frames"))
+        auxiliary[f"{name}.held_frames"] = held
+        if spec.broadcast_every is not None:
+            for key in ("broadcast_sent_frames", "broadcast_received_frames"):
+                auxiliary[f"{name}.{key}"] = whole(entry, key)
+        streams.append(
+            replace(
+                stream,
+                sent_frames=stream.sent_frames - held,
+                tester_dropped_frames=receiver.get("queue_rx_dropped", 0) + sender.get("queue_tx_refused", 0),
+            )
+        )
+        for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
+            auxiliary[f"{name}.{key}"] = whole(entry, key)
+    for port, counters, unassigned in zip(ports, counted, reply["unassigned_frames"], strict=True):
+        auxiliary[f"{port.name}.unassigned_frames"] = whole(
+            {"unassigned_frames": unassigned}, "unassigned_frames"
+        )
+        auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
+    for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
+        auxiliary[key] = whole(reply, key)
+    auxiliary["tester_real_time"] = int(reply["real_time"] is True)
+    steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
+    return TrialResult(
+        spec=spec,
+        streams=tuple(streams),
+        wall_time_ns=whole(reply, "wall_time_ns"),
+        disturbance=HostDisturbance(
+            steal_ns=tuple(steal_ns.items()),
+            largest_stall_ns=tuple(
+                (dog["cpu"], whole(dog, "largest_stall_ns")) for dog in reply["watchdogs"]
+            ),
+        ),
+        fault="the trial was interrupted" if reply["aborted"] else None,
+        auxiliary=tuple(sorted(auxiliary.items())),
+    )
+
+
+def _counted(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, int]:
+    """What an interface counted during the trial; empty for a device that is no interface."""
+    if before is None or after is None:
+        return {}
+    return {key: whole(after, key) - whole(before, key) for key in after}
+
+
+def _held_frames(stream: StreamCounts, counted: Mapping[str, int], beside_frames: int) -> int:
+    """Frames that the device took and the interface never saw: they were not sent, and nobody lost them."""
+    if "tx_packets" not in counted:
+        return 0
+    seen = counted["tx_packets"] + counted["tx_dropped"] - beside_frames
+    return min(max(0, stream.sent_frames - seen), stream.sent_frames - stream.received_frames)
+
+
+def read_steal_ns() -> dict[int, int]:
+    """Time that the hypervisor took from each CPU since boot, in ns (/proc/stat, 10 ms grain)."""
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    steal: dict[int, int] = {}
+    for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+        words = line.split()
+        if words and words[0].startswith("cpu") and words[0] != "cpu" and len(words) > 8:
+            steal[int(words[0][3:])] = int(words[8]) * tick_ns
+    return steal

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clock.h"
+#include "result.h"
+#include "watchdog.h"
+
+static json_t *count(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *tagged_json(const struct stream *s, uint32_t tags)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < tags; i++)
+		json_array_append_new(out, s->tagged_ns[i] ? count(s->tagged_ns[i] - 1u) : json_null());
+	return out;
+}
+
+static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t tags)
+{
+	json_t *out = json_object();
+
+	json_object_set_new(out, "intended_frames", count(s->intended));
+	json_object_set_new(out, "sent_frames", count(s->sent));
+	json_object_set_new(out, "received_frames", count(s->received));
+	json_object_set_new(out, "duplicate_frames", count(s->duplicate));
+	json_object_set_new(out, "reordered_frames", count(s->reordered));
+	json_object_set_new(out, "corrupt_frames", count(s->corrupt));
+	json_object_set_new(out, "foreign_frames", count(s->foreign));
+	json_object_set_new(out, "stale_frames", count(s->stale));
+	json_object_set_new(out, "beyond_window_frames", count(s->beyond_window));
+	json_object_set_new(out, "backpressure_bursts", count(s->backpressure));
+	json_object_set_new(out, "largest_burst_frames", count(s->largest_burst));
+	json_object_set_new(out, "largest_lateness_ns", count(clock_ns(s->largest_lateness)));
+	json_object_set_new(out, "effective_duration_ns", count(clock_ns(s->last_sent_at - s->first_sent_at)));
+	json_object_set_new(out, "broadcast_sent_frames", count(s->broadcast_sent));
+	json_object_set_new(out, "broadcast_received_frames", count(s->broadcast_received));
+	json_object_set_new(out, "latency", histogram_json(&s->latency));
+	if (tags)
+		json_object_set_new(out, "tagged_ns", tagged_json(s, tags));
+	if (pace) {
+		uint64_t last = 0;
+		bool any = account_last_lost(s, &last);
+
+		json_object_set_new(out, "losses", losses_json(&s->losses, pace, any, last));
+	}
+	return out;
+}
+
+json_t *result_counters(void)
+{
+	json_t *out = json_array();
+
+	for (unsigned int i = 0; i < PORTS; i++)
+		json_array_append_new(out, port_counters(&ports[i]));
+	return out;
+}
+
+json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
+		     json_t *counters_before)
+{
+	json_t *streams = json_array(), *unassigned = json_array();
+
+	for (unsigned int i = 0; i < 2; i++)
+		json_array_append_new(streams,
+				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->tags) : json_null());
+	for (unsigned int i = 0; i < PORTS; i++)
+		json_array_append_new(unassigned, count(t->unassigned[i]));
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o}", "streams", streams, "port_counters_before",
+			 counters_before, "port_counters", result_counters(),
+			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
+			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
+			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
+			 "aborted", record->aborted, "real_time", record->real_time,
+			 "watchdogs", watchdogs_json());
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trial counted, as JSON. */
+#ifndef BMWG_RESULT_H
+#define BMWG_RESULT_H
+
+#include "account.h"
+
+struct loop_record {
+	uint64_t largest_gap, gaps_over_1ms, passes, no_buffer;
+	bool aborted, real_time;
+};
+
+json_t *result_counters(void);
+/* `pace` (NULL: not asked for) gives the times of losses. Takes `counters_before` over. */
+json_t *result_json(struct trial *t, const struct loop_record *record, const struct pace *pace, uint64_t wall_cycles,
+		    json_t *counters_before);
+
+#endif

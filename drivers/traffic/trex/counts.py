@@ -1,0 +1,156 @@
+"""From the structures that TRex's client returns to our counts; what cannot be a count is said by name.
+
+A number that is missing, NaN, negative or no whole number is a contradiction, as is a counter that goes
+back: the trial then carries a `fault` and is never part of a bound. TRex gives latencies in microseconds
+(its documents say so); ours are nanoseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bmwg.methodology.records import LatencyHistogram
+
+_US_NS = 1000
+
+
+class ContradictionError(Exception):
+    """A returned structure cannot be what a trial counts; its text says which value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortCounters:
+    """What TRex counts on one of its ports since its counters were cleared, frames."""
+
+    sent: int
+    received: int
+    send_errors: int
+    receive_errors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCounters:
+    """What TRex counts of one stream: frames sent and received, and what its sequence numbers say."""
+
+    sent: int
+    received: int
+    duplicates: int
+    out_of_order: int
+    sequence_too_high: int
+    sequence_too_low: int
+    latency: LatencyHistogram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """All counters at one moment."""
+
+    ports: tuple[PortCounters, PortCounters]
+    groups: tuple[GroupCounters, ...]
+    queue_full: int
+    stray_frames: int
+
+    @property
+    def still(self) -> tuple[int, ...]:
+        """The counts that must stand still on both sides before they are believed."""
+        return tuple(number for port in self.ports for number in (port.sent, port.received)) + tuple(
+            number for group in self.groups for number in (group.sent, group.received)
+        )
+
+
+def whole(tree: Mapping[str, Any], *path: object) -> int:
+    """The count under a path of keys; ContradictionError when there is none."""
+    value: Any = tree
+    for key in path:
+        if not isinstance(value, Mapping) or str(key) not in value:
+            raise ContradictionError(f"TRex gave no {' / '.join(map(str, path))}")
+        value = value[str(key)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r:.80}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r:.80}")
+    if value < 0 or value != int(value):
+        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r:.80}, no count")
+    return int(value)
+
+
+def read(stats: Any, ports: tuple[int, int], groups: tuple[tuple[int, int, int], ...]) -> Reading:
+    """One reading of `get_stats`. `groups` are (id, sending port, receiving port) of the streams."""
+    if not isinstance(stats, Mapping):
+        raise ContradictionError(f"TRex's statistics are {type(stats).__name__}, no table")
+    stray = 0
+    latency = stats.get("latency")
+    if isinstance(latency, Mapping) and "global" in latency:
+        stray = whole(stats, "latency", "global", "old_flow") + whole(stats, "latency", "global", "bad_hdr")
+    first, second = (
+        PortCounters(
+            sent=whole(stats, port, "opackets"),
+            received=whole(stats, port, "ipackets"),
+            send_errors=whole(stats, port, "oerrors"),
+            receive_errors=whole(stats, port, "ierrors"),
+        )
+        for port in ports
+    )
+    return Reading(
+        ports=(first, second),
+        groups=tuple(_group(stats, *group) for group in groups),
+        queue_full=whole(stats, "global", "queue_full"),
+        stray_frames=stray,
+    )
+
+
+def _group(stats: Mapping[str, Any], group: int, sender: int, receiver: int) -> GroupCounters:
+    received = whole(stats, "flow_stats", group, "rx_pkts", receiver)
+    errors = ("latency", group, "err_cntrs")
+    duplicates = whole(stats, *errors, "dup")  # so there is such a group
+    latency = stats["latency"][str(group)].get("latency", {})
+    if not isinstance(latency, Mapping):
+        raise ContradictionError(f"latency of group {group} is {latency!r}")
+    return GroupCounters(
+        sent=whole(stats, "flow_stats", group, "tx_pkts", sender),
+        received=received,
+        duplicates=duplicates,
+        out_of_order=whole(stats, *errors, "out_of_order"),
+        sequence_too_high=whole(stats, *errors, "seq_too_high"),
+        sequence_too_low=whole(stats, *errors, "seq_too_low"),
+        latency=histogram(latency, received),
+    )
+
+
+def histogram(latency: Mapping[str, Any], received: int) -> LatencyHistogram:
+    """TRex's latency table in nanoseconds: a key of `100` are 100 to 200 us, of `0` less than 10 us.
+
+    Empty unless it holds every received frame. TRex gives no sum, so `sum_ns` is that of the buckets'
+    middles; the driver's description says so.
+    """
+    table = latency.get("histogram") or {}
+    if not isinstance(table, Mapping):
+        raise ContradictionError(f"latency histogram is {table!r}")
+    if not all(isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 10 for key in table):
+        raise ContradictionError(f"latency histogram with the bounds {list(table)[:8]!r}")
+    entries = sorted((int(key), whole(table, key)) for key in table)
+    if not entries or sum(frames for _, frames in entries) != received:
+        return LatencyHistogram()
+    highest_ns = whole(latency, "total_max") * _US_NS + _US_NS - 1
+    buckets = []
+    for low_us, frames in entries:
+        if frames:
+            width_us = 10 ** max(1, len(str(low_us)) - 1) if low_us else 10
+            low_ns, high_ns = low_us * _US_NS, (low_us + width_us) * _US_NS - 1
+            buckets.append((low_ns, max(low_ns, min(high_ns, highest_ns)), frames))
+    return LatencyHistogram(
+        buckets=tuple(buckets),
+        sum_ns=sum((low + high) // 2 * frames for low, high, frames in buckets),
+        max_ns=buckets[-1][1],
+    )
+
+
+def backwards(before: Reading, after: Reading) -> str:
+    """Which counter went back between two readings; empty when none did."""
+    for earlier, later in zip(before.still, after.still, strict=True):
+        if later < earlier:
+            return f"a counter of TRex went back from {earlier} to {later}"
+    return ""

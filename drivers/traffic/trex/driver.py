@@ -1,0 +1,253 @@
+"""TRex as a TrafficDriver: server, client and watch put together; one trial is trial.py's.
+
+A server that the run starts lives in the network namespace of its two ports, and so do its remote calls: two
+runs on one machine never meet. A server that stands already is attached to; its ports are acquired and
+released, and ports of somebody else are refused by name. Ids: TREX-16 a trial TRex cannot send, TREX-17 two
+namespaces.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.embedded.driver import read_steal_ns
+from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
+from bmwg.drivers.traffic.trex import frames
+from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
+from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
+from bmwg.drivers.traffic.trex.connection import Connection, plain
+from bmwg.drivers.traffic.trex.server import Server
+from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
+from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
+
+_FAMILIES = (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP)
+
+ClientFactory = Callable[[TrexConfig, str | None, IO[bytes]], Client]
+
+
+def start_client(config: TrexConfig, netns: str | None, log: IO[bytes]) -> Client:
+    """The real client, in its own process."""
+    return ClientProcess(config.client, netns=netns, log=log)
+
+
+class TrexTraffic:
+    """TrafficDriver over TRex stateless. One instance, one server, used from one thread."""
+
+    def __init__(self, config: TrexConfig, make_client: ClientFactory = start_client) -> None:
+        self.config = config
+        self._make_client = make_client
+        self._stack = ExitStack()
+        self._server: Server | None = None
+        self._watch: Watch | None = None
+        self._runner: TrialRunner | None = None
+        self._ports: tuple[TesterPort, TesterPort] | None = None
+        self._limits: TrafficLimits | None = None
+        self._versions: dict[str, JsonValue] = {}
+        self._log: IO[bytes] | None = None
+
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrexTraffic:
+        """Make the driver that a testbed file asks for; TREX-01, TREX-02, TREX-03."""
+        return cls(config_of(testbed, run_dir, drain_s))
+
+    def __enter__(self) -> TrexTraffic:
+        self.config.run_dir.mkdir(parents=True, exist_ok=True)
+        self._log = (self.config.run_dir / "trex-client.log").open("ab")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._end()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    @property
+    def server_pid(self) -> int | None:
+        """Process id of the server, or rather of what starts it; None when it was attached to."""
+        return self._server.pid if self._server else None
+
+    # -- ports --------------------------------------------------------------------------------
+
+    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+        """Start or reach a server on two ports, acquire them and resolve the next hops."""
+        self.detach()
+        if self._log is None:
+            raise DriverError("TREX-05", "driver trex: attach before the driver was entered")
+        mtus = [self._checked(port) for port in ports]
+        try:
+            with ExitStack() as stack:
+                self._open(ports, stack)
+                self._stack = stack.pop_all()
+        except BaseException:
+            self._end()
+            raise
+        self._ports = ports
+        most = min(min(mtus) + ETHERNET_OCTETS + FCS_OCTETS, MAX_FRAME_OCTETS)
+        if ports[0].io == "af_packet":
+            most = min(most, self.config.options.slot_octets - 64)
+        self._limits = TrafficLimits(
+            min_frame_octets=64,
+            max_frame_octets=most,
+            capabilities=frozenset({"ipv4-udp", "ipv6-udp", "vlan", "both-directions", ports[0].io}),
+        )
+        return self._limits
+
+    def _checked(self, port: TesterPort) -> int:
+        """Refuse a port as the embedded tester does; its MTU (octets)."""
+        check_port(port, self.config.lab_ports)
+        if port.io == "af_packet":
+            return check_interface(port, self.config.lab_ports)
+        return 1500
+
+    def _open(self, ports: tuple[TesterPort, TesterPort], stack: ExitStack) -> None:
+        assert self._log is not None
+        options = self.config.options
+        netns = ports[0].netns if options.mode == "start" and ports[0].io == "af_packet" else None
+        if options.mode == "start":
+            _require_one_place(ports)
+            self._server = Server(self.config, ports)
+            stack.callback(self._server.stop)
+        client = self._make_client(self.config, netns, self._log)
+        stack.callback(client.close)
+        connection = Connection(self.config, client)
+        connection.open(self._server)
+        stack.callback(connection.leave)
+        self._versions = connection.versions
+        connection.acquire()
+        ways = connection.ways(ports)
+        wait = Wait(
+            reply_s=options.reply_s, quiet_s=self.config.drain_quiet_s, limit_s=self.config.drain_limit_s
+        )
+        self._runner = TrialRunner(client, options.ports, ways, wait)
+        interfaces = [port.device for port in ports] if ports[0].io == "af_packet" else []
+        cpus = (*self.config.cpus, *self.config.watch_cpus) if options.mode == "start" else ()
+        self._watch = Watch(cpus, netns=netns, interfaces=interfaces, log=self._log)
+        stack.callback(self._watch.close)
+
+    def detach(self) -> None:
+        """Let go of both ports; a server that we started ends, for its ports are fixed at its start."""
+        if self._ports is not None:
+            self._end()
+
+    def _end(self) -> None:
+        self._ports = self._limits = self._runner = None
+        self._stack.close()
+        self._stack = ExitStack()
+        self._server = self._watch = None
+
+    # -- trials --------------------------------------------------------------------------------
+
+    def _checked_spec(self, spec: TrialSpec) -> tuple[TrialRunner, tuple[TesterPort, TesterPort]]:
+        """Refuse by name what TRex cannot send (TREX-16); the runner with the addresses of the family."""
+        if self._runner is None or self._ports is None or self._limits is None:
+            raise DriverError("TREX-05", "driver trex: no ports are attached", hint="attach() comes first")
+        if spec.frame_format not in _FAMILIES:
+            raise _unsendable("format", "frames with IP", spec.frame_format, "TRex counts streams by IP")
+        least = frames.min_frame_octets(spec.frame_format, tagged=spec.vlan_id is not None)
+        if not least <= spec.frame_octets <= self._limits.max_frame_octets:
+            wanted = f"{least}..{self._limits.max_frame_octets} octets"
+            hint = "headers and the sixteen octets that TRex writes into each frame; the interface's MTU"
+            raise _unsendable("size", wanted, str(spec.frame_octets), hint)
+        if spec.flows > frames.MAX_FLOWS:
+            raise _unsendable("flows", f"1..{frames.MAX_FLOWS}", str(spec.flows))
+        addresses = [
+            port.ipv4 if spec.frame_format is FrameFormat.IPV4_UDP else port.ipv6 for port in self._ports
+        ]
+        if None in addresses:
+            raise _unsendable("addresses", f"{spec.frame_format} on both ports", "a port without one")
+        bare = [plain(address) for address in addresses]
+        first, second = (
+            replace(way, source_ip=bare[side], destination_ip=bare[1 - side])
+            for side, way in enumerate(self._runner.ways)
+        )
+        self._runner.ways = (first, second)
+        return self._runner, self._ports
+
+    def learn(self, spec: TrialSpec, /) -> None:
+        """Send learning frames from both ports and forget them; DriverError TREX-05 when TRex is lost."""
+        runner, _ = self._checked_spec(spec)
+        try:
+            runner.learn(spec)
+        except RefusedError as error:
+            raise DriverError("TREX-06", "TRex: learning frames", found=error.text) from error
+
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+        """Send one trial and count it; a TRex that dies, hangs or contradicts itself gives a `fault`."""
+        runner, ports = self._checked_spec(spec)
+        assert self._watch is not None
+        steal_before_ns = read_steal_ns()
+        began_ns = time.monotonic_ns()
+        self._watch.arm()
+        sent = runner.send(spec)
+        sight = self._watch.read()
+        wall_ns = time.monotonic_ns() - began_ns
+        if sent.fault is None and self._server is not None and (ended := self._server.ended):
+            sent = replace(sent, fault=f"TRex's server ended: {ended}", reading=None)
+        devices = [port.device for port in ports]
+        result = streams_of(spec, sent, devices, sight, self.config.cpus)
+        return replace(
+            result,
+            wall_time_ns=wall_ns,
+            disturbance=disturbance(sight, steal_before_ns, read_steal_ns(), self.config.watch_cpus),
+            auxiliary=(*result.auxiliary, ("sending_ns", sent.sending_ns)),
+        )
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Name, versions and settings, for the platform record."""
+        options = self.config.options
+        return {
+            "driver": "trex",
+            "simulated": False,
+            "mode": options.mode,
+            "versions": dict(self._versions) or self._found_version(),
+            "cpus": list(self.config.cpus),
+            "watch_cpus": list(self.config.watch_cpus),
+            "ring_frames": options.ring_frames,
+            "slot_octets": options.slot_octets,
+            "drain_quiet_s": self.config.drain_quiet_s,
+            "drain_limit_s": self.config.drain_limit_s,
+            "latency": "microseconds, by leading digit; the mean is that of the buckets' middles",
+            "ports": [
+                {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
+            ],
+        }
+
+    def _found_version(self) -> dict[str, JsonValue]:
+        """What the folder says of itself before a server runs."""
+        for place in (self.config.folder / "VERSION", self.config.folder.parent / "VERSION"):
+            if place.is_file():
+                return {"folder": place.read_text(encoding="ascii", errors="replace").strip()}
+        return {"folder": None, "reason": "no file VERSION; the server says it when it runs"}
+
+
+def _require_one_place(ports: Sequence[TesterPort]) -> None:
+    if len({port.netns for port in ports}) > 1:
+        raise TestbedError(
+            "TREX-17",
+            f"tester ports {ports[0].name} and {ports[1].name}; no traffic was sent",
+            expected="both in one network namespace: TRex opens all its interfaces in its own",
+            found=", ".join(str(port.netns) for port in ports),
+            hint="paths whose ports are pods' own interfaces need the embedded tester",
+        )
+
+
+def _unsendable(what: str, expected: str, found: str, hint: str = "") -> ConfigError:
+    return ConfigError(
+        "TREX-16",
+        f"driver trex: {what} of test frames; no traffic was sent",
+        expected=expected,
+        found=found,
+        hint=hint,
+    )
+
+
+_: type[TrafficDriver] = TrexTraffic

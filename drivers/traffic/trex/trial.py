@@ -1,0 +1,239 @@
+"""One trial on TRex, step by step, over the seam of channel.py: pure of processes and namespaces.
+
+TRex is asked for a burst of exactly the intended frames, so that what it does not send is seen as unsent and
+a stretched duration as what it was. Counters are read when both sides stand still, never while traffic flows.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bmwg.drivers.traffic.trex import frames
+from bmwg.drivers.traffic.trex.channel import Client, RefusedError
+from bmwg.drivers.traffic.trex.counts import ContradictionError, GroupCounters, Reading, backwards, read
+from bmwg.drivers.traffic.trex.frames import Way
+from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
+
+TRIAL_MARGIN_S = 5.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
+LEARNING_FPS = 200.0
+LEAST_LEARNING_FRAMES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Deadlines of a trial, seconds: `reply_s` of one call, the others as EmbeddedConfig has them."""
+
+    reply_s: float = 2.0
+    quiet_s: float = 0.05
+    limit_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What TRex counted of a trial, before it is matched with what the interfaces carried."""
+
+    reading: Reading | None
+    sending_ns: int
+    fault: str | None = None
+    drained: bool = True
+
+
+class TrialRunner:
+    """Runs bursts between two ports of a TRex that is connected and owns them."""
+
+    def __init__(
+        self,
+        client: Client,
+        ports: tuple[int, int],
+        ways: tuple[Way, Way],
+        wait: Wait,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`ways` are forward (port 0 sends) and reverse, of IPv4; `sleep` is time's unless a test replays."""
+        self._client = client
+        self._ports = ports
+        self.ways = ways
+        self._wait = wait
+        self._sleep = sleep
+
+    def call(self, method: str, *, deadline_s: float | None = None, **arguments: Any) -> Any:
+        """One call with the usual deadline (three replies: one call may be several requests)."""
+        return self._client.call(method, deadline_s=deadline_s or 3 * self._wait.reply_s, **arguments)
+
+    def learn(self, spec: TrialSpec) -> None:
+        """Send learning frames from both ports (rfc2544-23), at least ten and one a flow, and forget them."""
+        count = max(LEAST_LEARNING_FRAMES, spec.flows)
+        load_fps = max(LEARNING_FPS, count / 2.0)
+        self._load(replace(spec, direction=Direction.BOTH), count, load_fps)
+        self._send(list(self._ports), count / load_fps)
+        self.call("wait_on_traffic", ports=list(self._ports), timeout=1, rx_delay_ms=0)
+
+    def send(self, spec: TrialSpec) -> Sent:
+        """Send one trial and return what TRex counted; a server that is lost gives a fault, never a count."""
+        sending = self._sending(spec)
+        try:
+            self._load(spec, spec.intended_frames, float(spec.load_fps))
+            self.call("clear_stats")
+            self._reading(spec)
+            waited_ns, still_sending = self._send(sending, spec.duration_s)
+            reading, drained, wrong = self._settled(spec)
+            self.call("wait_on_traffic", ports=sending, timeout=1, rx_delay_ms=0)
+        except ContradictionError as error:
+            return Sent(reading=None, sending_ns=0, fault=str(error))
+        except (RefusedError, DriverError) as error:
+            if isinstance(error, DriverError) and error.error_id != "TREX-05":
+                raise
+            found = error.found if isinstance(error, DriverError) else str(error)
+            return Sent(reading=None, sending_ns=0, fault=f"TRex was lost during the trial: {found}")
+        if wrong:
+            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong)
+        if still_sending and reading.groups and all(group.sent == 0 for group in reading.groups):
+            return Sent(reading=reading, sending_ns=waited_ns, fault="TRex sent no frame within the trial")
+        return Sent(reading=reading, sending_ns=waited_ns, drained=drained)
+
+    def _sending(self, spec: TrialSpec) -> list[int]:
+        first, second = self._ports
+        return {Direction.FORWARD: [first], Direction.REVERSE: [second]}.get(spec.direction, [first, second])
+
+    def _groups(self, spec: TrialSpec) -> tuple[tuple[int, int, int], ...]:
+        """Stream id, sending and receiving port of each direction of the trial, forward first."""
+        first, second = self._ports
+        both = ((1, first, second), (2, second, first))
+        return {Direction.FORWARD: both[:1], Direction.REVERSE: both[1:]}.get(spec.direction, both)
+
+    def _load(self, spec: TrialSpec, count: int, load_fps: float) -> None:
+        self.call("remove_all_streams", ports=list(self._ports))
+        for group, sender, _ in self._groups(spec):
+            way = self.ways[self._ports.index(sender)]
+            tagged = spec.vlan_id is not None
+            frame = frames.build(way, spec.frame_format, spec.frame_octets, spec.vlan_id)
+            variables = []
+            if spec.flows > 1:
+                first = frames.FIRST_SOURCE_PORT
+                offset = frames.source_port_offset(spec.frame_format, tagged=tagged)
+                variables.append(
+                    {
+                        "name": "flow",
+                        "first": first,
+                        "last": first + spec.flows - 1,
+                        "octets": 2,
+                        "offset": offset,
+                    }
+                )
+            stream = {
+                "name": f"way{group}",
+                "group": group,
+                "frame": base64.b64encode(frame).decode("ascii"),
+                "variables": variables,
+                "frames": count,
+                "load_fps": load_fps,
+                "latency": True,
+            }
+            self.call("add_streams", streams=[stream], ports=[sender])
+
+    def _send(self, sending: list[int], duration_s: float) -> tuple[int, list[int]]:
+        """Start, wait for the end, stop what is beyond its time: the time (ns), and who was stopped."""
+        self.call("start", ports=sending, force=False)
+        longest_s = 2 * duration_s + TRIAL_MARGIN_S
+        seen = self.call(
+            "watch", deadline_s=longest_s + 3 * self._wait.reply_s, ports=sending, longest_s=longest_s
+        )
+        if seen["sending"]:
+            self.call("stop", ports=seen["sending"], rx_delay_ms=0)
+        return int(seen["waited_ns"]), list(seen["sending"])
+
+    def _reading(self, spec: TrialSpec) -> Reading:
+        return read(self.call("get_stats"), self._ports, self._groups(spec))
+
+    def _settled(self, spec: TrialSpec) -> tuple[Reading, bool, str]:
+        """Read until nothing moved for `quiet_s`, at most `limit_s`: reading, if still, what is wrong."""
+        pause_s = min(self._wait.quiet_s, 0.02)
+        before = self._reading(spec)
+        quiet_s = waited_s = 0.0
+        while waited_s < self._wait.limit_s:
+            self._sleep(pause_s)
+            waited_s += pause_s
+            after = self._reading(spec)
+            if wrong := backwards(before, after):
+                return after, False, wrong
+            quiet_s = quiet_s + pause_s if after.still == before.still else 0.0
+            before = after
+            if quiet_s >= self._wait.quiet_s:
+                return after, True, ""
+        return before, False, ""
+
+
+def streams_of(
+    spec: TrialSpec, sent: Sent, devices: Sequence[str], sight: Sight, cpus: Sequence[int]
+) -> TrialResult:
+    """Match what TRex counted with what its interfaces carried: our record of the trial, without disturbance.
+
+    Frames that reached the interface and TRex did not take are its own loss (`tester_dropped_frames`).
+    """
+    directions = {Direction.FORWARD: (0,), Direction.REVERSE: (1,)}.get(spec.direction, (0, 1))
+    auxiliary: dict[str, int] = {}
+    if sent.reading is None:
+        empty = StreamCounts(intended_frames=spec.intended_frames, sent_frames=0, received_frames=0)
+        return TrialResult(
+            spec=spec, streams=(empty,) * len(directions), wall_time_ns=sent.sending_ns, fault=sent.fault
+        )
+    gap_ns = sight.largest_stall_ns(cpus)
+    streams = []
+    for sender, group in zip(directions, sent.reading.groups, strict=True):
+        name = ("forward", "reverse")[sender]
+        out, into = sight.ports.get(devices[sender]), sight.ports.get(devices[1 - sender])
+        streams.append(
+            _stream(spec, group, sent, (out, into, gap_ns), sent.reading.ports[1 - sender].received)
+        )
+        auxiliary[f"{name}.sequence_too_high_events"] = group.sequence_too_high
+        auxiliary[f"{name}.sequence_too_low_events"] = group.sequence_too_low
+    auxiliary["queue_full_events"] = sent.reading.queue_full
+    auxiliary["stray_frames"] = sent.reading.stray_frames
+    auxiliary["not_drained"] = int(not sent.drained)
+    for number, counters in enumerate(sent.reading.ports):
+        for name in ("sent", "received", "send_errors", "receive_errors"):
+            auxiliary[f"port{number}.{name}"] = getattr(counters, name)
+    for device, port in sight.ports.items():
+        for name in PortSight.__dataclass_fields__:
+            auxiliary[f"{device}.{name}"] = getattr(port, name)
+    return TrialResult(
+        spec=spec,
+        streams=tuple(streams),
+        wall_time_ns=sent.sending_ns,
+        fault=sent.fault,
+        auxiliary=tuple(sorted(auxiliary.items())),
+    )
+
+
+def _stream(
+    spec: TrialSpec,
+    group: GroupCounters,
+    sent: Sent,
+    seen: tuple[PortSight | None, PortSight | None, int],
+    port_received: int,
+) -> StreamCounts:
+    out, into, gap_ns = seen
+    taken_short = max(0, into.rx_packets - port_received) if into else 0
+    duration_ns = out.sending_ns if out else sent.sending_ns
+    late_ns = max(0, duration_ns - round(spec.duration_s * 1e9)) if out else 0
+    return StreamCounts(
+        intended_frames=spec.intended_frames,
+        sent_frames=group.sent,
+        received_frames=group.received - group.duplicates,
+        duplicate_frames=group.duplicates,
+        reordered_frames=group.out_of_order,
+        foreign_frames=max(0, port_received - group.received),
+        tester_dropped_frames=taken_short,
+        largest_gap_ns=gap_ns,
+        largest_lateness_ns=late_ns,
+        effective_duration_ns=duration_ns,
+        latency=group.latency
+        if not group.duplicates
+        else replace(group.latency, buckets=(), sum_ns=0, max_ns=None),
+    )

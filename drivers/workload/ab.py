@@ -1,0 +1,133 @@
+"""ApacheBench (`ab`) as the client: one node function that runs it once and reads all that it says.
+
+Ids: AB-01 not there, AB-02 an answer that cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.methodology.errors import DriverError, TestbedError
+
+PACKAGES = ("apache2-utils",)
+_NS_PER_MS = 1_000_000
+_SHARES = (50, 90, 95, 99)
+_NUMBERS = {
+    "requests": r"^Complete requests:\s+(\d+)",
+    "failed": r"^Failed requests:\s+(\d+)",
+    "body_octets": r"^HTML transferred:\s+(\d+) bytes",
+}
+
+
+def version() -> str:
+    """Node function: which ab this is; empty without one."""
+    if shutil.which("ab") is None:
+        return ""
+    done = subprocess.run(["ab", "-V"], capture_output=True, text=True, timeout=5, check=False)
+    return done.stdout.splitlines()[0] if done.stdout else ""
+
+
+def run(
+    *, proxy: str, url: str, requests: int, concurrency: int, within_s: float, timeout_s: int = 30
+) -> dict[str, JsonValue]:
+    """Node function: `ab -n requests -c concurrency` through `proxy` (`address:port`; empty: direct).
+
+    Returns `elapsed_ns` (what ab itself took), `process_ns` (from its start to its end), `requests` (all
+    complete), `failed`, `non_2xx`, `body_octets`, `latency_ns` and `ttfb_ns` (percentiles; ab gives the first
+    in microseconds and the second in whole milliseconds), and `fault`: a sentence when ab did not end well.
+    """
+    if shutil.which("ab") is None:
+        raise TestbedError(
+            "AB-01", "no `ab` in PATH", hint=f"apt-get install --no-install-recommends {PACKAGES[0]}"
+        )
+    with tempfile.TemporaryDirectory(prefix="bmwg-ab-") as folder:
+        shares, table = Path(folder, "shares"), Path(folder, "table")
+        command = ["ab", "-q", "-n", str(requests), "-c", str(concurrency), "-s", str(timeout_s)]
+        command += ["-e", str(shares), "-g", str(table), *(["-X", proxy] if proxy else []), url]
+        began = time.monotonic_ns()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=within_s, check=False)
+        except subprocess.TimeoutExpired:
+            return {**_NOTHING, "process_ns": time.monotonic_ns() - began, "fault": _late(within_s)}
+        took_ns = time.monotonic_ns() - began
+        if done.returncode != 0:
+            words = " ".join((done.stderr or done.stdout).split())[-200:]
+            return {**_NOTHING, "process_ns": took_ns, "fault": f"ab: exit status {done.returncode}: {words}"}
+        return {
+            **read_output(done.stdout),
+            "process_ns": took_ns,
+            "latency_ns": read_shares(shares.read_text(), requests),
+            "ttfb_ns": read_first_octets(table.read_text()),
+            "fault": "",
+        }
+
+
+_NOTHING: dict[str, JsonValue] = {
+    "elapsed_ns": 0,
+    "requests": 0,
+    "failed": 0,
+    "non_2xx": 0,
+    "body_octets": 0,
+    "latency_ns": {},
+    "ttfb_ns": {},
+}
+
+
+def _late(within_s: float) -> str:
+    return f"ab did not end within {within_s:g} s"
+
+
+def read_output(text: str) -> dict[str, JsonValue]:
+    """Read ab's report. Raises DriverError AB-02 when a line of it is missing."""
+    found: dict[str, JsonValue] = {}
+    for name, pattern in _NUMBERS.items():
+        match = re.search(pattern, text, re.MULTILINE)
+        if match is None:
+            raise DriverError("AB-02", "ab: its report", expected=f"a line for {name}", found="none")
+        found[name] = int(match[1])
+    match = re.search(r"^Time taken for tests:\s+([\d.]+) seconds", text, re.MULTILINE)
+    mean = re.search(r"^Time per request:\s+([\d.]+) \[ms\] \(mean\)$", text, re.MULTILINE)
+    concurrency = re.search(r"^Concurrency Level:\s+(\d+)", text, re.MULTILINE)
+    if match is None or mean is None or concurrency is None:
+        raise DriverError("AB-02", "ab: its report", expected="a line for the time taken", found="none")
+    # the time taken has milliseconds; the mean (time * concurrency / requests) has more digits of short ones
+    by_mean_ns = float(mean[1]) * _NS_PER_MS * found["requests"] / int(concurrency[1])
+    taken_ns = float(match[1]) * 1e9
+    found["elapsed_ns"] = round(by_mean_ns if abs(by_mean_ns - taken_ns) < _NS_PER_MS else taken_ns)
+    non_2xx = re.search(r"^Non-2xx responses:\s+(\d+)", text, re.MULTILINE)
+    found["non_2xx"] = int(non_2xx[1]) if non_2xx else 0
+    return found
+
+
+def read_shares(text: str, requests: int) -> dict[str, int]:
+    """Read ab's table of shares (`-e`) of so many requests: percentiles of the total time, ns.
+
+    ab takes element `0.5 + requests * share` of its sorted times, which lies behind the last one when the
+    requests are few: what it prints then is no time and is left out.
+    """
+    rows = [line.split(",") for line in text.splitlines()[1:] if line]
+    rows = [row for row in rows if row[0] == "100" or int(0.5 + requests * int(row[0]) / 100) < requests]
+    by_share = {int(share): float(milliseconds) for share, milliseconds in rows}
+    found = {f"p{share}": round(by_share[share] * _NS_PER_MS) for share in _SHARES if share in by_share}
+    return found | ({"max": round(by_share[100] * _NS_PER_MS)} if 100 in by_share else {})
+
+
+def read_first_octets(text: str) -> dict[str, int]:
+    """Read ab's table of requests (`-g`): percentiles of the time to the first octet, ns of whole ms."""
+    # connection and waiting time together: from the start of the connection to the first octet
+    values = []
+    for line in text.splitlines()[1:]:
+        fields = line.split("\t")
+        if len(fields) >= 6:
+            values.append(int(fields[2]) + int(fields[5]))
+    if not values:
+        return {}
+    values.sort()
+    found = {f"p{share}": values[-(-share * len(values) // 100) - 1] * _NS_PER_MS for share in _SHARES}
+    return found | {"max": values[-1] * _NS_PER_MS}

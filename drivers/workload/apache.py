@@ -1,0 +1,62 @@
+"""Apache as the origin server: node functions that make its objects and start it on the servers' node."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import programs
+
+PORT_NUMBER = 8080
+PACKAGES = ("apache2-bin",)
+_MODULES = "/usr/lib/apache2/modules"
+_CONFIG = """\
+ServerRoot {folder}
+ServerName server
+Listen {address}:{port}
+PidFile {folder}/pid
+Mutex file:{folder} default
+ErrorLog {folder}/error.log
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+DocumentRoot {folder}/objects
+User www-data
+Group www-data
+DefaultRuntimeDir {folder}
+ThreadsPerChild 25
+MaxRequestWorkers 150
+"""
+
+
+def object_name(octets: int) -> str:
+    """Name the object of a size."""
+    return f"{octets}.bin"
+
+
+def object_content(octets: int) -> bytes:
+    """Make the object of a size: pseudo-random with the size as seed, the same on every node."""
+    return random.Random(octets).randbytes(octets)
+
+
+def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> dict[str, JsonValue]:
+    """Node function: make one object of each size and serve them; returns process and SHA-256 by size.
+
+    The objects' octets are pseudo-random with the size as seed: the same in every run, not compressible.
+    """
+    config = _CONFIG.format(folder=folder, address=address, port=port, modules=_MODULES)
+    programs.write_files(folder=folder, files={"apache.conf": config})
+    objects = Path(folder, "objects")
+    objects.mkdir()
+    objects.chmod(0o755)
+    hashes = {}
+    for octets in sizes_octets:
+        content = object_content(octets)
+        file = objects / object_name(octets)
+        file.write_bytes(content)
+        file.chmod(0o644)
+        hashes[str(octets)] = hashlib.sha256(content).hexdigest()
+    command = ["apache2", "-f", f"{folder}/apache.conf", "-DFOREGROUND"]
+    started = programs.start(command=command, folder=folder, packages=list(PACKAGES))
+    return {"process": started, "sha256": hashes}

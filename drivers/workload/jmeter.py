@@ -1,0 +1,208 @@
+"""Apache JMeter as the client: many threads of one JMeter, shared equally between the proxies.
+
+Every body's MD5 is asserted by JMeter itself, so a wrong object is a failed request. Its clock counts whole
+milliseconds. Ids: JM-01 not there, JM-02 clients that cannot be shared, JM-03 results that cannot be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.workload import apache
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+
+PACKAGES = ("jmeter",)
+_NS_PER_MS = 1_000_000
+_SHARES = (50, 90, 95, 99)
+_TIMEOUT_MS = 30_000
+_SETTINGS = {
+    "jmeter.save.saveservice.output_format": "csv",
+    "jmeter.save.saveservice.print_field_names": "true",
+    "jmeter.save.saveservice.bytes": "true",
+    "jmeter.save.saveservice.latency": "true",
+    "jmeter.save.saveservice.successful": "true",
+    "jmeter.save.saveservice.response_code": "true",
+    "jmeter.save.saveservice.time": "true",
+    "jmeter.save.saveservice.timestamp_format": "ms",
+    "sampleresult.getbytes.headers_size": "false",  # bodies alone
+    "summariser.name": "",
+}
+_GROUP = """\
+<ThreadGroup guiclass="ThreadGroupGui" testclass="ThreadGroup" testname="proxy {number}">
+<stringProp name="ThreadGroup.on_sample_error">continue</stringProp>
+<elementProp name="ThreadGroup.main_controller" elementType="LoopController">
+<boolProp name="LoopController.continue_forever">false</boolProp>
+<stringProp name="LoopController.loops">{loops}</stringProp>
+</elementProp>
+<stringProp name="ThreadGroup.num_threads">{threads}</stringProp>
+<stringProp name="ThreadGroup.ramp_time">0</stringProp>
+</ThreadGroup>
+<hashTree>
+<HTTPSamplerProxy guiclass="HttpTestSampleGui" testclass="HTTPSamplerProxy" testname="get">
+<elementProp name="HTTPsampler.Arguments" elementType="Arguments">
+<collectionProp name="Arguments.arguments"/>
+</elementProp>
+<stringProp name="HTTPSampler.domain">{host}</stringProp>
+<stringProp name="HTTPSampler.port">{port}</stringProp>
+<stringProp name="HTTPSampler.protocol">http</stringProp>
+<stringProp name="HTTPSampler.path">{path}</stringProp>
+<stringProp name="HTTPSampler.method">GET</stringProp>
+<boolProp name="HTTPSampler.use_keepalive">true</boolProp>
+<stringProp name="HTTPSampler.implementation">HttpClient4</stringProp>
+<stringProp name="HTTPSampler.proxyHost">{proxy_host}</stringProp>
+<stringProp name="HTTPSampler.proxyPort">{proxy_port}</stringProp>
+<stringProp name="HTTPSampler.connect_timeout">{timeout_ms}</stringProp>
+<stringProp name="HTTPSampler.response_timeout">{timeout_ms}</stringProp>
+</HTTPSamplerProxy>
+<hashTree>
+<MD5HexAssertion guiclass="MD5HexAssertionGUI" testclass="MD5HexAssertion" testname="body">
+<stringProp name="MD5HexAssertion.size">{md5}</stringProp>
+</MD5HexAssertion>
+<hashTree/>
+</hashTree>
+</hashTree>
+"""
+_PLAN = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<jmeterTestPlan version="1.2" properties="2.8">
+<hashTree>
+<TestPlan guiclass="TestPlanGui" testclass="TestPlan" testname="proxies">
+<elementProp name="TestPlan.user_defined_variables" elementType="Arguments">
+<collectionProp name="Arguments.arguments"/>
+</elementProp>
+<boolProp name="TestPlan.functional_mode">false</boolProp>
+<boolProp name="TestPlan.serialize_threadgroups">false</boolProp>
+</TestPlan>
+<hashTree>
+{groups}</hashTree>
+</hashTree>
+</jmeterTestPlan>
+"""
+
+
+def plan(*, proxies: list[tuple[str, int]], url: str, md5: str, requests: int, clients: int) -> str:
+    """Write a test plan: one group of threads for each proxy, all groups alike. Raises ConfigError JM-02."""
+    if clients % len(proxies) or requests % clients:
+        raise ConfigError(
+            "JM-02",
+            f"{clients} clients of {requests} requests on {len(proxies)} proxies",
+            expected="clients that the proxies share equally, and requests that the clients do",
+            found=f"remainders {clients % len(proxies)} and {requests % clients}",
+        )
+    target = urlsplit(url)
+    groups = [
+        _GROUP.format(
+            number=number,
+            loops=requests // clients,
+            threads=clients // len(proxies),
+            host=escape(target.hostname or ""),
+            port=target.port or 80,
+            path=escape(target.path),
+            proxy_host=escape(address),
+            proxy_port=port,
+            timeout_ms=_TIMEOUT_MS,
+            md5=md5,
+        )
+        for number, (address, port) in enumerate(proxies)
+    ]
+    return _PLAN.format(groups="".join(groups))
+
+
+def run(
+    *, proxies: list[list[JsonValue]], url: str, octets: int, requests: int, clients: int, within_s: float
+) -> dict[str, JsonValue]:
+    """Node function: `clients` threads ask for `url` through their proxies, `requests` times all together.
+
+    Returns what `ab.run` returns, and `mean_request_ns`; `failed` counts wrong bodies too. The time taken is
+    from the first request's start to the last one's end; JMeter's own start and end are in `process_ns` only.
+    """
+    if shutil.which("jmeter") is None:
+        raise TestbedError(
+            "JM-01", "no `jmeter` in PATH", hint=f"apt-get install --no-install-recommends {PACKAGES[0]}"
+        )
+    md5 = hashlib.md5(apache.object_content(octets), usedforsecurity=False).hexdigest()
+    text = plan(
+        proxies=[(str(address), int(port)) for address, port in proxies],
+        url=url,
+        md5=md5,
+        requests=requests,
+        clients=clients,
+    )
+    with tempfile.TemporaryDirectory(prefix="bmwg-jmeter-") as folder:
+        file, results = Path(folder, "plan.jmx"), Path(folder, "results.csv")
+        file.write_text(text)
+        command = ["jmeter", "-n", "-t", str(file), "-l", str(results), "-j", f"{folder}/log"]
+        command += [f"-J{name}={value}" for name, value in _SETTINGS.items()]
+        began = time.monotonic_ns()
+        child = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            said, _ = child.communicate(timeout=within_s)
+            fault = "" if child.returncode == 0 else f"jmeter: exit status {child.returncode}"
+        except subprocess.TimeoutExpired:
+            child.kill()
+            said, _ = child.communicate()
+            fault = f"jmeter did not end within {within_s:g} s"
+        took_ns = time.monotonic_ns() - began
+        if fault and said:
+            fault = f"{fault}: {' '.join(said.decode(errors='replace').split())[-200:]}"
+        rows = results.read_text() if results.exists() else ""
+        return {**read_results(rows), "process_ns": took_ns, "fault": fault}
+
+
+def read_results(text: str) -> dict[str, JsonValue]:
+    """Read JMeter's table of samples. Raises DriverError JM-03 when it lacks a column."""
+    rows = list(csv.DictReader(text.splitlines()))
+    if not rows:
+        return {**_NOTHING}
+    lack = {"timeStamp", "elapsed", "responseCode", "success", "bytes", "Latency"} - set(rows[0])
+    if lack:
+        raise DriverError("JM-03", "jmeter: its results", expected=", ".join(sorted(lack)), found="absent")
+    elapsed = sorted(int(row["elapsed"]) for row in rows)
+    first = sorted(int(row["Latency"]) for row in rows)
+    begin = min(int(row["timeStamp"]) for row in rows)
+    end = max(int(row["timeStamp"]) + int(row["elapsed"]) for row in rows)
+    good = [row for row in rows if re.fullmatch(r"2\d\d", row["responseCode"])]
+    return {
+        "requests": len(rows),
+        "failed": sum(row["success"] != "true" for row in rows),
+        "non_2xx": len(rows) - len(good),
+        "body_octets": sum(int(row["bytes"]) for row in good),
+        "elapsed_ns": (end - begin) * _NS_PER_MS,
+        "mean_request_ns": sum(elapsed) * _NS_PER_MS // len(elapsed),
+        "latency_ns": _shares(elapsed),
+        "ttfb_ns": _shares(first),
+    }
+
+
+_NOTHING: dict[str, JsonValue] = {
+    "requests": 0,
+    "failed": 0,
+    "non_2xx": 0,
+    "body_octets": 0,
+    "elapsed_ns": 0,
+    "mean_request_ns": 0,
+    "latency_ns": {},
+    "ttfb_ns": {},
+}
+
+
+def _shares(ordered: list[int]) -> dict[str, int]:
+    found = {f"p{share}": ordered[-(-share * len(ordered) // 100) - 1] * _NS_PER_MS for share in _SHARES}
+    return found | {"max": ordered[-1] * _NS_PER_MS}

@@ -1,0 +1,84 @@
+"""Single requests whose bodies are looked at: does the proxy serve, and does it serve the right octets?
+
+Node functions for the clients' node. Ids: PROBE-01 it did not serve within the deadline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import time
+
+from bmwg.drivers.api import JsonValue
+from bmwg.methodology.errors import DriverError
+
+_PAUSE_S = 0.01
+
+
+def fetch(*, address: str, port: int, url: str, within_s: float = 10.0) -> dict[str, JsonValue]:
+    """Node function: ask the proxy for `url` once. Never raises for what the proxy does.
+
+    Returns `status` (0 without an answer), `sha256`, `octets`, `ttfb_ns`, `total_ns` and `fault` (a
+    sentence or "").
+    """
+    began = time.monotonic_ns()
+    found: dict[str, JsonValue] = {"status": 0, "sha256": "", "octets": 0, "ttfb_ns": 0, "fault": ""}
+    connection = http.client.HTTPConnection(address, port, timeout=within_s)
+    try:
+        connection.request("GET", url, headers={"Connection": "close"})
+        response = connection.getresponse()
+        found["ttfb_ns"] = time.monotonic_ns() - began
+        found["status"] = response.status
+        digest = hashlib.sha256()
+        octets = 0
+        while block := response.read(65536):
+            digest.update(block)
+            octets += len(block)
+            if time.monotonic_ns() - began > within_s * 1e9:
+                raise TimeoutError(f"the body did not end within {within_s:g} s")
+        declared = response.getheader("Content-Length")
+        if declared is not None and declared.isdigit() and int(declared) != octets:
+            found["fault"] = f"body of {octets} octets, {declared} were announced"
+        found |= {"sha256": digest.hexdigest(), "octets": octets}
+    except (OSError, http.client.HTTPException) as error:
+        found["fault"] = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    finally:
+        connection.close()
+    found["total_ns"] = time.monotonic_ns() - began
+    return found
+
+
+def wait_serving(*, address: str, port: int, url: str, sha256: str, within_s: float) -> dict[str, JsonValue]:
+    """Node function: ask until the proxy serves the right body; returns the tries and the last answer.
+
+    Raises DriverError PROBE-01 past the deadline, with the last answer.
+    """
+    end_s = time.monotonic() + within_s
+    tries = 0
+    while True:
+        tries += 1
+        left_s = max(0.2, min(2.0, end_s - time.monotonic()))
+        answer = fetch(address=address, port=port, url=url, within_s=left_s)
+        if answer["status"] == http.client.OK and answer["sha256"] == sha256:
+            return {"tries": tries, **answer}
+        if time.monotonic() > end_s:
+            raise DriverError(
+                "PROBE-01",
+                f"proxy {address}:{port}",
+                expected=f"status 200 and the right body within {within_s:g} s",
+                found=f"status {answer['status']} {answer['fault']}".strip(),
+            )
+        time.sleep(_PAUSE_S)
+
+
+def direct(*, address: str, port: int, path: str, within_s: float) -> str:
+    """Node function: the text of a page of the server itself; empty when it does not answer."""
+    connection = http.client.HTTPConnection(address, port, timeout=within_s)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.read().decode(errors="replace") if response.status == http.client.OK else ""
+    except (OSError, http.client.HTTPException):
+        return ""
+    finally:
+        connection.close()

@@ -1,0 +1,117 @@
+"""The documents' topology: clients, the proxies' machine and the server in a row, as three namespace nodes.
+
+Addresses are of the range for benchmarks (RFC 2544 appendix C.2.2). Clients and server route the instances'
+network to the machine between them, which forwards.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmwg.drivers import links
+from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, Place
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.workload import apache
+
+CLIENT, PROXY, SERVER = "client", "proxy", "server"
+_CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"
+_SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
+_PREFIX = 24
+_NIC = "nic0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The three nodes while they stand. `sha256` is of each object by its size in octets."""
+
+    client: Node
+    proxy: Node
+    server: Node
+    place: Place
+    links: tuple[Mapping[str, JsonValue], ...]
+    sha256: Mapping[int, str]
+    origin: Mapping[str, int]  # the server's process
+    origin_folder: str
+
+    def url(self, octets: int) -> str:
+        """The object of this size at the server."""
+        return f"http://{_SERVER_ADDRESS}:{apache.PORT_NUMBER}/{apache.object_name(octets)}"
+
+    def fault(self) -> str | None:
+        """Say why the server no longer serves; None while it runs."""
+        found: str | None = self.server.call(
+            "bmwg.drivers.hosting.programs:fault", folder=self.origin_folder, **self.origin
+        )
+        return f"server: {found}" if found else None
+
+
+@contextmanager
+def open_row(run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[int]) -> Iterator[Row]:
+    """Make the nodes and links and start the server; everything is removed on leaving.
+
+    Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
+    """
+    token = secrets.token_hex(3)
+    with ExitStack() as stack:
+        client, proxy, server = (
+            stack.enter_context(NamespaceNode(name, keep=[run_dir], owner=owner))
+            for name in (CLIENT, PROXY, SERVER)
+        )
+        made = (
+            links.connect(client, _NIC, proxy, "nic0"),
+            links.connect(server, _NIC, proxy, "nic1"),
+        )
+        for node, interface, address in (
+            (client, _NIC, _CLIENT_ADDRESS),
+            (proxy, "nic0", _PROXY_TO_CLIENT),
+            (proxy, "nic1", _PROXY_TO_SERVER),
+            (server, _NIC, _SERVER_ADDRESS),
+        ):
+            node.call(
+                "bmwg.drivers.hosting.interfaces:add_address",
+                interface=interface,
+                address=f"{address}/{_PREFIX}",
+            )
+        for node, via in ((client, _PROXY_TO_CLIENT), (server, _PROXY_TO_SERVER)):
+            for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
+                if _PREFIX_OF[node.name] != destination:
+                    node.call("bmwg.drivers.hosting.routing:add_route", destination=destination, via=via)
+        # before any daemon: Docker closes forwarding when it is the one to switch it on
+        proxy.call("bmwg.drivers.hosting.sysctl:write", key="net/ipv4/ip_forward", value="1")
+        folder = f"/run/bmwg-origin-{token}"
+        started = server.call(
+            "bmwg.drivers.workload.apache:start",
+            deadline_s=60.0,
+            folder=folder,
+            address=_SERVER_ADDRESS,
+            port=apache.PORT_NUMBER,
+            sizes_octets=sizes_octets,
+        )
+        stack.callback(server.call, "bmwg.drivers.hosting.programs:stop", folder=folder, **started["process"])
+        yield Row(
+            client=client,
+            proxy=proxy,
+            server=server,
+            place=Place(
+                client_address=_PROXY_TO_CLIENT,
+                client_interface="nic0",
+                server_address=_PROXY_TO_SERVER,
+                server_interface="nic1",
+                token=token,
+                owner=owner,
+                run_dir=str(run_dir),
+            ),
+            links=made,
+            sha256={int(octets): digest for octets, digest in started["sha256"].items()},
+            origin=started["process"],
+            origin_folder=folder,
+        )
+
+
+_PREFIX_OF = {CLIENT: "198.18.1.0/24", SERVER: "198.18.2.0/24"}

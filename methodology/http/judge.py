@@ -1,0 +1,104 @@
+"""What a repetition proves, and what repetitions together answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median_low
+
+from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.student import Difference, difference, interval
+from bmwg.methodology.records import OutcomeType
+
+MEASURED = "measured"
+
+
+def problems(repetition: Repetition, cell: HttpCell) -> tuple[str, ...]:
+    """Say why a repetition is no measurement; empty when it is one."""
+    found = list(repetition.faults)
+    if cell.workload is Workload.START:
+        return tuple(found)
+    if repetition.requests != repetition.asked_requests:
+        found.append(f"{repetition.requests} of {repetition.asked_requests} requests were completed")
+    if repetition.failed:
+        found.append(f"{repetition.failed} requests failed")
+    if repetition.non_2xx:
+        found.append(f"{repetition.non_2xx} answers had a status other than 2xx")
+    expected = repetition.requests * cell.object_octets
+    if repetition.body_octets != expected:
+        found.append(
+            f"{repetition.body_octets} octets of bodies, {expected} are {repetition.requests} objects"
+        )
+    for when, (status, right) in zip(("before", "after"), repetition.probes, strict=False):
+        if status != 200:
+            found.append(f"the probe {when} it got status {status}" if status else f"no answer {when} it")
+        elif not right:
+            found.append(f"the body of the probe {when} it is another object")
+    if len(repetition.probes) < 2:
+        found.append("its bodies were not probed before and after")
+    return tuple(found)
+
+
+def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wanted: int) -> HttpOutcome:
+    """Answer a cell by its repetitions (with their sequence numbers); warm-ups take no part.
+
+    MEASURED needs `wanted` repetitions without a problem.
+    """
+    tried = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
+    good = [(seq, rep) for seq, rep in tried if not problems(rep, cell)]
+    numbers = tuple(seq for seq, _ in tried)
+    if len(good) < wanted:
+        reasons = dict.fromkeys(text for _, rep in tried for text in problems(rep, cell))
+        return HttpOutcome(
+            cell=cell,
+            type=OutcomeType.INVALID,
+            repetitions=numbers,
+            reason=f"{len(good)} of {wanted} repetitions are valid: {'; '.join(reasons) or 'none was run'}",
+        )
+    reps = [rep for _, rep in good]
+    means = [float(rep.mean_request_ns) for rep in reps]
+    aside = len(tried) - len(good)
+    return HttpOutcome(
+        cell=cell,
+        type=OutcomeType.MEASURED,
+        requests=reps[0].asked_requests,
+        time=interval(means),
+        total=interval([float(rep.elapsed_ns) for rep in reps]),
+        cpu_share=interval([rep.cpu_share for rep in reps]),
+        memory_octets=interval([float(rep.memory_octets) for rep in reps]),
+        hit_ratio=_hit_ratio(reps),
+        request_ns=_medians([rep.request_ns for rep in reps]),
+        ttfb_ns=_medians([rep.ttfb_ns for rep in reps]),
+        values=tuple(means),
+        repetitions=numbers,
+        quality=(f"{aside} of {len(tried)} repetitions were invalid and set aside",) if aside else (),
+    )
+
+
+def not_assessed(cell: HttpCell, reason: str, mend: str = "") -> HttpOutcome:
+    """Say that a cell could not be tried."""
+    return HttpOutcome(cell=cell, type=OutcomeType.NOT_ASSESSED, reason=reason, mend=mend)
+
+
+def failed(cell: HttpCell, reason: str) -> HttpOutcome:
+    """Say that a cell's procedure broke."""
+    return HttpOutcome(cell=cell, type=OutcomeType.INVALID, reason=reason)
+
+
+def compared(a: HttpOutcome, b: HttpOutcome) -> Difference | None:
+    """Compare two cells' times of a request (Welch); None when one has no number or both do not vary."""
+    return difference(a.values, b.values)
+
+
+def _hit_ratio(reps: Sequence[Repetition]) -> float | None:
+    told = [(rep.hits, rep.proxied) for rep in reps if rep.hits is not None and rep.proxied]
+    asked = sum(proxied or 0 for _, proxied in told)
+    return sum(hits or 0 for hits, _ in told) / asked if asked else None
+
+
+def _medians(tables: Sequence[object]) -> dict[str, int]:
+    """Return, by name, the middle one of the repetitions' percentiles; a name that one lacks is left out."""
+    maps = [dict(table) for table in tables if table]  # type: ignore[call-overload]
+    if not maps:
+        return {}
+    names = [name for name in maps[0] if all(name in table for table in maps)]
+    return {name: median_low([table[name] for table in maps]) for name in names}

@@ -1,0 +1,133 @@
+"""A profile of the HTTP proxy suites: the experiments with their numbers, and the plan that follows. Pure.
+
+Ids: HPROF-01 no such profile, HPROF-02 its file is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
+from bmwg.schemas.validation import problems
+
+EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
+    "one_client": "ONE",
+    "hundred_clients": "HUNDRED",
+    "one_client_cached": "CACHED",
+    "ten_clients": "TEN",
+    "ten_clients_cached": "TENCACHED",
+    "many_proxies": "MANY",
+    "resources": "USE",
+    "start": "START",
+    "request_rate": "RATE",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A cell with its test and the numbers of its procedure."""
+
+    test_id: str
+    cell: HttpCell
+    requests: int
+    warm_up_requests: int
+    repetitions: int
+    max_invalid: int
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpProfile:
+    """A profile; `data` is its file, as the run's header keeps it."""
+
+    name: str
+    data: Mapping[str, Any]
+
+    def plan(self) -> tuple[Planned, ...]:
+        """Return every cell of the profile, experiment by experiment, form by form."""
+        return tuple(
+            planned for experiment in self.data["experiments"] for planned in _cells(self.data, experiment)
+        )
+
+    @property
+    def sizes_octets(self) -> list[int]:
+        """Every object size that the profile needs."""
+        return sorted({planned.cell.object_octets for planned in self.plan()})
+
+    def start_deadline_s(self, form: str) -> float:
+        """How long an instance may take until it serves."""
+        return float(self.data["start_deadline_s"]["slow" if form in SLOW_FORMS else "fast"])
+
+    def settings(self, experiment: str) -> Mapping[str, Any]:
+        """The entry of an experiment."""
+        found: Mapping[str, Any] = next(e for e in self.data["experiments"] if e["id"] == experiment)
+        return found
+
+
+def test_id(experiment: str, form: str) -> str:
+    """The stable id of the test of an experiment on a form."""
+    return f"HP-{EXPERIMENTS[experiment]}-{FORMS.index(form) + 1}"
+
+
+def names() -> list[str]:
+    """Return the names of the profiles that there are."""
+    folder = resources.files("bmwg.methodology.http.profiles")
+    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".yaml"))
+
+
+def load(name: str) -> HttpProfile:
+    """Read a profile. Raises ConfigError HPROF-01, ToolkitBug HPROF-02 (the files are our own)."""
+    if name not in names():
+        near = get_close_matches(name, names(), 1)
+        raise ConfigError(
+            "HPROF-01",
+            f"profile {name!r} of the HTTP proxy suites; nothing was started",
+            expected=" or ".join(names()),
+            found=name,
+            hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
+        )
+    text = resources.files("bmwg.methodology.http.profiles").joinpath(f"{name}.yaml").read_text("utf-8")
+    data = yaml.safe_load(text)
+    if found := problems(data, "http_profile"):
+        raise ToolkitBug("HPROF-02", f"profile {name}", found=str(found[0]))
+    return HttpProfile(name=data["name"], data=data)
+
+
+def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Planned]:
+    made = []
+    for form in experiment.get("forms", FORMS):
+        slow = form in SLOW_FORMS
+        for proxies in experiment["proxies"]:
+            for item in experiment["objects"]:
+                requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
+                if requests == 0:
+                    continue
+                cell = HttpCell(
+                    experiment=experiment["id"],
+                    workload=Workload(experiment["workload"]),
+                    form=form,
+                    proxies=proxies,
+                    object_octets=item["octets"],
+                    clients=experiment["clients"],
+                    cache=experiment["cache"],
+                    stress_cpus=experiment.get("stress_cpus", profile["stress_cpus"]),
+                )
+                made.append(
+                    Planned(
+                        test_id=test_id(experiment["id"], form),
+                        cell=cell,
+                        requests=requests,
+                        warm_up_requests=min(experiment.get("warm_up_requests", 0), requests),
+                        repetitions=experiment.get("repetitions", profile["repetitions"]),
+                        max_invalid=profile["max_invalid"],
+                        deadline_s=float(profile["deadline_s"]),
+                    )
+                )
+    return made

@@ -1,0 +1,1 @@
+"""The profiles of the HTTP proxy suites, as data."""

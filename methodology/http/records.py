@@ -1,0 +1,146 @@
+"""The records of the HTTP proxy experiments. All are frozen; units stand in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from bmwg.methodology.http.student import Interval
+from bmwg.methodology.records import OutcomeType
+
+FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
+SLOW_FORMS = frozenset({"vm_full", "vm_para"})
+
+
+class Workload(StrEnum):
+    """What offers the requests."""
+
+    AB = "ab"
+    JMETER = "jmeter"
+    OPEN_LOOP = "open_loop"
+    START = "start"  # nothing but the start of an instance until it serves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCell:
+    """One thing that is measured. `clients` ask at the same time; `stress_cpus` load the proxies' machine."""
+
+    experiment: str
+    workload: Workload
+    form: str
+    proxies: int
+    object_octets: int
+    clients: int
+    cache: bool
+    stress_cpus: int
+
+    @property
+    def cell_id(self) -> str:
+        """`experiment/form/proxies/object_octets/clients`, stable: journal and outcomes refer to it."""
+        parts = (self.experiment, self.form, f"{self.proxies}p", f"{self.object_octets}o", f"{self.clients}c")
+        return "/".join(parts)
+
+    @property
+    def deployment(self) -> tuple[str, int, bool, int]:
+        """What must stand: cells of one deployment are measured on the same instances."""
+        return (self.form, self.proxies, self.cache, self.stress_cpus)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """One repetition as it was, and as asked for.
+
+    `elapsed_ns` is what the client program itself took for all requests, `process_ns` its whole life and
+    `wall_ns` the repetition with its probes. `request_ns` holds percentiles of single requests and `ttfb_ns`
+    those to the first octet. `probes` are the requests before and after whose bodies were hashed:
+    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per time, 1 for one CPU;
+    `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
+    told). `faults` are sentences; a repetition with one proves nothing.
+    """
+
+    cell_id: str
+    number: int
+    phase: str  # warm_up or measured
+    asked_requests: int
+    requests: int = 0
+    failed: int = 0
+    non_2xx: int = 0
+    body_octets: int = 0
+    elapsed_ns: int = 0
+    mean_request_ns: int = 0
+    process_ns: int = 0
+    wall_ns: int = 0
+    request_ns: Mapping[str, int] = field(default_factory=dict)
+    ttfb_ns: Mapping[str, int] = field(default_factory=dict)
+    probes: tuple[tuple[int, bool], ...] = ()
+    cpu_share: float = 0.0
+    memory_octets: int = 0
+    hits: int | None = None
+    proxied: int | None = None
+    faults: tuple[str, ...] = ()
+    deployment: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return builtins, as the journal holds them."""
+        return {
+            "cell": self.cell_id,
+            "number": self.number,
+            "phase": self.phase,
+            "asked_requests": self.asked_requests,
+            "requests": self.requests,
+            "failed": self.failed,
+            "non_2xx": self.non_2xx,
+            "body_octets": self.body_octets,
+            "elapsed_ns": self.elapsed_ns,
+            "mean_request_ns": self.mean_request_ns,
+            "process_ns": self.process_ns,
+            "wall_ns": self.wall_ns,
+            "request_ns": dict(self.request_ns),
+            "ttfb_ns": dict(self.ttfb_ns),
+            "probes": [list(probe) for probe in self.probes],
+            "cpu_share": self.cpu_share,
+            "memory_octets": self.memory_octets,
+            "hits": self.hits,
+            "proxied": self.proxied,
+            "faults": list(self.faults),
+            "deployment": self.deployment,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Repetition:
+        """Return the record of builtins that keep to the schema `http_repetition`."""
+        fields = {key: value for key, value in data.items() if key not in _CHAIN}
+        fields["cell_id"] = fields.pop("cell")
+        fields["probes"] = tuple((status, right) for status, right in fields["probes"])
+        fields["faults"] = tuple(fields["faults"])
+        return cls(**fields)
+
+
+_CHAIN = frozenset({"schema", "seq", "prev", "hash", "at"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOutcome:
+    """The answer for one cell. `time` is of one request (ns), over the valid repetitions.
+
+    `total_ns` is that of all requests of a repetition as the documents print it (document 000); `values` are
+    the means behind `time`, kept for comparisons. `reason` says why, for all types but MEASURED.
+    """
+
+    cell: HttpCell
+    type: OutcomeType
+    requests: int = 0
+    time: Interval | None = None
+    total: Interval | None = None
+    cpu_share: Interval | None = None
+    memory_octets: Interval | None = None
+    hit_ratio: float | None = None
+    request_ns: Mapping[str, int] = field(default_factory=dict)
+    ttfb_ns: Mapping[str, int] = field(default_factory=dict)
+    values: tuple[float, ...] = ()
+    repetitions: tuple[int, ...] = ()
+    reason: str = ""
+    mend: str = ""
+    quality: tuple[str, ...] = ()

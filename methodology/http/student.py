@@ -1,0 +1,119 @@
+"""Means with confidence intervals by Student's t, and Welch's comparison of two of them. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CONFIDENCE = 0.95  # documents 000 and 001
+_STEPS = 200  # of the bisection of a quantile, far below a double's resolution
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A mean of `count` values with the half-width of its 95 % interval; None for fewer than two values."""
+
+    count: int
+    mean: float
+    half_width: float | None
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Mean of a less mean of b with the half-width of its 95 % interval (Welch)."""
+
+    difference: float
+    half_width: float
+
+    @property
+    def sign(self) -> int:
+        """-1 when a is smaller, 1 when it is larger, 0 when the interval holds zero: no order is shown."""
+        if abs(self.difference) <= self.half_width:
+            return 0
+        return 1 if self.difference > 0 else -1
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Summarize repetitions. ValueError without any value."""
+    if not values:
+        raise ValueError("values: expected at least one, found none")
+    count, mean = len(values), math.fsum(values) / len(values)
+    half = None
+    if count > 1:
+        half = quantile(0.5 + CONFIDENCE / 2, count - 1) * math.sqrt(_variance(values) / count)
+    return Interval(count=count, mean=mean, half_width=half, minimum=min(values), maximum=max(values))
+
+
+def difference(a: Sequence[float], b: Sequence[float]) -> Difference | None:
+    """Compare two sets of independent repetitions; None unless both hold two values and one varies."""
+    if len(a) < 2 or len(b) < 2:
+        return None
+    part_a, part_b = _variance(a) / len(a), _variance(b) / len(b)
+    whole = part_a + part_b
+    if whole == 0:
+        return None
+    freedom = whole**2 / (part_a**2 / (len(a) - 1) + part_b**2 / (len(b) - 1))
+    half = quantile(0.5 + CONFIDENCE / 2, freedom) * math.sqrt(whole)
+    return Difference(difference=math.fsum(a) / len(a) - math.fsum(b) / len(b), half_width=half)
+
+
+def quantile(share: float, freedom: float) -> float:
+    """Return Student's t below which `share` of the distribution lies, for `freedom` degrees of freedom."""
+    if not 0.5 <= share < 1:
+        raise ValueError(f"share: expected 0.5 up to 1, found {share}")
+    if freedom <= 0:
+        raise ValueError(f"freedom: expected above 0, found {freedom}")
+    low, high = 0.0, 1.0
+    while _below(high, freedom) < share:
+        high *= 2
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _below(middle, freedom) < share else (low, middle)
+    return (low + high) / 2
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _below(t: float, freedom: float) -> float:
+    """Return the share of the distribution below t >= 0."""
+    return 1 - 0.5 * _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """Return the regularized incomplete beta function, by its continued fraction (Lentz's way)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
+    if x > (a + 1) / (a + b + 2):
+        return 1 - front * _fraction(b, a, 1 - x) / b
+    return front * _fraction(a, b, x) / a
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
+    found = d
+    for m in range(1, 1000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / _away(1 + term * d)
+            c = _away(1 + term / c)
+            found *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return found
+
+
+def _away(value: float) -> float:
+    """Keep a divisor away from zero."""
+    return value if abs(value) > _TINY else _TINY

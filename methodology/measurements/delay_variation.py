@@ -1,0 +1,71 @@
+"""Packet delay variation (RFC 8219 7.3.1, RFC 5481 4.2) at the throughput, from all frames of each stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.methodology.benchmarks import delay_variation
+from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, REPETITIONS, STREAM_S, StreamsGoal
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Cell, TrialSpec
+
+NAME = "delay_variation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pdv:
+    """Equal streams one after the other; the answer is the median over them."""
+
+    name: str = NAME
+    needs_throughput: bool = True
+    reads_latency: bool = True
+    families: tuple[str, ...] = (PDV_METRIC,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Every cell, at the sizes that the profile may list."""
+        return wanted_size(profile, NAME, cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """One metric."""
+        return PDV_METRIC
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome."""
+        return (PDV_METRIC,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """All streams."""
+        goal = _goal(profile, cell, max_load_fps)
+        return Cost(trials=goal.streams, traffic_s=goal.streams * goal.spec.duration_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Send the streams at the highest load without loss (RFC8219-7.3.1-01)."""
+        goal = _goal(asked.profile, asked.cell, asked.load_fps)
+        ended = asked.run(delay_variation.procedure(goal))
+        assert asked.throughput is not None
+        outcome = delay_variation.pdv_outcome(
+            ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
+        )
+        return Answered(outcomes=(outcome,), error=ended.error)
+
+
+def _goal(profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
+    said = settings(profile, NAME)
+    return StreamsGoal(
+        spec=TrialSpec(
+            frame_octets=cell.frame_octets,
+            load_fps=load_fps,
+            duration_s=float(said.get("stream_s", STREAM_S)),
+            direction=cell.direction,
+            frame_format=cell.frame_format,
+            flows=cell.flows,
+            vlan_id=cell.vlan_id,
+        ),
+        streams=int(said.get("streams", REPETITIONS)),
+        max_repeats=profile.policy.max_repeats,
+    )
+
+
+MEASUREMENTS = (Pdv(),)

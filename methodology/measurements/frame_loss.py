@@ -1,0 +1,62 @@
+"""Frame loss rate (RFC 2544 26.3) from the highest load of the tester down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bmwg.methodology.benchmarks import frame_loss
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Cell
+
+NAME = "frame_loss"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameLoss:
+    """One ladder; its 100 % is the tester's qualified load where the medium has no maximum rate."""
+
+    name: str = NAME
+    needs_throughput: bool = False
+    reads_latency: bool = False
+    families: tuple[str, ...] = (frame_loss.METRIC,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Every cell but the wire, at the sizes that the profile may list."""
+        return cell.path != "wire" and wanted_size(profile, NAME, cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """One metric for the whole curve."""
+        return frame_loss.METRIC
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome holds the whole curve."""
+        return (frame_loss.METRIC,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """At most all loads of the ladder."""
+        loads = len(_goal(profile, cell, max_load_fps).loads())
+        return Cost(trials=float(loads), traffic_s=loads * profile.trial_duration_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Go down the ladder."""
+        goal = _goal(asked.profile, asked.cell, asked.max_load_fps)
+        ended = asked.run(frame_loss.procedure(goal))
+        outcome = frame_loss.outcome(ended, goal, outcome_id=asked.outcome_id)
+        return Answered(outcomes=(outcome,), error=ended.error)
+
+
+def _goal(profile: Profile, cell: Cell, max_load_fps: int) -> frame_loss.LossGoal:
+    step = settings(profile, NAME).get("step_percent", 10)
+    return frame_loss.LossGoal(
+        cell=cell,
+        max_load_fps=max_load_fps,
+        duration_s=profile.trial_duration_s,
+        step=Fraction(step, 100),
+        max_repeats=profile.policy.max_repeats,
+        short_limit=profile.search.short_limit,
+    )
+
+
+MEASUREMENTS = (FrameLoss(),)

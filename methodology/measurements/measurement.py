@@ -1,0 +1,123 @@
+"""What a measurement is to everybody else: planning, the bench, and whoever verifies a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, run_steps
+from bmwg.methodology.trial import JudgedTrial
+
+Found = TypeVar("Found")
+TakeTrial = Callable[[TrialSpec, str], JudgedTrial]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One cell to measure. `trial` runs, records and judges one single trial of a phase; it does not repeat.
+
+    `max_load_fps` is the highest load to try (frames/s per port and direction), `envelope_fps` the load up to
+    which the tester is qualified for this traffic (None while it is being qualified). `throughput` is the
+    standing outcome of the same cell, for a measurement that needs one.
+    """
+
+    profile: Profile
+    cell: Cell
+    outcome_id: str
+    trial: TakeTrial
+    max_load_fps: int
+    envelope_fps: int | None = None
+    throughput: Outcome | None = None
+
+    def run(self, procedure: Procedure[Found]) -> Run[Found]:
+        """Run a procedure of steps to its end."""
+        return run_steps(procedure, lambda step: self.trial(step.spec, step.phase))
+
+    @property
+    def load_fps(self) -> int:
+        """The highest load without loss of the throughput outcome; ValueError when there is none."""
+        if self.throughput is None or self.throughput.lower is None:
+            raise ValueError("throughput: expected an outcome with a lower bound, found none")
+        return self.throughput.lower.load_fps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The outcomes of one measurement, one for each of its metrics; `error` is what stopped a measurer."""
+
+    outcomes: tuple[Outcome, ...]
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a measurement of one cell takes: valid trials, and their seconds of traffic."""
+
+    trials: float
+    traffic_s: float
+
+
+class Measurement(Protocol):
+    """One kind of answer. `name` is its key in profiles and in `suites.CASES`.
+
+    With `needs_throughput` it runs at the load that the throughput of the same cell proves. `reads_latency`
+    says that its outcomes need the histograms of its trials.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def needs_throughput(self) -> bool: ...  # noqa: D102
+    @property
+    def reads_latency(self) -> bool: ...  # noqa: D102
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Everything that `recorded_as` may be."""
+        ...
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Whether a profile wants this cell measured at all."""
+        ...
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """Return the metric that the journal names beside each trial."""
+        ...
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """Return the metric of each outcome, in order: `recorded_as`, or that with a point and a part."""
+        ...
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """Estimate what one cell takes, repeats of trials that are not valid left out."""
+        ...
+
+    def measure(self, asked: Asked) -> Answered:
+        """Measure one cell; an exception of `asked.trial` is kept in the answer."""
+        ...
+
+
+def settings(profile: Profile, name: str) -> dict[str, Any]:
+    """Return what a profile says of one benchmark; what it does not say is as its document has it."""
+    return dict(profile.benchmarks.get(name, {}))
+
+
+def wanted_size(profile: Profile, name: str, cell: Cell) -> bool:
+    """Whether a profile measures this benchmark at the cell's frame size: at all where it lists none."""
+    sizes = profile.benchmarks.get(name, {}).get("frame_octets")
+    return sizes is None or cell.frame_octets in sizes
+
+
+def invalid(asked: Asked, metric: str, reason: str, trials: tuple[JudgedTrial, ...] = ()) -> Outcome:
+    """Return the outcome of a procedure that did not hold."""
+    return Outcome(
+        outcome_id=asked.outcome_id,
+        metric=metric,
+        cell=asked.cell,
+        type=OutcomeType.INVALID,
+        trials=tuple(trial.seq for trial in trials),
+        reason=reason,
+    )

@@ -1,0 +1,52 @@
+"""All measurements by name. A new one is a module with `MEASUREMENTS` and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bmwg.methodology import suites
+from bmwg.methodology.errors import ToolkitBug
+from bmwg.methodology.measurements import (
+    delay_variation,
+    frame_loss,
+    latency,
+    soak,
+    tagged_latency,
+    throughput,
+)
+from bmwg.methodology.measurements.measurement import Measurement
+
+_MODULES: Iterable[tuple[Measurement, ...]] = (
+    throughput.MEASUREMENTS,
+    latency.MEASUREMENTS,
+    tagged_latency.MEASUREMENTS,
+    delay_variation.MEASUREMENTS,
+    frame_loss.MEASUREMENTS,
+    soak.MEASUREMENTS,
+)
+BY_NAME: dict[str, Measurement] = {one.name: one for module in _MODULES for one in module}
+
+
+def measurement(name: str) -> Measurement:
+    """Return a measurement; ToolkitBug MEAS-01 when nothing is registered under the name."""
+    if name not in BY_NAME:
+        raise ToolkitBug("MEAS-01", "measurement", expected=f"one of {', '.join(BY_NAME)}", found=name)
+    return BY_NAME[name]
+
+
+def finding(metric: str) -> tuple[Measurement, ...]:
+    """Return the measurements whose outcomes may carry a metric; several searches may give the same one."""
+    family = recorded_as(metric)
+    return tuple(one for one in BY_NAME.values() if family in one.families)
+
+
+def recorded_as(metric: str) -> str:
+    """Return the metric that the journal names beside the trials of an outcome: its family, or itself."""
+    families = {family for one in BY_NAME.values() for family in one.families}
+    able = [family for family in families if metric == family or metric.startswith(f"{family}.")]
+    return max(able, key=len, default=metric)
+
+
+def tests_of(metric: str, path: str) -> frozenset[str]:
+    """Return every test that may ask for a metric on a path; none for a metric that nothing measures."""
+    return frozenset(test for one in finding(metric) for test in suites.tests_of(one.name, path))

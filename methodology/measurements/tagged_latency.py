@@ -1,0 +1,82 @@
+"""Latency by tagged frames at the throughput: RFC 2544 26.2 and RFC 8219 7.2, each a metric of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bmwg.methodology.benchmarks import tagged_latency
+from bmwg.methodology.benchmarks.tagged_latency import RFC8219_TAGS, STREAM_S, STREAMS, StreamsGoal
+from bmwg.methodology.latency import RFC2544_METRIC
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Cell
+
+_NAME = "tagged_latency"  # both have the streams of these settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedLatency:
+    """Streams one after the other, each with `tags` tagged frames from its middle on, 60 s at most."""
+
+    name: str
+    tags: int
+    metric: str
+    needs_throughput: bool = True
+    reads_latency: bool = False
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Its metric."""
+        return (self.metric,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Every cell, at the sizes that the profile may list."""
+        return wanted_size(profile, _NAME, cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """Its metric."""
+        return self.metric
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome."""
+        return (self.metric,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """All streams."""
+        goal = self._goal(profile, cell, max_load_fps)
+        return Cost(trials=goal.streams, traffic_s=goal.streams * goal.stream_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Send the streams at the highest load without loss (RFC2544-26.2-01)."""
+        goal = self._goal(asked.profile, asked.cell, asked.load_fps)
+        ended = asked.run(tagged_latency.procedure(goal))
+        tags = {trial.seq: tagged_latency.tagged_frames(trial) for trial in ended.trials if trial.valid}
+        judge = (
+            tagged_latency.rfc2544_outcome
+            if self.metric == RFC2544_METRIC
+            else tagged_latency.rfc8219_outcome
+        )
+        outcome = judge(ended, tags, goal, outcome_id=asked.outcome_id)
+        assert asked.throughput is not None
+        return Answered(
+            outcomes=(replace(outcome, quality=(*outcome.quality, *load_remark(asked.throughput))),),
+            error=ended.error,
+        )
+
+    def _goal(self, profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
+        said = settings(profile, _NAME)
+        return StreamsGoal(
+            cell=cell,
+            throughput_fps=load_fps,
+            streams=int(said.get("streams", STREAMS)),
+            stream_s=float(said.get("stream_s", STREAM_S)),
+            tags=self.tags,
+            max_repeats=profile.policy.max_repeats,
+        )
+
+
+MEASUREMENTS = (
+    TaggedLatency(name="tagged_latency", tags=1, metric=RFC2544_METRIC),
+    TaggedLatency(name="latency_rfc8219", tags=RFC8219_TAGS, metric=tagged_latency.TYPICAL_METRIC),
+)

@@ -1,0 +1,122 @@
+"""Throughput of one cell: by the profile's own search, by TST009's or by MLRsearch; the wire qualifies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from bmwg.methodology import throughput, throughput_search
+from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.mlr import engine
+from bmwg.methodology.mlr import outcome as goal_outcomes
+from bmwg.methodology.models.bench import ModelBench
+from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH, TST009
+from bmwg.methodology.records import Cell
+from bmwg.methodology.search import bisection, tst009
+
+NAME = "throughput"
+_GENOME = "7a4d1g"  # choice: 64, 512 and 1518 octets as 7 to 4 to 1
+_ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """The throughput by one search; without `algorithm` by the one that the profile names.
+
+    The wire's is the tester's own envelope, always by bisection (docs/adr/0002).
+    """
+
+    name: str = NAME
+    algorithm: str | None = None
+    needs_throughput: bool = False
+    reads_latency: bool = False
+    families: tuple[str, ...] = (
+        throughput.METRIC,
+        throughput.ENVELOPE_METRIC,
+        tst009.METRIC,
+        goal_outcomes.METRIC,
+    )
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Every cell, at the sizes that the profile may list for this search."""
+        return wanted_size(profile, self.name, cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """The metric of the search, without a goal."""
+        if cell.path == "wire":
+            return throughput.ENVELOPE_METRIC
+        return {TST009: tst009.METRIC, MLRSEARCH: goal_outcomes.METRIC}.get(
+            self._searching(profile).search.algorithm, throughput.METRIC
+        )
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One metric, or one for each goal of RFC 9971."""
+        metric = self.recorded_as(profile, cell)
+        if metric != goal_outcomes.METRIC:
+            return (metric,)
+        return tuple(f"{metric}.{goal.code}" for goal in self._searching(profile).search.goals)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """Trials and seconds of one search, on a device that carries part of the load."""
+        profile = self._searching(profile)
+        if cell.path == "wire" or profile.search.algorithm == BISECTION:
+            trials = float(bisection_trials(profile, max_load_fps))
+            return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+        if profile.search.algorithm == TST009:
+            halvings = math.ceil(math.log2(1 + max_load_fps / profile.search.step_fps))
+            trials = halvings * (1 + profile.search.max_trials) / 2  # half of the loads pass at once
+            return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+        limit = int(max_load_fps * _ASSUMED_SHARE)
+        bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
+        found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
+        return Cost(trials=float(len(found.trials)), traffic_s=found.traffic_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Search the cell."""
+        if asked.cell.path == "wire":
+            return self._qualify(asked)
+        answered = throughput_search.search(
+            lambda spec: asked.trial(spec, "search"),
+            self._searching(asked.profile),
+            asked.cell,
+            outcome_id=asked.outcome_id,
+            max_load_fps=asked.max_load_fps,
+            envelope_fps=asked.envelope_fps,
+        )
+        return Answered(outcomes=answered.outcomes, error=answered.error)
+
+    def _qualify(self, asked: Asked) -> Answered:
+        goal = asked.profile.goal(asked.cell, max_load_fps=asked.max_load_fps, qualifies_tester=True)
+        found = bisection.search(lambda spec: asked.trial(spec, "qualification"), goal)
+        outcome = throughput.outcome(
+            found, asked.cell, outcome_id=asked.outcome_id, metric=throughput.ENVELOPE_METRIC
+        )
+        return Answered(outcomes=(outcome,), error=found.error)
+
+    def _searching(self, profile: Profile) -> Profile:
+        return profile if self.algorithm is None else profile.searching(self.algorithm)
+
+
+def bisection_trials(profile: Profile, max_load_fps: int) -> int:
+    """Return how many valid trials a bisection takes that is not re-opened."""
+    search = profile.search
+    low = min(search.min_load_fps, max_load_fps)
+    span = math.log(max_load_fps / low) if max_load_fps > low else 0.0
+    halvings = max(0, math.ceil(math.log2(span / -math.log1p(-search.relative_width)))) if span else 0
+    return 1 + halvings + 2 * search.verification_trials
+
+
+def imix_genome(profile: Profile) -> str:
+    """Return the genome of a profile as run lengths (SUP-6985-6.1)."""
+    return imix.parse(settings(profile, "imix").get("genome", _GENOME)).run_lengths
+
+
+MEASUREMENTS = (
+    Throughput(),
+    Throughput(name="imix", algorithm=BISECTION, families=(throughput.METRIC,)),
+    Throughput(name="tst009", algorithm=TST009, families=(tst009.METRIC,)),
+    Throughput(name="mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
+)

@@ -1,0 +1,1 @@
+"""What the HTTP experiments of a run leave: the journal of repetitions, the answers, and their tables."""

@@ -1,0 +1,106 @@
+"""The journal of repetitions, `http.jsonl`: one JSON object a line, chained by hash as in the trials' journal.
+
+`prev` of the first line is made of the run's id and header hash, so the file cannot be moved under another
+run unnoticed. A line without its newline was never acknowledged. Ids: STORE-01 broken chain, STORE-08 disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.http.records import Repetition
+from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.files import not_written
+from bmwg.schemas.validation import problems
+
+JOURNAL_FILE = "http.jsonl"
+SCHEMA = "http_repetition/1.0"
+_FAULT_CHARACTERS = 2000  # of the schema
+
+
+def genesis(run_id: str, header_sha256: str) -> str:
+    """Return what the first line's `prev` must be."""
+    return sha256_of({"header_sha256": header_sha256, "kind": "http", "run_id": run_id})
+
+
+class HttpJournal:
+    """Appends repetitions; one that is returned a number for is on the disk."""
+
+    def __init__(self, folder: Path, run_id: str, header_sha256: str) -> None:
+        self._path = folder / JOURNAL_FILE
+        self._last = genesis(run_id, header_sha256)
+        self.lines = 0
+        try:
+            self._handle = os.open(
+                self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise not_written(self._path, error) from error
+
+    def append(self, repetition: Repetition, at: str) -> int:
+        """Write a repetition and return its sequence number. Raises TestbedError STORE-08, ToolkitBug."""
+        data = repetition.to_json()
+        data["faults"] = [text[:_FAULT_CHARACTERS] for text in data["faults"]]
+        body = {**data, "schema": SCHEMA, "seq": self.lines + 1, "prev": self._last, "at": at}
+        digest = hashlib.sha256(canonical(body).encode("ascii")).hexdigest()
+        line = {**body, "hash": digest}
+        if found := problems(line, "http_repetition"):
+            raise ToolkitBug("STORE-05", "repetition: breaks its own schema", found=str(found[0]))
+        octets = canonical(line).encode("ascii") + b"\n"
+        try:
+            view = memoryview(octets)
+            while view:
+                view = view[os.write(self._handle, view) :]
+            os.fsync(self._handle)
+        except OSError as error:
+            raise not_written(self._path, error) from error
+        self._last = digest
+        self.lines += 1
+        return self.lines
+
+    def close(self) -> None:
+        """Release the file. Safe to call twice."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def read_journal(folder: Path, run_id: str, header_sha256: str) -> tuple[tuple[int, Repetition], ...]:
+    """Read and verify the journal of a run folder; changes nothing. Raises ConfigError STORE-01."""
+    path = folder / JOURNAL_FILE
+    try:
+        octets = path.read_bytes()
+    except OSError as error:
+        raise _broken(str(path), "a journal that can be read", error.strerror or str(error)) from error
+    prev = genesis(run_id, header_sha256)
+    found = []
+    for number, line in enumerate(octets[: octets.rfind(b"\n") + 1].splitlines(), start=1):
+        where = f"{path}: line {number}"
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise _broken(where, "one JSON object", str(error)) from error
+        if wrong := problems(data, "http_repetition"):
+            raise _broken(where, "a line of its schema", str(wrong[0]))
+        body = {key: value for key, value in data.items() if key != "hash"}
+        if hashlib.sha256(canonical(body).encode("ascii")).hexdigest() != data["hash"]:
+            raise _broken(where, "the hash of its content", "another")
+        if data["prev"] != prev or data["seq"] != number:
+            raise _broken(where, "the hash and number that follow from the line before", "others")
+        prev = data["hash"]
+        found.append((number, Repetition.from_json(data)))
+    return tuple(found)
+
+
+def _broken(where: str, expected: str, found: str) -> ConfigError:
+    return ConfigError(
+        "STORE-01",
+        f"{where}: the chain of the journal is broken",
+        expected=expected,
+        found=found,
+        hint="the journal was changed after the run; no repetition from this line on can be trusted",
+    )

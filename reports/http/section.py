@@ -1,0 +1,198 @@
+"""The section of the report that shows the HTTP experiments: all hosting forms beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bmwg.methodology.http import judge
+from bmwg.methodology.http.profile import EXPERIMENTS
+from bmwg.methodology.http.records import FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.student import Interval
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http.answers import has_answers, read_answers
+from bmwg.reports.published.figures import tables
+from bmwg.reports.render.results import TYPE_WORDS
+from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, whole
+from bmwg.reports.store import Run
+
+FORM_WORDS = {
+    "native": "native",
+    "docker_routed": "Docker, routed",
+    "docker_nat": "Docker, NAT",
+    "vm_full": "VM, emulated NIC",
+    "vm_para": "VM, paravirtual NIC",
+}
+_PUBLISHED_FORMS = {
+    "native": "native",
+    "docker_routed": "docker-routed",
+    "docker_nat": "docker-nat",
+    "vm_full": "kvm",
+}
+_PUBLISHED_ITEMS = {
+    1_000: "1 kB",
+    10_000: "10 kB",
+    100_000: "100 kB",
+    1_000_000: "1 MB",
+    10_000_000: "10 MB",
+}
+_MEBI = 1 << 20
+
+
+def http_section(run: Run) -> list[str]:
+    """Return the section, empty for a run without HTTP experiments. Raises ConfigError as `read_answers`."""
+    if not has_answers(run.folder):
+        return []
+    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    lines = title("HTTP proxy by hosting form", 1)
+    if not outcomes:
+        return [*lines, "The run holds no answer.", ""]
+    about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
+    for experiment in EXPERIMENTS:
+        mine = [outcome for outcome in outcomes if outcome.cell.experiment == experiment]
+        if mine:
+            entry = about.get(experiment, {})
+            lines += title(entry.get("title", experiment), 2)
+            lines += [esc(_conditions(mine[0].cell, entry.get("source", ""))), ""]
+            lines += _times(mine)
+            lines += _comparison(mine, entry.get("published", ""))
+            if mine[0].cell.workload is not Workload.START:
+                lines += _details(mine)
+    return [*lines, *_without(outcomes)]
+
+
+def _conditions(cell: HttpCell, source: str) -> str:
+    parts = [f"After {source}." if source else ""]
+    if cell.workload is not Workload.START:
+        clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients at the same time"
+        stress = f"{cell.stress_cpus} workers" if cell.stress_cpus else "none"
+        parts.append(
+            f"Requests by {cell.workload}, {clients}; cache {'on' if cell.cache else 'off'}; "
+            f"stress on the proxies' machine: {stress}."
+        )
+    parts.append("Mean and half-width of its 95 % confidence interval by Student's t over the repetitions.")
+    return " ".join(part for part in parts if part)
+
+
+def _shape(cell: HttpCell) -> tuple[int, int]:
+    return cell.object_octets, cell.proxies
+
+
+def _shape_words(cell: HttpCell, *, proxies: bool) -> str:
+    if cell.workload is Workload.START:
+        return "start until serving"
+    size = _PUBLISHED_ITEMS.get(cell.object_octets, f"{whole(cell.object_octets / 1000)} kB")
+    return f"{size}, {cell.proxies} prox{'y' if cell.proxies == 1 else 'ies'}" if proxies else size
+
+
+def _times(outcomes: Sequence[HttpOutcome]) -> list[str]:
+    """Return the table of times: a row a size, a column a hosting form."""
+    several = len({outcome.cell.proxies for outcome in outcomes}) > 1
+    by_shape = {(_shape(o.cell), o.cell.form): o for o in outcomes}
+    used = [form for form in FORMS if any(o.cell.form == form for o in outcomes)]
+    rows = []
+    for shape in sorted({_shape(o.cell) for o in outcomes}):
+        found = [by_shape.get((shape, form)) for form in used]
+        words = next(_shape_words(o.cell, proxies=several) for o in found if o)
+        rows.append([esc(words), *(_time(o) for o in found)])
+    started = outcomes[0].cell.workload is Workload.START
+    head = ["" if started else "object", *(FORM_WORDS[form] for form in used)]
+    caption = "Time until it serves" if started else "Mean processing time of a request"
+    return table(head, rows, caption)
+
+
+def _time(outcome: HttpOutcome | None) -> str:
+    if outcome is None:
+        return NONE
+    if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
+        return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
+    return esc(f"{_spread(outcome.time, 1e6)} ms (n = {outcome.time.count})")
+
+
+def _spread(found: Interval, divisor: float) -> str:
+    half = f" ± {found.half_width / divisor:.3g}" if found.half_width is not None else ""
+    return f"{found.mean / divisor:.4g}{half}"
+
+
+def _comparison(outcomes: Sequence[HttpOutcome], published: str) -> list[str]:
+    """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
+    native = {_shape(o.cell): o for o in outcomes if o.cell.form == "native"}
+    several = len({outcome.cell.proxies for outcome in outcomes}) > 1
+    rows = []
+    for outcome in outcomes:
+        base = native.get(_shape(outcome.cell))
+        if base is None or outcome is base or not outcome.time or not base.time or not base.time.mean:
+            continue
+        shown = judge.compared(outcome, base)
+        rows.append(
+            [
+                esc(_shape_words(outcome.cell, proxies=several)),
+                esc(FORM_WORDS[outcome.cell.form]),
+                esc(f"{outcome.time.mean / base.time.mean:.3f}"),
+                esc(_shown(shown.sign) if shown else "too few repetitions to tell"),
+                esc(_published(published, outcome.cell)),
+            ]
+        )
+    head = ["object", "hosting form", "time of native's", "at 95 % (Welch)", "published ratio"]
+    return table(head, rows, "Ratio to native")
+
+
+def _shown(sign: int) -> str:
+    return {-1: "faster than native", 0: "no difference shown", 1: "slower than native"}[sign]
+
+
+def _published(table_id: str, cell: HttpCell) -> str:
+    known = tables().get(table_id)
+    if known is None:
+        return NONE
+    item = _PUBLISHED_ITEMS.get(cell.object_octets, "")
+    base = known.figures.get((item, "native"))
+    figure = known.figures.get((item, _PUBLISHED_FORMS.get(cell.form, "")))
+    return f"{figure.mean / base.mean:.3f}" if base and figure and base.mean else NONE
+
+
+def _details(outcomes: Sequence[HttpOutcome]) -> list[str]:
+    rows = []
+    several = len({outcome.cell.proxies for outcome in outcomes}) > 1
+    for outcome in outcomes:
+        if outcome.type is not OutcomeType.MEASURED or outcome.total is None:
+            continue
+        cpu, memory = outcome.cpu_share, outcome.memory_octets
+        rows.append(
+            [
+                esc(_shape_words(outcome.cell, proxies=several)),
+                esc(FORM_WORDS[outcome.cell.form]),
+                esc(f"{_spread(outcome.total, 1e9)} s for {outcome.requests}"),
+                esc(_percentiles(outcome.request_ns)),
+                esc(_percentiles(outcome.ttfb_ns)),
+                esc(f"{_spread(cpu, 0.01)} %" if cpu else NONE),
+                esc(f"{_spread(memory, _MEBI)} MiB" if memory else NONE),
+                esc(percent(outcome.hit_ratio, 1) if outcome.hit_ratio is not None else NONE),
+                esc(sequence(outcome.repetitions)),
+                esc("; ".join(outcome.quality) or NONE),
+            ]
+        )
+    head = ["object", "hosting form", "all requests", "request p50 / p95 / p99"]
+    head += ["first octet p50 / p95 / p99", "CPU of the proxies (100 % is one)", "memory of the proxies"]
+    head += ["from the cache", "lines of http.jsonl", "remarks"]
+    return table(head, rows, "Totals, percentiles (middle of the repetitions) and what the proxies used")
+
+
+def _percentiles(found: object) -> str:
+    values = dict(found)  # type: ignore[call-overload]
+    names = [name for name in ("p50", "p95", "p99") if name in values]
+    return " / ".join(nanoseconds(values[name]) for name in names) or NONE
+
+
+def _without(outcomes: Sequence[HttpOutcome]) -> list[str]:
+    """Return the cells without a number, with reason and the line that supplies what was missing."""
+    rows = [
+        [
+            esc(outcome.cell.cell_id),
+            role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type]),
+            esc(outcome.reason),
+            role("command", outcome.mend) if outcome.mend else NONE,
+        ]
+        for outcome in outcomes
+        if outcome.type is not OutcomeType.MEASURED
+    ]
+    return table(["cell", "type", "reason", "what supplies it"], rows, "HTTP cells without a number")

@@ -1,0 +1,66 @@
+"""Puts cells up and binds the tester to them: one deployment at a time, and one tester over all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import Deployment, TrafficDriver
+from bmwg.drivers.isolation import require_closed, require_own_ports
+from bmwg.drivers.paths import path_driver
+from bmwg.methodology.records import Cell
+from bmwg.resources.session import Session
+
+
+class Deployments:
+    """The deployments of one run, numbered in their order, and the tester that they share."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._traffic: TrafficDriver | None = None
+        self._traffic_stack = ExitStack()
+        self._count = len(session.continued.run.deployments) if session.continued else 0
+
+    @contextmanager
+    def deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver]]:
+        """Deploy a cell, bind the tester to it, and remove it again; gives deployment id and tester."""
+        session = self._session
+        self._count += 1
+        deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._count}"
+        with path_driver(cell, session.bed).deploy() as deployment:
+            if session.watch is not None:
+                require_own_ports(deployment.ports, session.testbed.lab_ports)
+                require_closed(session.bed)
+            session.store.add_deployment(deployment_id, deployment.evidence)
+            with self._attached(deployment) as traffic:
+                time.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
+                with session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched:
+                    yield deployment_id, watched
+
+    @contextmanager
+    def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:
+        """Bind the tester's ports; a tester that fails is ended, and the next cell gets a new one."""
+        traffic = self._running_traffic()
+        try:
+            traffic.attach(deployment.ports)
+            yield traffic
+            traffic.detach()
+        except BaseException:
+            self.end_traffic()
+            raise
+
+    def _running_traffic(self) -> TrafficDriver:
+        if self._traffic is None:
+            session = self._session
+            kind = registry.load("traffic", session.testbed.tester.driver)
+            driver = kind.for_testbed(session.testbed, session.bed.run_dir, session.profile.policy.drain_s)
+            self._traffic = self._traffic_stack.enter_context(driver)
+            session.store.add_driver(driver.describe())
+        return self._traffic
+
+    def end_traffic(self) -> None:
+        """End the tester; the next deployment gets a new one."""
+        self._traffic = None
+        self._traffic_stack.close()

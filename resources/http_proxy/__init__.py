@@ -1,0 +1,1 @@
+"""Keywords and wiring of the HTTP proxy suites."""

@@ -1,0 +1,327 @@
+"""The bench of one run of HTTP experiments: nodes, hosting forms, journal and display, opened once.
+
+Ids: HBENCH-01 a run cannot be continued, HBENCH-02 a test's id is not that of its experiment and form.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting import forms, process
+from bmwg.drivers.hosting.instance import Form, Hosting
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.workload import squid
+from bmwg.drivers.workload.row import Row, open_row
+from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitBug, ToolkitError
+from bmwg.methodology.http import judge
+from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
+from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http.answers import write_answers
+from bmwg.reports.http.journal import HttpJournal
+from bmwg.reports.render import write_report
+from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store.run import utc_text
+from bmwg.resources.http_proxy.deployment import deployed, start_serving
+from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
+from bmwg.resources.outcomes import one_line
+from bmwg.resources.progress import LineDisplay, open_display
+from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.settings import Settings
+
+_CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}, Workload.JMETER: {"jmeter": "jmeter"}}
+_APT = "apt-get install --no-install-recommends"
+
+
+class HttpBench:
+    """One run. `open` makes the run folder; nodes and forms are made when the first cell needs them."""
+
+    def __init__(
+        self,
+        *,
+        profile: HttpProfile,
+        plan: Sequence[Planned],
+        store: RunStore,
+        journal: HttpJournal,
+        ledger: Ledger,
+        owner: str,
+        display: LineDisplay,
+        stack: ExitStack,
+    ) -> None:
+        self.display = display
+        self._profile = profile
+        self._plan = plan
+        self._store = store
+        self._journal = journal
+        self._ledger = ledger
+        self._owner = owner
+        self._stack = stack
+        self._row: Row | None = None
+        self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
+        self._outcomes: dict[str, HttpOutcome] = {}
+        self._deployments = 0
+        self._stopped: BaseException | None = None
+
+    @classmethod
+    def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
+        """Check the settings and make the run folder. Raises ConfigError HBENCH-01, HPROF-01."""
+        if settings.continue_run is not None:
+            raise ConfigError(
+                "HBENCH-01", "a run of the HTTP experiments cannot be continued", hint="begin a new run"
+            )
+        profile = load(settings.profile)
+        plan = [planned for planned in profile.plan() if planned.test_id in selected]
+        version, commit, dirty = toolkit_state()
+        header = RunHeader(
+            toolkit_version=version,
+            toolkit_commit=commit,
+            toolkit_dirty=dirty,
+            simulated=False,
+            testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]},
+            testbed_source=None,
+            profile=profile.data,
+            medium_kind="veth",
+            line_rate_bps=None,
+        )
+        with ExitStack() as stack:
+            display = open_display(settings.console)
+            stack.callback(display.close)
+            store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+            journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
+            stack.callback(journal.close)
+            write_answers(store.folder, store.run_id, plan, {})
+            display.note(
+                f"run {store.run_id}: HTTP experiments, profile {profile.name}, {len(plan)} cells; "
+                f"results in {store.folder}"
+            )
+            store.set_platform(before=collect())
+            ledger = Ledger(store.folder / "ledger.jsonl")
+            owner = f"{store.run_id}-{secrets.token_hex(4)}"
+            stack.callback(ledger.undo, ledger.before("owner", owner=owner))
+            stack.enter_context(process.owned(owner))
+            return cls(
+                profile=profile,
+                plan=plan,
+                store=store,
+                journal=journal,
+                ledger=ledger,
+                owner=owner,
+                display=display,
+                stack=stack.pop_all(),
+            )
+
+    def outcomes(self, experiment: str, form: str, tag: str) -> list[HttpOutcome]:
+        """Answer one test: an outcome for each of its cells, measured now unless it stands already.
+
+        All selected cells of one deployment are measured while it stands. Raises ToolkitBug HBENCH-02.
+        """
+        if test_id(experiment, form) != tag:
+            raise ToolkitBug(
+                "HBENCH-02",
+                f"test of {experiment} on {form}",
+                expected=f"id {test_id(experiment, form)}",
+                found=tag,
+            )
+        mine = [planned for planned in self._plan if planned.test_id == tag]
+        for planned in mine:
+            self._ensure(planned)
+        return [self._outcomes[planned.cell.cell_id] for planned in mine]
+
+    def _ensure(self, wanted: Planned) -> None:
+        if wanted.cell.cell_id in self._outcomes:
+            return
+        if self._stopped is not None:
+            raise self._stopped
+        group = [
+            planned
+            for planned in self._plan
+            if planned.cell.deployment == wanted.cell.deployment
+            and planned.cell.cell_id not in self._outcomes
+            and (planned.cell.workload is Workload.START) == (wanted.cell.workload is Workload.START)
+        ]
+        try:
+            self._measure_group(group)
+        except ToolkitError as error:
+            for planned in group:
+                if planned.cell.cell_id not in self._outcomes:
+                    self._keep(judge.failed(planned.cell, one_line(error)))
+        except BaseException as error:
+            self._stopped = error
+            raise
+
+    def _measure_group(self, group: list[Planned]) -> None:
+        """Measure cells of one deployment; one that breaks is made anew for what is left."""
+        form = Form(group[0].cell.form)
+        group, hosting = self._assessable(group, form)
+        if hosting is None:
+            return
+        if group[0].cell.workload is Workload.START:
+            for planned in group:
+                self._measure_start(planned, hosting)
+            return
+        left = [CellRuns(planned, self._record) for planned in group]
+        broken = 0
+        while left:
+            try:
+                self._measure_on_one(left, hosting)
+            except DeploymentBrokenError as error:
+                self.display.note(f"{form}: {error}; a new deployment is made")
+                broken += 1
+                if left[0].ended or broken > left[0].planned.max_invalid:
+                    self._keep(left.pop(0).answer())
+                self._close_hosting(form)
+                hosting = self._hosting(form)
+
+    def _measure_on_one(self, left: list[CellRuns], hosting: Hosting) -> None:
+        """Measure what is left on one deployment, in order, taking each away when it is done."""
+        cell = left[0].planned.cell
+        self._deployments += 1
+        deployment_id = f"{cell.form}-{cell.proxies}-{'cache' if cell.cache else 'plain'}-{self._deployments}"
+        with deployed(
+            self._opened_row(),
+            hosting,
+            proxies=cell.proxies,
+            cache=cell.cache,
+            stress_cpus=cell.stress_cpus,
+            deadline_s=self._profile.start_deadline_s(cell.form),
+        ) as deployment:
+            self._store.add_deployment(deployment_id, deployment.describe())
+            while left:
+                left[0].run(deployment, deployment_id)
+                self._keep(left.pop(0).answer())
+
+    def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
+        row = self._opened_row()
+        program = squid.program(cache=planned.cell.cache)
+        deadline_s = self._profile.start_deadline_s(planned.cell.form)
+
+        def once(number: int) -> int:
+            instance, took_ns = start_serving(row, hosting, program, 0, deadline_s)
+            instance.stop()
+            return took_ns
+
+        runs = CellRuns(planned, self._record)
+        start_runs(runs, once, deployment_id=f"{planned.cell.form}-start")
+        self._keep(runs.answer())
+
+    def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:
+        """Return what can be tried and the form's hosting; the others are kept as not assessed."""
+        lack = self._lacking(group, form)
+        if lack is not None:
+            for planned in group:
+                self._keep(judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend))
+            return [], None
+        return group, self._hosting(form)
+
+    def _lacking(self, group: list[Planned], form: Form) -> Missing | None:
+        """What the machine lacks for a group: server, proxy, clients, or the hosting form."""
+        try:
+            row = self._opened_row()
+            probed = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger).probe()
+        except TestbedError as error:
+            if error.error_id != "PROG-01":
+                raise
+            return Missing(what="origin server", reason=error.what, mend=error.hint)
+        except ConfigError as error:
+            if error.error_id != "INST-01":
+                raise
+            return Missing(what=f"hosting form {form}", reason=error.found, mend="")
+        if probed is not None:
+            return probed
+        asked = [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
+        for planned in group:
+            asked.append((row.client, _CLIENT_PROGRAMS.get(planned.cell.workload, {})))
+        if any(planned.cell.stress_cpus for planned in group):
+            asked.append((row.proxy, {"stress-ng": "stress-ng"}))
+        for node, programs in asked:
+            absent = node.call("bmwg.drivers.hosting.programs:available", programs=programs)
+            if absent:
+                name, package = absent[0]
+                return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
+        return None
+
+    def _opened_row(self) -> Row:
+        if self._row is None:
+            self._row = self._stack.enter_context(
+                open_row(
+                    self._store.folder.resolve(),
+                    self._ledger,
+                    self._owner,
+                    sizes_octets=self._profile.sizes_octets,
+                )
+            )
+        return self._row
+
+    def _hosting(self, form: Form) -> Hosting:
+        """The form's hosting, entered once and kept until it breaks or the run ends."""
+        if form not in self._hostings:
+            row = self._opened_row()
+            stack = ExitStack()
+            made = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger)
+            self._hostings[form] = (stack.enter_context(made), stack)
+        return self._hostings[form][0]
+
+    def _close_hosting(self, form: Form) -> None:
+        entered = self._hostings.pop(form, None)
+        if entered is not None:
+            entered[1].close()
+
+    def _record(self, repetition: Repetition) -> int:
+        return self._journal.append(repetition, utc_text(datetime.now(UTC)))
+
+    def _keep(self, outcome: HttpOutcome) -> None:
+        self._outcomes[outcome.cell.cell_id] = outcome
+        write_answers(self._store.folder, self._store.run_id, self._plan, self._outcomes)
+        self.display.note(f"{outcome.cell.cell_id}: {line_of(outcome)}")
+
+    @property
+    def answered(self) -> Mapping[str, HttpOutcome]:
+        """What stands so far, by cell."""
+        return self._outcomes
+
+    def close(self) -> None:
+        """Remove what was made, take the closing record, write the report and say where it is."""
+        failures: list[Exception] = []
+        for step in (self._close_hostings, self._take_closing_record, self._end_run, self._stack.close):
+            try:
+                step()
+            except Exception as error:
+                failures.append(error)
+                self.display.note(f"while closing: {error}")
+        try:
+            self.display.note(f"report: {write_report(self._store.folder).resolve()}")
+        except Exception as error:
+            failures.append(error)
+        if failures:
+            raise ExceptionGroup("not everything could be closed; finished repetitions are kept", failures)
+
+    def _close_hostings(self) -> None:
+        for form in list(self._hostings):
+            self._close_hosting(form)
+
+    def _take_closing_record(self) -> None:
+        self._store.set_platform(after=collect())
+
+    def _end_run(self) -> None:
+        left = sum(planned.cell.cell_id not in self._outcomes for planned in self._plan)
+        if left:
+            reason = one_line(self._stopped) if self._stopped else "ended from outside"
+            self._store.close(
+                None, "interrupted", reason=f"{reason}; {left} of {len(self._plan)} cells are left"
+            )
+        else:
+            self._store.close(None, "complete")
+
+
+def line_of(outcome: HttpOutcome) -> str:
+    """Say an outcome in one line."""
+    if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
+        return f"{outcome.type.value}  {outcome.reason}"
+    half = outcome.time.half_width
+    spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
+    return f"measured  {outcome.time.mean / 1e6:.3f}{spread} ms a request (n = {outcome.time.count})"

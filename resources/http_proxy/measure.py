@@ -1,0 +1,198 @@
+"""Runs repetitions of one cell and records each before anything uses it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.http import judge
+from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
+from bmwg.resources.http_proxy.deployment import Deployment
+from bmwg.resources.outcomes import one_line
+
+WARM_UP = "warm_up"
+_CALL_MARGIN_S = 30.0
+
+
+class DeploymentBrokenError(Exception):
+    """An instance, the server or the load has ended; a new deployment is needed."""
+
+
+class CellRuns:
+    """The repetitions of one cell; `record` writes one to the journal and gives its number."""
+
+    def __init__(self, planned: Planned, record: Callable[[Repetition], int]) -> None:
+        self.planned = planned
+        self.done: list[tuple[int, Repetition]] = []
+        self._record = record
+        self._number = 0
+
+    @property
+    def valid(self) -> int:
+        """How many repetitions are measurements."""
+        return sum(
+            rep.phase == judge.MEASURED and not judge.problems(rep, self.planned.cell) for _, rep in self.done
+        )
+
+    @property
+    def invalid(self) -> int:
+        """How many are none."""
+        return sum(rep.phase == judge.MEASURED for _, rep in self.done) - self.valid
+
+    @property
+    def ended(self) -> bool:
+        """Whether no repetition is left to run."""
+        return self.valid >= self.planned.repetitions or self.invalid > self.planned.max_invalid
+
+    def keep(self, repetition: Repetition) -> None:
+        """Write a repetition down."""
+        self.done.append((self._record(repetition), repetition))
+
+    def answer(self) -> HttpOutcome:
+        """Return what the repetitions say."""
+        return judge.outcome(self.planned.cell, self.done, wanted=self.planned.repetitions)
+
+    def run(self, deployment: Deployment, deployment_id: str) -> None:
+        """Run a warm-up (none is measured) and what is left. Raises DeploymentBrokenError."""
+        if self.planned.warm_up_requests:
+            self._one(deployment, deployment_id, WARM_UP, self.planned.warm_up_requests)
+        while not self.ended:
+            self._one(deployment, deployment_id, judge.MEASURED, self.planned.requests)
+
+    def _one(self, deployment: Deployment, deployment_id: str, phase: str, requests: int) -> None:
+        self._number += 1
+        began = time.monotonic_ns()
+        try:
+            found = self._measured(deployment, phase, requests)
+        except ToolkitError as error:  # a node or daemon that is gone
+            found = {"faults": (one_line(error),)}
+        fault = _fault(deployment)
+        if fault:
+            found["faults"] = (*found.get("faults", ()), fault)
+        found["wall_ns"] = time.monotonic_ns() - began
+        self.keep(
+            Repetition(
+                cell_id=self.planned.cell.cell_id,
+                number=self._number,
+                phase=phase,
+                asked_requests=requests,
+                deployment=deployment_id,
+                **found,
+            )
+        )
+        if fault:
+            raise DeploymentBrokenError(fault)
+
+    def _measured(self, deployment: Deployment, phase: str, requests: int) -> dict[str, Any]:
+        before = self._probes(deployment)
+        counted = deployment.counters()
+        cpu_before, _, from_ns = deployment.usage()
+        found = self._offer(deployment, requests)
+        cpu_after, memory_octets, to_ns = deployment.usage()
+        counted_after = deployment.counters()
+        after = self._probes(deployment)
+        hits = None
+        if counted and counted_after:
+            hits = counted_after["client_http.hits"] - counted["client_http.hits"]
+        return {
+            **found,
+            "probes": (before, after),
+            "cpu_share": max(0, cpu_after - cpu_before) / max(1, to_ns - from_ns),
+            "memory_octets": memory_octets,
+            "hits": hits,
+            "proxied": found["requests"] if hits is not None else None,
+        }
+
+    def _offer(self, deployment: Deployment, requests: int) -> dict[str, Any]:
+        cell = self.planned.cell
+        common = {"requests": requests, "within_s": self.planned.deadline_s}
+        url = deployment.row.url(cell.object_octets)
+        deadline_s = self.planned.deadline_s + _CALL_MARGIN_S
+        match cell.workload:
+            case Workload.AB:
+                address, port = deployment.endpoints[0]
+                ran = deployment.row.client.call(
+                    "bmwg.drivers.workload.ab:run",
+                    deadline_s=deadline_s,
+                    proxy=f"{address}:{port}",
+                    url=url,
+                    concurrency=cell.clients,
+                    **common,
+                )
+                mean_ns = ran["elapsed_ns"] * cell.clients // ran["requests"] if ran["requests"] else 0
+            case _:
+                ran = deployment.row.client.call(
+                    "bmwg.drivers.workload.jmeter:run",
+                    deadline_s=deadline_s,
+                    proxies=[list(endpoint) for endpoint in deployment.endpoints],
+                    url=url,
+                    octets=cell.object_octets,
+                    clients=cell.clients,
+                    **common,
+                )
+                mean_ns = ran["mean_request_ns"]
+        return {
+            "requests": ran["requests"],
+            "failed": ran["failed"],
+            "non_2xx": ran["non_2xx"],
+            "body_octets": ran["body_octets"],
+            "elapsed_ns": ran["elapsed_ns"],
+            "mean_request_ns": mean_ns,
+            "process_ns": ran["process_ns"],
+            "request_ns": ran["latency_ns"],
+            "ttfb_ns": ran["ttfb_ns"],
+            "faults": (ran["fault"],) if ran["fault"] else (),
+        }
+
+    def _probes(self, deployment: Deployment) -> tuple[int, bool]:
+        """Ask every instance once; the first that is not right speaks for all."""
+        octets = self.planned.cell.object_octets
+        for address, port in deployment.endpoints:
+            found = deployment.row.client.call(
+                "bmwg.drivers.workload.probe:fetch",
+                address=address,
+                port=port,
+                url=deployment.row.url(octets),
+            )
+            right = found["sha256"] == deployment.row.sha256[octets] and not found["fault"]
+            if found["status"] != 200 or not right:
+                return found["status"], False
+        return 200, True
+
+
+def _fault(deployment: Deployment) -> str | None:
+    try:
+        return deployment.fault()
+    except ToolkitError as error:
+        return one_line(error)
+
+
+def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) -> None:
+    """Run the repetitions of a start cell; `start` starts and removes an instance; returns its time, ns."""
+    number = 0
+    while not runs.ended:
+        number += 1
+        began = time.monotonic_ns()
+        took_ns = 0
+        faults: tuple[str, ...] = ()
+        try:
+            took_ns = start(number)
+        except ToolkitError as error:
+            faults = (one_line(error),)
+        runs.keep(
+            Repetition(
+                cell_id=runs.planned.cell.cell_id,
+                number=number,
+                phase=judge.MEASURED,
+                asked_requests=1,
+                requests=0 if faults else 1,
+                elapsed_ns=took_ns,
+                mean_request_ns=took_ns,
+                wall_ns=time.monotonic_ns() - began,
+                faults=faults,
+                deployment=deployment_id,
+            )
+        )

@@ -1,0 +1,250 @@
+"""What a run does about its platform: doctor before each suite, records of each deployment, the drift guard.
+
+Between two cells the machine and the deployment are looked at again; a cell in whose stretch anything changed
+is invalid, with the change named. Samples of what disturbs a host stand beside the counts of each trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.record import deployment as record_of
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.record.doctor import examine
+from bmwg.drivers.record.sampling import between, sample
+from bmwg.drivers.testbed import Testbed
+from bmwg.methodology.record.drift import Change, drift, reason
+from bmwg.methodology.record.findings import Weight
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
+from bmwg.reports.store import RunStore
+
+MACHINE = "machine"
+_Records = Mapping[str, Mapping[str, JsonValue]]
+_Normal = dict[str, dict[str, JsonValue]]
+
+
+class PlatformGuard:
+    """Watches the platform of one run. A run with the simulated tester has none: nothing of it is watched."""
+
+    def __init__(
+        self,
+        testbed: Testbed,
+        store: RunStore,
+        note: Callable[[str], None],
+        record: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        """Take what is watched, where it is kept, how the operator is told, and a record just taken."""
+        self._record = record  # for the first look of the doctor
+        self._testbed = testbed
+        self._store = store
+        self._note = note
+        self._simulated = testbed.tester.driver == SIMULATED
+        self._examined: set[str] = set()
+        self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
+        self._kinds: dict[tuple[str, ...], tuple[str, _Normal]] = {}  # first deployment of each kind
+        self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
+        self._standing: _Standing | None = None
+
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once a suite."""
+        if suite in self._examined:
+            return
+        self._examined.add(suite)
+        findings = examine(self._testbed, self._record)
+        self._record = None
+        self._store.note_doctor(suite, [finding.as_json() for finding in findings])
+        serious = [finding for finding in findings if finding.weight is not Weight.NOTE]
+        if serious:
+            self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
+
+    @contextmanager
+    def ready(
+        self, bed: Bed, cell: Cell, deployment_id: str, deployment: Deployment, traffic: TrafficDriver
+    ) -> Iterator[TrafficDriver]:
+        """Watch a deployment on which traffic may begin; gives the tester with samples beside its counts.
+
+        A deployment that is not what the first of its kind was makes its cells invalid.
+        """
+        if self._simulated:
+            yield traffic
+            return
+        self._begin(bed, cell, deployment_id, deployment, traffic)
+        try:
+            yield SampledTraffic(traffic)
+        finally:
+            self._standing = None
+
+    def _begin(
+        self, bed: Bed, cell: Cell, deployment_id: str, deployment: Deployment, traffic: TrafficDriver
+    ) -> None:
+        machine = collect("watch")
+        if self._machine is not None and (changes := _prefixed(MACHINE, drift(self._machine, machine))):
+            self._store.note_drift(None, (), [_as_json(change) for change in changes])
+            self._note(f"between two deployments {reason(changes)}")
+        self._machine = machine
+
+        def take() -> _Records:
+            return record_of.take(bed, cell, deployment, traffic.describe())
+
+        records = take()
+        kind = (cell.path, cell.hosting, cell.function, cell.network)
+        names = record_of.drawn_names(bed, deployment.evidence)
+        normal = {place: record_of.comparable(record, names) for place, record in records.items()}
+        first_id, first = self._kinds.setdefault(kind, (deployment_id, normal))
+        changes = () if first_id == deployment_id else _between(first, normal)
+        self._store.note_records(
+            deployment_id,
+            {place: self._once(deployment_id, place, record, normal) for place, record in records.items()},
+        )
+        if changes:
+            self._note(f"{deployment_id} is not what {first_id} was: {'; '.join(map(str, changes[:4]))}")
+        self._standing = _Standing(deployment_id, take, records, changes)
+
+    def _once(
+        self, deployment_id: str, place: str, record: Mapping[str, JsonValue], normal: _Normal
+    ) -> Mapping[str, JsonValue]:
+        """Return the record, or which deployment's record of that place it equals: most never change."""
+        shown = self._shown.setdefault(place, [])
+        for earlier, known in shown:
+            if not drift(known, normal[place]):
+                return {"equal_to": earlier}
+        shown.append((deployment_id, normal[place]))
+        return record
+
+    def judged(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Look again; return a stretch's outcomes as they are, or invalid when the platform changed in it."""
+        standing = self._standing
+        if standing is None or self._machine is None:
+            return list(outcomes)
+        machine, records = collect("watch"), standing.take()
+        changes = (
+            *standing.unlike_the_first,
+            *_prefixed(MACHINE, drift(self._machine, machine)),
+            *_between(standing.records, records),
+        )
+        self._machine, standing.records = machine, records
+        if not changes:
+            return list(outcomes)
+        self._store.note_drift(
+            standing.deployment_id,
+            [outcome.outcome_id for outcome in outcomes],
+            [_as_json(change) for change in changes],
+        )
+        return [invalid(outcome, changes) for outcome in outcomes]
+
+
+class _Standing:
+    """The deployment that stands, and what it was when last looked at."""
+
+    def __init__(
+        self,
+        deployment_id: str,
+        take: Callable[[], _Records],
+        records: _Records,
+        unlike_the_first: tuple[Change, ...],
+    ) -> None:
+        self.deployment_id = deployment_id
+        self.take = take
+        self.records = records
+        self.unlike_the_first = unlike_the_first
+
+
+def invalid(outcome: Outcome, changes: tuple[Change, ...]) -> Outcome:
+    """The outcome of a stretch in which the platform changed: its trials, no claim, and why."""
+    return Outcome(
+        outcome_id=outcome.outcome_id,
+        metric=outcome.metric,
+        cell=outcome.cell,
+        type=OutcomeType.INVALID,
+        reason=reason(changes),
+        trials=outcome.trials,
+    )
+
+
+def _between(before: _Records, after: _Records) -> tuple[Change, ...]:
+    """Changes of all places; a place that one of the two lacks is a change itself."""
+    changes: list[Change] = []
+    for place in sorted(before.keys() | after.keys()):
+        if place in before and place in after:
+            changes.extend(_prefixed(place, drift(before[place], after[place])))
+        else:
+            said = ("there", "(absent)") if place in before else ("(absent)", "there")
+            changes.append(Change(path=f"{place}: record", before=said[0], after=said[1]))
+    return tuple(changes)
+
+
+def _prefixed(place: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    return tuple(replace(change, path=f"{place}: {change.path}") for change in changes)
+
+
+def _as_json(change: Change) -> dict[str, str]:
+    return {"path": change.path, "before": change.before, "after": change.after}
+
+
+def _short(finding: Any) -> str:
+    return f"{finding.finding_id} {finding.what}"
+
+
+class SampledTraffic:
+    """A tester whose trials carry what the runner's machine did meanwhile, beside the tester's own counts."""
+
+    def __init__(self, traffic: TrafficDriver) -> None:
+        """Wrap a tester that is attached."""
+        self._traffic = traffic
+
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
+        """A tester is made by its own class and wrapped once it is attached."""
+        raise NotImplementedError(f"{cls.__name__} wraps a tester that was made from {testbed.file}")
+
+    def __enter__(self) -> TrafficDriver:
+        raise NotImplementedError("the tester within is open already")
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError("the tester within is closed by who opened it")
+
+    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+        """Attach as the tester does."""
+        return self._traffic.attach(ports)
+
+    def detach(self) -> None:
+        """Detach as the tester does."""
+        self._traffic.detach()
+
+    def learn(self, spec: TrialSpec, /) -> None:
+        """Learn as the tester does."""
+        self._traffic.learn(spec)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Describe the tester."""
+        return self._traffic.describe()
+
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+        """Run a trial; sums over CPUs and interfaces of this machine go to `auxiliary` as `host.*`."""
+        first = sample()
+        result = self._traffic.run_trial(spec)
+        extra = host_counts(between(first, sample()))
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))
+
+
+def host_counts(difference: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """What happened on the host during one trial, as auxiliary counts; what could not be read is left out."""
+    softnet = difference["softnet"].values()
+    counts = {
+        "host.softirq_ns": sum(difference["softirq_ns"].values()),
+        "host.steal_ns": sum(difference["steal_ns"].values()),
+        "host.backlog_dropped": sum(cpu["dropped"] for cpu in softnet),
+        "host.polls_squeezed": sum(cpu["squeezed"] for cpu in softnet),
+        "host.foreign_frames": sum(difference["foreign_frames"].values()),
+    }
+    if clocks := difference.get("frequency_khz"):
+        counts["host.frequency_lowest_khz"] = clocks["lowest"]
+        counts["host.frequency_highest_khz"] = clocks["highest"]
+    return list(counts.items())

@@ -1,0 +1,160 @@
+"""One run from opening to closing: testbed, profile, journal, bed and display, closed in reverse order."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from bmwg.drivers.hosting import process
+from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.locks import reserve
+from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.methodology import planning
+from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.reports.render import summary_lines, write_report
+from bmwg.reports.store import RunStore, read_run
+from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.header import run_header
+from bmwg.resources.outcomes import one_line
+from bmwg.resources.platform import PlatformGuard
+from bmwg.resources.progress import LineDisplay, clock_text, open_display
+from bmwg.resources.settings import Settings
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """What the parts of a run share. `selected` are the test ids that it is to answer, `plan` their cells.
+
+    `stopped` is why no further trial may run; None while the run goes on.
+    """
+
+    testbed: Testbed
+    profile: Profile
+    plan: Sequence[PlannedCell]
+    selected: Collection[str]
+    store: RunStore
+    bed: Bed
+    display: LineDisplay
+    platform: PlatformGuard
+    continued: Continuation | None = None
+    watch: LeakWatch | None = None
+    stopped: BaseException | None = None
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def networks(self) -> dict[str, int | None]:
+        """The network options of the testbed with their 802.1Q tags."""
+        return networks_of(self.testbed)
+
+    def close(self, left: int, planned: int, first: Callable[[], None]) -> None:
+        """Remove what was made, take the closing record, write the report and say where it is.
+
+        `first` is done before anything else; `left` of `planned` answers were not found.
+        """
+        failures: list[Exception] = []
+        steps = (
+            first,
+            self._take_closing_record,
+            lambda: self._end_run(left, planned),
+            self.stack.close,
+            self._report,
+        )
+        for step in steps:
+            try:
+                step()
+            except Exception as error:
+                failures.append(error)
+                self.display.note(f"while closing: {error}")
+        if failures:
+            raise ExceptionGroup("not everything could be closed; finished trials are kept", failures)
+
+    def _take_closing_record(self) -> None:
+        self.store.set_platform(after=collect())
+
+    def _end_run(self, left: int, planned: int) -> None:
+        """Write how the run ended: complete only with an answer for each cell that it planned."""
+        if not left:
+            self.store.close(None, "complete")
+            return
+        reason = "ended from outside"
+        if self.stopped is not None:
+            reason = f"{type(self.stopped).__name__}: {one_line(self.stopped)}".rstrip(": ")
+        self.store.close(None, "interrupted", reason=f"{reason}; {left} of {planned} cells are left")
+        self.display.note(f"interrupted; it goes on with: bmwg resume {self.store.folder}")
+
+    def _report(self) -> None:
+        report = write_report(self.store.folder)
+        for line in summary_lines(read_run(self.store.folder)):
+            self.display.note(line)
+        self.display.note(f"report: {report.resolve()}")
+
+
+def networks_of(testbed: Testbed) -> dict[str, int | None]:
+    """Return the network options of a testbed with their 802.1Q tags."""
+    return {network.name: network.vlan_id for network in testbed.networks}
+
+
+def open_session(settings: Settings, selected: Collection[str]) -> Session:
+    """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails.
+
+    With `settings.continue_run` that run goes on, with its own testbed and profile. Raises what
+    `continuation` and `reserve` raise before anything is touched.
+    """
+    continued = None
+    if settings.continue_run is not None:
+        continued = continuation(find_run(settings.continue_run, settings.results), selected)
+        testbed, profile = continued.testbed, continued.profile
+    else:
+        testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
+    plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
+    with ExitStack() as stack:
+        display = open_display(settings.console)
+        stack.callback(display.close)
+        stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
+        if continued:
+            clear_away(continued.run.folder)  # its pods would stand in the platform's record
+        platform = collect()
+        if continued:
+            check_platform(continued.run, platform)
+            store = stack.enter_context(RunStore.resume(continued.run.folder))
+        else:
+            header = run_header(testbed, profile, plan)
+            store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+        display.estimate.planned_s = planning.traffic_s(plan)
+        display.note(
+            f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(plan)} cells, "
+            f"about {clock_text(display.estimate.planned_s)} of traffic; results in {store.folder}"
+        )
+        if continued:
+            display.note(continued.text)
+        if continued is None or continued.run.platform_before is None:
+            store.set_platform(before=platform)
+        ledger = Ledger(store.folder / "ledger.jsonl")
+        owner = f"{store.run_id}-{secrets.token_hex(4)}"
+        stack.callback(ledger.undo, ledger.before("owner", owner=owner))
+        stack.enter_context(process.owned(owner))
+        watch = None
+        if testbed.tester.driver != SIMULATED:
+            signed = testbed.tester.driver == "embedded"
+            watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
+        bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
+        return Session(
+            testbed=testbed,
+            profile=profile,
+            plan=plan,
+            selected=selected,
+            store=store,
+            bed=bed,
+            display=display,
+            platform=PlatformGuard(testbed, store, display.note, platform),
+            continued=continued,
+            watch=watch,
+            stack=stack.pop_all(),
+        )

@@ -1,0 +1,14 @@
+*** Settings ***
+Documentation       Conditional throughput by MLRsearch (RFC 9971): several goals in one search, one outcome a
+...                 goal, each with its relevant bounds.
+Resource            bmwg/resources/bench.resource
+Suite Setup         Open Bench
+Test Template       Benchmark Is Measured
+Test Tags           metric:throughput    clause:rfc9971-4.8    req:RFC9971-4.8.3-01    req:RFC9971-4.8.4.1-01
+...                 req:RFC9971-4.8.4.1-05    req:RFC9971-4.8.4.1-06
+
+
+*** Test Cases ***
+Conditional Throughput Of Every Search Goal
+    [Tags]    id:R2544-TPUT-3.1
+    mlrsearch

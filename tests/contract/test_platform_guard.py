@@ -1,0 +1,209 @@
+"""Changing one sysctl, one offload or one CNI option while frames flow makes that cell invalid, by name.
+
+Real nodes, pods, plugins and the embedded tester; what changes is changed from outside, as an operator would.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology import throughput
+from bmwg.methodology.profiles import parse_profile
+from bmwg.methodology.record.coverage import coverage
+from bmwg.methodology.record.drift import run_drift
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.checker.evidence import read_evidence
+from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.verify.replay import contradictions
+from bmwg.resources import bench, session
+from bmwg.resources.settings import Settings
+from bmwg.schemas.validation import problems
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(),
+        reason="needs apt-get install containernetworking-plugins",
+    ),
+]
+
+SIZES = [64, 128, 256, 512]
+TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.3")
+PROFILE = {
+    "schema": "profile/1.0",
+    "name": "quick",
+    "title": "A plan of seconds",
+    "indicative": True,
+    "traffic": {"directions": ["forward"], "frame_formats": ["ipv4-udp"], "flows": [1]},
+    "trial": {
+        "duration_s": 0.2,
+        "min_sent_ratio": 0.99,
+        "max_stall_ns": 500_000_000,
+        "max_host_stall_ns": 500_000_000,
+        "max_steal_ns": 500_000_000,
+        "max_repeats": 30,
+        "set_aside_host_stalls": True,
+        "learning": "deployment",
+        "settle_s": 0.0,
+        "learning_wait_s": 0.02,
+        "drain_s": 0.02,
+        "restabilize_s": 0.02,
+        "expected_invalid_ratio": 0.3,
+    },
+    "search": {
+        "min_load_fps": 1000,
+        "relative_width": 0.3,
+        "short_limit": 2,
+        "verification_trials": 1,
+        "max_reopenings": 2,
+    },
+    "latency": {"duration_s": 0.2, "frame_octets": []},
+    "paths": [
+        {"path": "wire", "hosting": "none", "function": "none", "networks": "none", "frame_octets": SIZES},
+        {
+            "path": "pvp",
+            "hosting": "pod",
+            "function": "kernel-l3",
+            "networks": ["bridge"],
+            "frame_octets": SIZES,
+        },
+    ],
+    "deviations": [],
+}
+# what is done when a size's first trial is on the disk, and the fact that names it
+ACTS = {
+    64: (
+        "echo 2 > /proc/sys/net/ipv4/conf/all/rp_filter",
+        "dut1: kernel/settings/net.ipv4.conf.all.rp_filter",
+    ),
+    128: ("ethtool -K nic1 tx-checksum-ip-generic off", "dut1: nic/nic1/offloads/tx-checksum-ip-generic"),
+    256: ("ip link set bmwg-br0 promisc on", "dut1: nic/bmwg-br0/promiscuous"),  # promiscMode of the plugin
+}
+
+
+class Operator(threading.Thread):
+    """Acts on the node once a cell's first trial is recorded."""
+
+    def __init__(self, journal, pid):
+        super().__init__(daemon=True)
+        self.journal, self.pid = journal, pid
+        self.left = dict(ACTS)
+        self.failed = []
+        self.ended = threading.Event()
+
+    def run(self):
+        while self.left and not self.ended.wait(0.02):
+            lines = self.journal.read_bytes().splitlines()
+            for octets in [octets for octets in self.left if any(b'"pvp/' in line for line in lines)]:
+                if any(f"/{octets}/forward".encode() in line and b'"cell":"pvp/' in line for line in lines):
+                    act, _ = self.left.pop(octets)
+                    command = ["nsenter", f"--target={self.pid}", "--net", "--mount", "sh", "-c", act]
+                    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+                    if done.returncode:
+                        self.failed.append(done.stderr)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("guard")
+    profile = parse_profile(yaml.safe_dump(PROFILE), source="test")
+    before, session.load_profile = session.load_profile, lambda name: profile
+    try:
+        opened = bench.Bench.open(Settings(results=folder, run_id="run"), TESTS)
+        operator = Operator(folder / "run" / "trials.jsonl", opened._session.bed.node("dut1").pid)
+        try:
+            opened.begin_suite("the run")
+            operator.start()
+            opened.outcomes("CN-TPUT-1.1")
+            outcomes = opened.outcomes("CN-TPUT-1.3")
+        finally:
+            operator.ended.set()
+            operator.join(15)
+            opened.close()
+    finally:
+        session.load_profile = before
+    assert operator.failed == []
+    assert operator.left == {}
+    return folder / "run", {outcome.cell.frame_octets: outcome for outcome in outcomes}
+
+
+def test_each_change_makes_its_own_cell_invalid_by_name(run):
+    _, outcomes = run
+    for octets, (_, path) in ACTS.items():
+        assert outcomes[octets].type is OutcomeType.INVALID, outcomes[octets]
+        assert outcomes[octets].reason.startswith("the platform changed while it was measured: ")
+        assert f"{path}: " in outcomes[octets].reason
+        assert outcomes[octets].lower is None
+        assert outcomes[octets].values == ()
+        assert outcomes[octets].trials  # the evidence stays
+    assert outcomes[512].type is not OutcomeType.INVALID, outcomes[512].reason
+
+
+def test_the_files_say_it_and_verify(run):
+    folder, outcomes = run
+    platform = json.loads((folder / "platform.json").read_text())
+    assert problems(platform, "platform") == []
+    named = {entry["outcomes"][0]: entry["changes"] for entry in platform["drift"] if entry["outcomes"]}
+    assert set(named) == {outcomes[octets].outcome_id for octets in ACTS}
+    evidence = read_evidence(FolderFiles(folder))
+    for outcome in evidence.outcomes:
+        assert list(contradictions(evidence, outcome)) == []
+    assert all(change.path.split("/")[0] not in ("kernel", "nic") for change in run_drift(platform))
+
+
+def test_an_outcome_that_claims_more_than_the_drift_allows_is_refused(run):
+    folder, outcomes = run
+    evidence = read_evidence(FolderFiles(folder))
+    good = evidence.outcome(outcomes[512].cell.cell_id, throughput.METRIC)
+    changed = {"path": "dut1: kernel/settings/x", "before": "0", "after": "1"}
+    entry = {"at": "t", "deployment": None, "outcomes": [good.outcome_id], "changes": [changed]}
+    evidence.platform["drift"].append(entry)
+    assert any("invalid, as platform.json" in expected for _, expected, _ in contradictions(evidence, good))
+
+
+def test_the_deployment_is_recorded_where_it_runs(run):
+    folder, _ = run
+    platform = json.loads((folder / "platform.json").read_text())
+    (pvp,) = [places for name, places in platform["records"].items() if name.startswith("pvp")]
+    assert set(pvp) == {"tester", "dut1", "dut1/pod0", "dut2"}
+    first = next(iter(platform["records"].values()))
+    whole = {place: first[place] if "equal_to" in record else record for place, record in pvp.items()}
+    for record in whole.values():
+        assert problems(record, "record") == []
+    cni = whole["dut1"]["fields"]["cni"]
+    assert set(cni["plugins"]["value"]) == {"/usr/lib/cni/bridge", "/usr/lib/cni/static"}
+    assert cni["configurations"]["value"]["net0"]["plugins"][0]["bridge"] == "bmwg-br0"
+    pod = whole["dut1"]["fields"]["workload"]["pod0"]
+    assert pod["cpuset"]["value"] == list(load_testbed().pods.cpus)
+    assert pod["memory_limit_octets"]["value"] == load_testbed().pods.memory_octets
+    assert whole["tester"]["fields"]["tester"]["name"]["value"] == "embedded"
+    score = coverage([platform["base"]["before"], *whole.values()])
+    assert score.ratio >= 0.9, [row for row in score.rows if row.gaps]
+
+
+def test_the_doctor_looked_and_each_trial_has_its_samples(run):
+    folder, _ = run
+    platform = json.loads((folder / "platform.json").read_text())
+    assert [entry["suite"] for entry in platform["doctor"]] == ["the run"]
+    trials = [json.loads(line) for line in (folder / "trials.jsonl").read_bytes().splitlines()]
+    for trial in trials:
+        counts = trial["result"]["auxiliary"]
+        assert {"host.steal_ns", "host.softirq_ns", "host.foreign_frames"} <= counts.keys()
+    assert any(trial["result"]["auxiliary"]["host.softirq_ns"] > 0 for trial in trials)
+
+
+def test_looking_costs_little(run):
+    folder, _ = run
+    platform = json.loads((folder / "platform.json").read_text())
+    records = [record for places in platform["records"].values() for record in places.values()]
+    took = [record["took_ms"] for record in records if "took_ms" in record]
+    assert sorted(took)[len(took) // 2] < 500, took

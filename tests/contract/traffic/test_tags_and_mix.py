@@ -1,0 +1,72 @@
+"""Tagged frames and mixed frame sizes with real packets over a veth pair."""
+
+import pytest
+
+from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.errors import DriverError, ToolkitError
+from bmwg.methodology.records import Direction, TrialSpec, Validity
+from bmwg.methodology.trial import RecordedTrial, TrialPolicy, judge
+
+POLICY = TrialPolicy(max_stall_ns=1_000_000_000, set_aside_host_stalls=False)
+
+
+def valid(tester, spec):
+    """The first of three trials that held; a shared machine may take the sender's CPU away."""
+    for number in range(3):
+        judged = judge(RecordedTrial(seq=number + 1, result=tester.run_trial(spec)), POLICY)
+        if judged.valid:
+            return judged.result
+        assert judged.validity in (Validity.SENT_SHORT, Validity.TESTER_STALLED), judged.reason
+    pytest.skip(f"lacks a CPU of its own: {judged.reason}")
+
+
+@pytest.mark.usefixtures("wire")
+def test_tagged_frames_are_told_one_by_one_and_lie_within_the_histogram(tester):
+    spec = TrialSpec(
+        frame_octets=64,
+        load_fps=20_000,
+        duration_s=0.3,
+        direction=Direction.BOTH,
+        tag_after_s=0.15,
+        tags=500,
+    )
+    assert len(spec.tag_frames) == 500
+    assert spec.tag_frames[0] == 3_000
+    result = valid(tester, spec)
+    for stream in result.streams:
+        assert len(stream.tagged_ns) == 500
+        arrived = [ns for ns in stream.tagged_ns if ns is not None]
+        assert len(arrived) >= 500 - stream.lost_frames
+        assert stream.latency.min_ns <= min(arrived)
+        assert max(arrived) <= stream.latency.max_ns
+    one = valid(tester, TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.2, tag_after_s=0.1, tags=1))
+    assert len(one.streams[0].tagged_ns) == 1
+    assert (
+        valid(tester, TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1)).streams[0].tagged_ns == ()
+    )
+
+
+@pytest.mark.usefixtures("wire")
+def test_a_mix_is_sent_in_its_order_and_in_its_proportions(tester, wire):
+    mix = imix.parse("7a4d1g")
+    spec = TrialSpec(
+        frame_octets=1518, load_fps=12_000, duration_s=0.1, mix_octets=mix.sequence, direction=Direction.BOTH
+    )
+    result = valid(tester, spec)
+    counted = dict(result.auxiliary)
+    for stream, port in zip(result.streams, wire, strict=True):
+        assert stream.corrupt_frames == 0  # length and fill of every frame are those of its number
+        assert stream.sent_frames >= 0.99 * 1_200
+        assert stream.lost_frames <= 0.01 * 1_200
+        octets = counted.get(f"{port.name}.tx_bytes")
+        if octets is not None:
+            assert octets == pytest.approx(stream.sent_frames * float(mix.mean_octets - 4), rel=0.01)
+
+
+@pytest.mark.usefixtures("wire")
+def test_a_mix_beyond_the_tester_is_refused(tester):
+    sizes = tuple(range(64, 64 + 9))
+    with pytest.raises(DriverError, match="at most 8 sizes"):
+        tester.run_trial(TrialSpec(frame_octets=72, load_fps=1_000, duration_s=0.1, mix_octets=sizes))
+    with pytest.raises(ToolkitError):
+        tester.run_trial(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1, mix_octets=(64,) * 65))
