@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bmwg.drivers.hosting import bounded
 from bmwg.drivers.network.exec import PluginRun, run_plugin
 from bmwg.drivers.network.results import KNOWN_VERSIONS
 from bmwg.methodology.errors import TestbedError
@@ -120,23 +121,14 @@ def evidence(*, plugin_dir: str, binaries: list[str]) -> list[dict[str, Any]]:
 @functools.lru_cache(maxsize=256)
 def _package(path: str) -> tuple[str | None, str]:
     try:
-        owner = subprocess.run(
-            ["dpkg-query", "--search", path],
-            capture_output=True,
-            text=True,
-            timeout=_PACKAGE_QUERY_DEADLINE_S,
-            check=False,
-        )
+        owner = bounded.run(["dpkg-query", "--search", path], deadline_s=_PACKAGE_QUERY_DEADLINE_S)
         if owner.returncode != 0:
             return None, "no Debian package owns the file"
         name = owner.stdout.split(":", 1)[0].strip()
-        version = subprocess.run(
-            ["dpkg-query", "--show", "--showformat=${Version}", name],
-            capture_output=True,
-            text=True,
-            timeout=_PACKAGE_QUERY_DEADLINE_S,
-            check=True,
-        )
+        asked = ["dpkg-query", "--show", "--showformat=${Version}", name]
+        version = bounded.run(asked, deadline_s=_PACKAGE_QUERY_DEADLINE_S)
     except (OSError, subprocess.SubprocessError) as error:
         return None, f"dpkg-query: {error}"
+    if version.returncode != 0:
+        return None, f"dpkg-query: exit status {version.returncode}"
     return f"{name} {version.stdout.strip()}", ""
