@@ -26,7 +26,7 @@ from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.checker.judge import judge
-from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.codec import (
     PlannedCell,
     outcome_to_json,

@@ -55,6 +55,7 @@ KINDS: dict[str, Kind] = {
     "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),
     "route": Kind(function="bmwg.drivers.hosting.routing:remove_route", in_node=True),
     "rule": Kind(function="bmwg.drivers.hosting.routing:remove_rule", in_node=True),
+    "filters": Kind(function="bmwg.drivers.workload.filters:remove", in_node=True),
     "sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=True),
     "machine_sysctl": Kind(function="bmwg.drivers.hosting.sysctl:write", in_node=False),
 }

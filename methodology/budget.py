@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import planning
-from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.suites import DEFAULT_TESTS
 
@@ -114,27 +114,59 @@ def _steps(profile: Profile) -> Iterator[tuple[str, str, str, _Change]]:
         _shorter_waits,
     )
     yield (
-        "latency trials of 1 s",
+        "latency trials and streams of 1 s",
         "RFC2544-26.2-02",
         "not compliant: 120 s is a MUST",
-        lambda p: replace(p, latency=replace(p.latency, duration_s=min(1.0, p.latency.duration_s))),
+        _shorter_streams,
+    )
+    yield (
+        "five streams each for tagged latency and delay variation, five bursts, five resets",
+        "RFC2544-26.2-06",
+        "not compliant: 20 repetitions are a MUST",
+        _fewer_streams,
     )
     yield (
         "64 octets only",
         "RFC2544-9-02",
         "not compliant: at least five frame sizes are a MUST",
-        lambda p: replace(
-            p, paths=tuple(replace(plan, frame_octets=plan.frame_octets[:1]) for plan in p.paths)
-        ),
+        lambda p: _with_sizes(p, lambda sizes: sizes[:1]),
     )
 
 
 def _fewer_sizes(profile: Profile) -> Profile:
-    paths = []
-    for plan in profile.paths:
-        kept = tuple(size for size in plan.frame_octets if size in _FEWEST_SIZES)
-        paths.append(replace(plan, frame_octets=kept or plan.frame_octets[:1]))
-    return replace(profile, paths=tuple(paths))
+    return _with_sizes(
+        profile, lambda sizes: tuple(size for size in sizes if size in _FEWEST_SIZES) or sizes[:1]
+    )
+
+
+def _with_sizes(profile: Profile, kept: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Profile:
+    """Return the profile with fewer frame sizes, on the paths of every suite."""
+
+    def fewer(plans: tuple[PathPlan, ...]) -> tuple[PathPlan, ...]:
+        return tuple(replace(plan, frame_octets=kept(plan.frame_octets)) for plan in plans)
+
+    own = {suite: fewer(plans) for suite, plans in profile.suite_paths.items()}
+    return replace(profile, paths=fewer(profile.paths), suite_paths=own)
+
+
+def _shorter_streams(profile: Profile) -> Profile:
+    seconds = min(1.0, profile.latency.duration_s)
+    shorter = replace(profile, latency=replace(profile.latency, duration_s=seconds))
+    return _with_settings(shorter, ("tagged_latency", "delay_variation"), "stream_s", 1.0)
+
+
+def _fewer_streams(profile: Profile) -> Profile:
+    fewer = _with_settings(profile, ("tagged_latency", "delay_variation"), "streams", 5)
+    return _with_settings(fewer, ("back_to_back", "recovery", "reset"), "repetitions", 5)
+
+
+def _with_settings(profile: Profile, names: tuple[str, ...], field: str, most: float) -> Profile:
+    """Return the profile with a setting of some benchmarks lowered; one that it does not state is stated."""
+    benchmarks = {name: dict(said) for name, said in profile.benchmarks.items()}
+    for name in names:
+        said = benchmarks.setdefault(name, {})
+        said[field] = min(most, said.get(field, most))
+    return replace(profile, benchmarks=benchmarks)
 
 
 def _shorter_trials(profile: Profile, seconds: float) -> Profile:

@@ -15,7 +15,7 @@ from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.profiles import PathPlan, Profile
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import MIN_IPV6_OCTETS, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
@@ -67,7 +67,7 @@ def cells(
 
     `networks` maps each option of the testbed file to its 802.1Q tag (None: untagged); one that the profile
     names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. What runs at the
-    throughput of a cell follows it.
+    throughput of a cell follows it. IPv6 frames have at least `MIN_IPV6_OCTETS`.
     """
     by_deployment: dict[tuple[str, ...], list[PlannedCell]] = {}
     seen: set[tuple[str, str]] = set()
@@ -197,17 +197,19 @@ def _cells(
         size = max(imix.parse(genome).sequence)
     for flows in case.flows or profile.flows:
         for frame_format in case.frame_formats or profile.frame_formats:
+            tag = vlan_id if plan.needs_network else None
+            least = MIN_IPV6_OCTETS + (4 if tag else 0) if frame_format is FrameFormat.IPV6_UDP else size
             for direction in case.directions or profile.directions:
                 yield Cell(
                     path=plan.path,
                     hosting=plan.hosting,
                     function=plan.function,
                     network=network,
-                    frame_octets=size,
+                    frame_octets=max(size, least),
                     direction=direction,
                     frame_format=frame_format,
                     flows=flows,
-                    vlan_id=vlan_id if plan.needs_network else None,
+                    vlan_id=tag,
                     imix=genome,
                 )
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 FCS_OCTETS = 4
+MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 
 
@@ -64,8 +65,10 @@ class TrialSpec:
     `burst` says that the frames are a burst at the maximum rate `load_fps` (RFC 9004): each must leave.
     `then_load_fps` and `then_duration_s` are a second load that follows at once (RFC 2544 26.5).
     `loss_times` asks for the times of losses. `broadcast_every` adds one broadcast frame for each so many
-    test frames, beside the load (RFC 2544 11.1). `tag_after_s` asks for the latency of single frames: of the
-    first one due then and, with `tags` above 1, of as many in even steps until the end (RFC 2544 26.2).
+    test frames, beside the load (RFC 2544 11.1). `modifier` names what else goes on (RFC 2544 11.2 to 11.4),
+    `act` what is done to the DUT `act_at_s` after the trial's begin (RFC 6201). `tag_after_s` asks for the
+    latency of single frames: of the first one due then and, with `tags` above 1, of as many in even steps
+    until the end (RFC 2544 26.2).
     `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
     """
 
@@ -81,6 +84,9 @@ class TrialSpec:
     then_duration_s: float | None = None
     loss_times: bool = False
     broadcast_every: int | None = None
+    modifier: str | None = None
+    act: str | None = None
+    act_at_s: float | None = None
     tag_after_s: float | None = None
     tags: int | None = None
     mix_octets: tuple[int, ...] = ()
@@ -105,6 +111,10 @@ class TrialSpec:
             raise ValueError(f"then_load_fps: expected at least 1, found {self.then_load_fps}")
         if self.then_duration_s is not None and not 0 < self.then_duration_s < 1e7:
             raise ValueError(f"then_duration_s: expected above 0, found {self.then_duration_s}")
+        if (self.act is None) != (self.act_at_s is None):
+            raise ValueError("act, act_at_s: expected both or none, found one")
+        if self.act_at_s is not None and not 0 <= self.act_at_s < self.total_s:
+            raise ValueError(f"act_at_s: expected 0 to {self.total_s}, found {self.act_at_s}")
         if self.broadcast_every is not None and self.broadcast_every < 1:
             raise ValueError(f"broadcast_every: expected at least 1, found {self.broadcast_every}")
         if (self.tag_after_s is None) != (self.tags is None):

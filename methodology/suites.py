@@ -66,6 +66,16 @@ CASES: tuple[Case, ...] = (
     _rfc2544("R2544-PDV-1.1", "delay_variation"),
     _rfc2544("R2544-LOSS-1.1", "frame_loss"),
     _rfc2544("R2544-SOAK-1.1", "soak"),
+    _rfc2544("R2544-B2B-1.1", "back_to_back"),
+    _rfc2544("R2544-RECOV-1.1", "recovery"),
+    _rfc2544("R2544-RESET-1.1", "reset_link"),
+    _rfc2544("R2544-RESET-1.2", "reset_vswitch"),
+    _rfc2544("R2544-RESET-1.3", "reset_container"),
+    _rfc2544("R2544-MOD-1.1", "modifier_broadcast"),
+    _rfc2544("R2544-MOD-1.2", "modifier_management"),
+    _rfc2544("R2544-MOD-1.3", "modifier_route_updates"),
+    _rfc2544("R2544-MOD-1.4", "modifier_filters_1"),
+    _rfc2544("R2544-MOD-1.5", "modifier_filters_25"),
 )
 _BY_ID = {case.test_id: case for case in CASES}
 

@@ -7,13 +7,14 @@ sent, by its own gaps, and by evidence of the host. Waits are numbers here; the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
 
 BURST_STALL_RATIO = 0.02  # choice: a pause within a burst drains a queue, by at most that share of the answer
 BURST_STALL_FLOOR_NS = 100_000  # choice: what one system call of a busy sender takes
+ACT_STALL_NS = 5_000_000  # choice: the accuracy that the time of a reset is asked for
 MAX_RATE_EXCESS = 1.05  # choice: sent in so much less time than stated is another load than stated
 _NS = 1_000_000_000
 
@@ -117,6 +118,7 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
     not `tester_stalled`, so that a load beyond the tester is told apart from a stall that a repeat may
     avoid.
     """
+    policy = limits_for(result.spec, policy)
     if result.fault is not None:
         return Assessment(validity=Validity.FAULT, reason=result.fault)
     if reason := _contradiction(result):
@@ -128,11 +130,10 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
                 validity=Validity.TESTER_STALLED,
                 reason=f"the tester's own queue dropped {stream.tester_dropped_frames} frames",
             )
-        limit_ns = max_stall_ns(result.spec, policy)
-        if stream.largest_gap_ns > limit_ns:
-            return _stalled("gap", stream.largest_gap_ns, limit_ns)
-        if stream.largest_lateness_ns > limit_ns and not short:
-            return _stalled("lateness", stream.largest_lateness_ns, limit_ns)
+        if stream.largest_gap_ns > policy.max_stall_ns:
+            return _stalled("gap", stream.largest_gap_ns, policy.max_stall_ns)
+        if stream.largest_lateness_ns > policy.max_stall_ns and not short:
+            return _stalled("lateness", stream.largest_lateness_ns, policy.max_stall_ns)
     if short:
         return Assessment(validity=Validity.SENT_SHORT, reason=short)
     if reason := _too_fast(result):  # it began late and caught up: another load than stated
@@ -179,11 +180,22 @@ def valid_trial(
     return JudgedTrials(trials=tuple(trials))
 
 
-def max_stall_ns(spec: TrialSpec, policy: TrialPolicy) -> int:
-    """Return the limit for the tester's own gap and lateness; a burst (RFC 9004) allows less of it."""
+def limits_for(spec: TrialSpec, policy: TrialPolicy) -> TrialPolicy:
+    """Return the policy with the limits on stalls that this trial's answer allows.
+
+    A burst (RFC 9004) allows less of the sender: a pause drains the queue. The outage of a reset (RFC 6201)
+    is timed to `ACT_STALL_NS`: a shorter pause does not move it.
+    """
+    if spec.act is not None:
+        return replace(
+            policy,
+            max_stall_ns=max(policy.max_stall_ns, ACT_STALL_NS),
+            max_host_stall_ns=max(policy.max_host_stall_ns, ACT_STALL_NS),
+        )
     if not spec.burst:
-        return policy.max_stall_ns
-    return min(policy.max_stall_ns, max(BURST_STALL_FLOOR_NS, int(BURST_STALL_RATIO * spec.duration_s * _NS)))
+        return policy
+    longest_ns = max(BURST_STALL_FLOOR_NS, int(BURST_STALL_RATIO * spec.duration_s * _NS))
+    return replace(policy, max_stall_ns=min(policy.max_stall_ns, longest_ns))
 
 
 def _stalled(what: str, found_ns: int, limit_ns: int) -> Assessment:

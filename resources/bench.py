@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from bmwg.drivers.api import TrafficDriver
-from bmwg.drivers.paths import path_driver
 from bmwg.drivers.standing import Standing
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
@@ -20,6 +19,7 @@ from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement, is_of_cell
+from bmwg.resources.needs import lacking
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.session import Session, open_session
 from bmwg.resources.settings import Settings
@@ -121,7 +121,7 @@ class Bench:
         """Return the cells that can be tried here; the others are kept as not assessed, with the reason."""
         left = []
         for planned in group:
-            missing = None if planned.missing else path_driver(planned.cell, self._session.bed).probe()
+            missing = None if planned.missing else lacking(planned, self._session.bed)
             reason = planned.missing or (f"{missing.what}: {missing.reason}" if missing else "")
             if not reason:
                 left.append(planned)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from bmwg.drivers import registry
+from bmwg.drivers.actuators.acting import acting
+from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api import Deployment, TrafficDriver
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
@@ -36,8 +38,11 @@ class Deployments:
             session.store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
                 time.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
-                with session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched:
-                    yield deployment_id, watched
+                with (
+                    session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched,
+                    acting(watched, Place(cell=cell, bed=session.bed)) as able,
+                ):
+                    yield deployment_id, able
 
     @contextmanager
     def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.drivers.testbed import Testbed
-from bmwg.methodology.planning import QUALIFICATION_MAX_FPS, PlannedCell, recorded_as
+from bmwg.methodology.measurements.registry import BY_NAME
+from bmwg.methodology.planning import QUALIFICATION_MAX_FPS, PlannedCell
 from bmwg.methodology.procedures import versions
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import PlannedCell as StoredPlan
@@ -29,6 +30,6 @@ def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) 
         plan=tuple(
             StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),
-        procedures=versions(recorded_as(profile, planned) for planned in plan),
+        procedures=versions(family for kind in BY_NAME.values() for family in kind.families),
         qualification_max_fps=QUALIFICATION_MAX_FPS,
     )

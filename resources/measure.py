@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from bmwg.drivers.actuators.acting import settle
 from bmwg.drivers.api import TrafficDriver
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
@@ -127,7 +128,10 @@ class CellMeasurement:
 
     def measure(self, kind: Measurement, asked: Asked) -> list[Outcome]:
         """Let a measurement ask for its trials; return its outcomes with what must stand beside them."""
-        answered = kind.measure(asked)
+        try:
+            answered = kind.measure(asked)
+        finally:
+            settle(self._traffic)
         if answered.error is not None and not is_of_cell(answered.error):
             raise answered.error  # no answer: the run itself cannot go on
         self.broken = self.broken or answered.error is not None

@@ -20,10 +20,12 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.drift import Change, drift, reason
 from bmwg.methodology.record.findings import Weight
+from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
-from bmwg.reports.store import RunStore
+from bmwg.reports.store.platform import PlatformFile
 
 MACHINE = "machine"
 _Records = Mapping[str, Mapping[str, JsonValue]]
@@ -36,21 +38,40 @@ class PlatformGuard:
     def __init__(
         self,
         testbed: Testbed,
-        store: RunStore,
+        platform: PlatformFile,
         note: Callable[[str], None],
         record: Mapping[str, JsonValue] | None = None,
+        earlier: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take what is watched, where it is kept, how the operator is told, and a record just taken."""
+        """Take what is watched, where it is kept, how the operator is told, and a record just taken.
+
+        `earlier` is the platform file of the run that is continued; new deployments are held against its own.
+        """
         self._record = record  # for the first look of the doctor
+        self.before = record
         self._testbed = testbed
-        self._store = store
+        self._platform = platform
         self._note = note
         self._simulated = testbed.tester.driver == SIMULATED
         self._examined: set[str] = set()
         self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
-        self._kinds: dict[tuple[str, ...], tuple[str, _Normal]] = {}  # first deployment of each kind
+        self._kinds: dict[tuple[str, str], tuple[str, _Normal]] = {}  # first deployment of each kind
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
         self._standing: _Standing | None = None
+        for deployment_id, places in (earlier or {}).get("records", {}).items():
+            self._remember(deployment_id, places, earlier or {})
+
+    def _remember(self, deployment_id: str, places: _Records, earlier: Mapping[str, Any]) -> None:
+        """Take up a deployment of the part of a run that is continued."""
+        normal: _Normal = {}
+        for place, record in places.items():
+            whose = str(record.get("equal_to", deployment_id))
+            whole = earlier["records"][whose][place]
+            normal |= _normal({place: whole}, earlier["deployments"][whose])
+            if whose == deployment_id:
+                self._shown.setdefault(place, []).append((deployment_id, normal[place]))
+        kind = _kind(deployment_id, earlier["deployments"][deployment_id])
+        self._kinds.setdefault(kind, (deployment_id, normal))
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once a suite."""
@@ -59,7 +80,7 @@ class PlatformGuard:
         self._examined.add(suite)
         findings = examine(self._testbed, self._record)
         self._record = None
-        self._store.note_doctor(suite, [finding.as_json() for finding in findings])
+        self._platform.note_doctor(suite, [finding.as_json() for finding in findings])
         serious = [finding for finding in findings if finding.weight is not Weight.NOTE]
         if serious:
             self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
@@ -86,7 +107,7 @@ class PlatformGuard:
     ) -> None:
         machine = collect("watch")
         if self._machine is not None and (changes := _prefixed(MACHINE, drift(self._machine, machine))):
-            self._store.note_drift(None, (), [_as_json(change) for change in changes])
+            self._platform.note_drift(None, (), [_as_json(change) for change in changes])
             self._note(f"between two deployments {reason(changes)}")
         self._machine = machine
 
@@ -94,12 +115,12 @@ class PlatformGuard:
             return record_of.take(bed, cell, deployment, traffic.describe())
 
         records = take()
-        kind = (cell.path, cell.hosting, cell.function, cell.network)
-        names = record_of.drawn_names(bed, deployment.evidence)
-        normal = {place: record_of.comparable(record, names) for place, record in records.items()}
-        first_id, first = self._kinds.setdefault(kind, (deployment_id, normal))
+        normal = _normal(records, deployment.evidence)
+        first_id, first = self._kinds.setdefault(
+            _kind(deployment_id, deployment.evidence), (deployment_id, normal)
+        )
         changes = () if first_id == deployment_id else _between(first, normal)
-        self._store.note_records(
+        self._platform.note_records(
             deployment_id,
             {place: self._once(deployment_id, place, record, normal) for place, record in records.items()},
         )
@@ -132,12 +153,34 @@ class PlatformGuard:
         self._machine, standing.records = machine, records
         if not changes:
             return list(outcomes)
-        self._store.note_drift(
+        self._platform.note_drift(
             standing.deployment_id,
             [outcome.outcome_id for outcome in outcomes],
             [_as_json(change) for change in changes],
         )
         return [invalid(outcome, changes) for outcome in outcomes]
+
+
+def machine_record(overlay: Path | None, before: Mapping[str, Any] | None = None) -> dict[str, JsonValue]:
+    """The machine's record, with the facts that a person declares where nothing was measured.
+
+    The overlay is a file, or what the record `before` of the same run was completed with. Raises ConfigError
+    REC-05, REC-06, REC-08 for the file; a later record that contradicts it stays as measured: that is drift.
+    """
+    record = collect()
+    if overlay is not None:
+        try:
+            text = overlay.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError("REC-08", f"{overlay} cannot be read", found=str(error)) from error
+        return apply_overlay(record, read_overlay(text, str(overlay)), str(overlay))
+    if before is None:
+        return record
+    told = declared_facts(before)
+    try:
+        return apply_overlay(record, told, told["file"])
+    except ConfigError:
+        return record
 
 
 class _Standing:
@@ -166,6 +209,16 @@ def invalid(outcome: Outcome, changes: tuple[Change, ...]) -> Outcome:
         reason=reason(changes),
         trials=outcome.trials,
     )
+
+
+def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, str]:
+    """What two deployments must have in common to be the same: their id but for the number, the hosting."""
+    return deployment_id.rpartition("-")[0], str(evidence.get("hosting"))
+
+
+def _normal(records: _Records, evidence: Mapping[str, Any]) -> _Normal:
+    names = record_of.drawn_names(evidence)
+    return {place: record_of.comparable(record, names) for place, record in records.items()}
 
 
 def _between(before: _Records, after: _Records) -> tuple[Change, ...]:

@@ -13,7 +13,6 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.record.collect import collect
 from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import planning
 from bmwg.methodology.planning import PlannedCell
@@ -21,9 +20,10 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
+from bmwg.resources.guest_record import record_guest
 from bmwg.resources.header import run_header
 from bmwg.resources.outcomes import one_line
-from bmwg.resources.platform import PlatformGuard
+from bmwg.resources.platform import PlatformGuard, machine_record
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.settings import Settings
 
@@ -76,7 +76,7 @@ class Session:
             raise ExceptionGroup("not everything could be closed; finished trials are kept", failures)
 
     def _take_closing_record(self) -> None:
-        self.store.set_platform(after=collect())
+        self.store.set_platform(after=machine_record(None, self.platform.before))
 
     def _end_run(self, left: int, planned: int) -> None:
         """Write how the run ended: complete only with an answer for each cell that it planned."""
@@ -120,13 +120,14 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
         if continued:
             clear_away(continued.run.folder)  # its pods would stand in the platform's record
-        platform = collect()
+        platform = machine_record(settings.overlay, continued.run.platform_before if continued else None)
         if continued:
             check_platform(continued.run, platform)
             store = stack.enter_context(RunStore.resume(continued.run.folder))
         else:
             header = run_header(testbed, profile, plan)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+            record_guest(store)
         display.estimate.planned_s = planning.traffic_s(plan)
         display.note(
             f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(plan)} cells, "
@@ -144,7 +145,9 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         if testbed.tester.driver != SIMULATED:
             signed = testbed.tester.driver == "embedded"
             watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
-        bed = stack.enter_context(open_bed(testbed, ledger, store.folder.resolve(), owner))
+        largest = max((planned.cell.frame_octets for planned in plan), default=0)
+        folder = store.folder.resolve()
+        bed = stack.enter_context(open_bed(testbed, ledger, folder, owner, frame_octets=largest))
         return Session(
             testbed=testbed,
             profile=profile,
@@ -153,7 +156,13 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             store=store,
             bed=bed,
             display=display,
-            platform=PlatformGuard(testbed, store, display.note, platform),
+            platform=PlatformGuard(
+                testbed,
+                store.platform,
+                display.note,
+                platform,
+                continued.run.platform if continued else None,
+            ),
             continued=continued,
             watch=watch,
             stack=stack.pop_all(),

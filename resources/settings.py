@@ -12,7 +12,8 @@ from bmwg.methodology.errors import ConfigError
 
 _KNOWN = {
     "BMWG_TESTBED": "testbed file; without it the embedded testbed",
-    "BMWG_PROFILE": "compliance profile (default quick)",
+    "BMWG_PROFILE": "compliance profile, or a file ending with .yaml (default quick)",
+    "BMWG_OVERLAY": "file of facts about the machine that a person declares",
     "BMWG_RESULTS": "folder of the runs (default ./results)",
     "BMWG_RUN": "a run to continue",
     "BMWG_RUN_ID": "id for the run that is about to start",
@@ -30,6 +31,7 @@ class Settings:
 
     testbed: Path | None = None
     profile: str = "quick"
+    overlay: Path | None = None
     results: Path = Path("results")
     continue_run: str | None = None
     run_id: str | None = None
@@ -57,10 +59,11 @@ class Settings:
                 expected=" or ".join(CONSOLES),
                 found=repr(console),
             )
-        testbed = env.get("BMWG_TESTBED")
+        testbed, overlay = env.get("BMWG_TESTBED"), env.get("BMWG_OVERLAY")
         return cls(
             testbed=Path(testbed) if testbed else None,
             profile=env.get("BMWG_PROFILE") or "quick",
+            overlay=Path(overlay) if overlay else None,
             results=Path(env.get("BMWG_RESULTS") or "results"),
             continue_run=env.get("BMWG_RUN") or None,
             run_id=env.get("BMWG_RUN_ID") or None,

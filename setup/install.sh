@@ -3,6 +3,7 @@
 #
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
+#   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, JMeter ...)
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -136,6 +137,9 @@ packages_step() {
     if [ "$mode" = tests ]; then
         names="$names$(wanted_packages "$here/debian-packages-test.txt" | tr '\n' ' ')"
     fi
+    if [ "$mode" = http ]; then
+        names="$names$(wanted_packages "$here/debian-packages-http.txt" | tr '\n' ' ')"
+    fi
     command -v dpkg-query >/dev/null 2>&1 ||
         stop "this is no Debian system (dpkg-query is missing)" \
             "install what setup/debian-packages.txt names by your system's means; then make .venv as docs/lab.md says"
@@ -156,6 +160,14 @@ packages_step() {
         if [ -d /run/systemd/system ]; then systemctl -q disable ssh.service ssh.socket 2>/dev/null || true; fi
         ;;
     esac
+    if [ "$mode" = http ] && [ -d /run/systemd/system ]; then
+        # installed for their programs: the suites start their own; what ran before stays as it was
+        for service in squid docker containerd; do
+            case " $missing" in
+            *" $service "* | *" $service.io "*) systemctl -q disable "$service.service" 2>/dev/null || true ;;
+            esac
+        done
+    fi
     left=$(missing_packages "$names")
     [ -z "$left" ] || stop "apt-get said it was done, but these are missing: $left" "apt-get install $left"
 }
@@ -196,7 +208,8 @@ python_step() {
     fi
     find_python
     extras=
-    if [ "$kind" = tests ]; then extras='[test,lint]'; fi
+    if [ "$kind" = tests ]; then extras='[test,lint,docker]'; fi
+    if [ "$kind" = http ]; then extras='[docker]'; fi
     title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
     if [ "$usable" = no ]; then
         run 120 "$python" -m venv --clear "$venv" || {
@@ -234,6 +247,15 @@ tester_step() {
         stop "the embedded tester was not built" "see $log; the compiler's own lines say what is missing"
     }
     say "      $(tail -n 1 "$log")"
+}
+
+http_step() {
+    steps=6
+    title "clients: JMeter and k6 from their registries"
+    run 1200 sh "$here/http-tools.sh" || {
+        show_log
+        stop "the clients of the HTTP proxy suites were not fetched" "see $log; does 'mvn --version' work here?"
+    }
 }
 
 is_ours() { # a link into the .venv of a checkout of this toolkit
@@ -275,8 +297,9 @@ mode=main
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
+http) mode=http ;;
 *)
-    say "unknown argument '$1': expected nothing, or 'tests'" >&2
+    say "unknown argument '$1': expected nothing, 'tests' or 'http'" >&2
     exit 2
     ;;
 esac
@@ -288,5 +311,6 @@ mkdir -p "$(dirname -- "$log")"
 packages_step
 python_step
 tester_step
+if [ "$mode" = http ]; then http_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

@@ -87,6 +87,17 @@ def isolate(*, interface: str, cpu: int) -> dict[str, JsonValue]:
     }
 
 
+def release(*, interface: str) -> bool:
+    """Node function: take back what `isolate` made; `False` when there is no such interface. Idempotent."""
+    threaded = Path(f"/sys/class/net/{interface}/threaded")
+    if not threaded.exists():
+        return False
+    if threaded.read_text().strip() != "0":
+        threaded.write_text("0")
+    _set_features(interface, (_GRO,), False)
+    return True
+
+
 def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonValue]:
     """Node function: check that what `isolate` made still stands; TestbedError QUEUE-03 when not."""
     now = Path(f"/sys/class/net/{interface}/threaded").read_text().strip()

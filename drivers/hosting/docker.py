@@ -116,6 +116,8 @@ class DockerHosting:
         endpoint = (address, program.port) if self._routed else outside
         folder = f"{self._place.run_dir}/instances/{name}"
         given = {"folder": folder, "address": address, "port": program.port}
+        if not self._routed:
+            self._node.call("bmwg.drivers.hosting.programs:require_free", address=outside[0], port=outside[1])
         made = self._node.call(
             f"{_CONTAINERS}:run",
             deadline_s=60.0,

@@ -18,7 +18,7 @@ from bmwg.drivers.hosting.agent import AgentNode
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 
-class _ChannelIO(gateway_base.Popen2IO):  # type: ignore[misc]  # execnet is not typed
+class _ChannelIO(gateway_base.Popen2IO):
     """execnet's two byte streams over one connected socket, in place of a child's pipes."""
 
     def __init__(self, connection: socket.socket, execmodel: Any) -> None:
@@ -73,7 +73,7 @@ class GuestNode(AgentNode):
         self._describe = describe
 
     def _start(self, spec: Any) -> Any:
-        """Wait until the guest has booted and its agent answers; give up at once when the machine has ended."""
+        """Wait until the guest's agent answers; give up at once when the machine has ended."""
         result: list[Any] = []
         self._group.allocate_id(spec)
 

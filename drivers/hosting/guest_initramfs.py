@@ -104,7 +104,7 @@ def build(
         release=kernel.release,
         shares="\n".join(
             f"mkdir -p {shlex.quote('/new' + path)}\n"
-            f"{_MOUNT_9P} -o rw,cache=mmap {tag} {shlex.quote('/new' + path)} || die {shlex.quote(f'9p {tag}')}"
+            f"{_MOUNT_9P} -o rw,cache=mmap {tag} {shlex.quote('/new' + path)} || die '9p share'"
             for tag, path in sorted((shares or {}).items())
         ),
     )
@@ -150,7 +150,7 @@ def _static_shell() -> Path:
 
 
 def _newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:
-    """Pack an archive in the format that the kernel unpacks (cpio "newc", its documentation's buffer format)."""
+    """Pack an archive in the format that the kernel unpacks (cpio "newc")."""
     parts = []
     for number, (name, (mode, data)) in enumerate([*entries.items(), ("TRAILER!!!", (0, b""))], 1):
         path = name.encode() + b"\0"

@@ -1,7 +1,7 @@
-"""The kernel that a guest boots: Debian's full one, unpacked from its package and never installed on the host.
+"""The kernel that a guest boots: Debian's full one, unpacked from its package, never installed on the host.
 
 `python -m bmwg.drivers.hosting.guest_kernel` downloads and unpacks it once (root, apt). A kernel that the
-host has installed itself, with its modules, serves as well. Ids: VM-01 no kernel, VM-02 it could not be fetched.
+host has installed itself, with its modules, serves as well. Ids: VM-01 no kernel, VM-02 it was not fetched.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bmwg.methodology.errors import TestbedError
 
 CACHE = Path("/var/cache/bmwg/guest")
 PACKAGE = "linux-image-amd64"  # the cloud kernel has neither 9p nor e1000
-FETCH_LINE = "sh setup/install.sh vm"
+FETCH_LINE = "sh setup/guest.sh"
 _FETCH_DEADLINE_S = 600.0
 _DEPENDS = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
 
@@ -45,7 +45,7 @@ class GuestKernel:
         if target.exists():
             return target
         packed = self.image.read_bytes()
-        # offsets of the kernel's boot protocol (its documentation, x86): setup sectors, payload place and length
+        # offsets of the x86 boot protocol: setup sectors, payload place and length
         begin = (packed[0x1F1] + 1) * 512 + struct.unpack_from("<I", packed, 0x248)[0]
         end = begin + struct.unpack_from("<I", packed, 0x24C)[0]
         try:
@@ -104,7 +104,11 @@ def find(folders: tuple[Path, ...] = (CACHE / "kernel", Path("/"))) -> GuestKern
 
 
 def _roots(folder: Path) -> list[Path]:
-    return [folder] if (folder / "boot").is_dir() else [path for path in folder.glob("*/") if not path.name.startswith(".")]
+    return (
+        [folder]
+        if (folder / "boot").is_dir()
+        else [path for path in folder.glob("*/") if not path.name.startswith(".")]
+    )
 
 
 def _kernels(root: Path) -> list[GuestKernel]:
@@ -155,7 +159,9 @@ def fetch(cache: Path = CACHE) -> GuestKernel:
             unpacked.rename(target / release)
     found = find((target,))
     if isinstance(found, Missing):
-        raise TestbedError("VM-02", f"package {PACKAGE}", expected="a kernel with modules", found=found.reason)
+        raise TestbedError(
+            "VM-02", f"package {PACKAGE}", expected="a kernel with modules", found=found.reason
+        )
     return found
 
 

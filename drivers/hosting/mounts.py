@@ -52,6 +52,12 @@ def bind_read_only(*, source: str, target: str) -> None:
         raise TestbedError("NODE-11", f"read-only bind of {source} at {target}", found=reason)
 
 
+def in_memory(*, target: str) -> None:
+    """Mount an empty file system in memory at `target`, which is made."""
+    os.makedirs(target, exist_ok=True)
+    _mount("tmpfs", target, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
+
+
 def unmount(*, target: str) -> bool:
     """Detach the mount tree at `target`; `False` when there was none. Idempotent."""
     if not os.path.ismount(target):

@@ -25,6 +25,7 @@ class NativeInstance:
         given = {"folder": self._folder, "address": address, "port": port}
         files = {name: filled(text, **given) for name, text in program.files.items()}  # type: ignore[arg-type]
         command = [filled(word, **given) for word in program.command]  # type: ignore[arg-type]
+        self._node.call("bmwg.drivers.hosting.programs:require_free", address=address, port=port)
         self._node.call("bmwg.drivers.hosting.programs:write_files", folder=self._folder, files=files)
         self._process = self._node.call(
             "bmwg.drivers.hosting.programs:start",

@@ -109,6 +109,39 @@ def start(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> None:
     _crun(state_dir, "start", pod_id, deadline_s=within_s)
 
 
+def restart(*, pod_id: str, state_dir: str, pid: int, within_s: float = 10.0) -> dict[str, JsonValue]:
+    """Node function: kill the pod's container and start a new one in the same network namespace.
+
+    `pid` is the present container's. Returns the new pid and start time (ticks), and when the act began and
+    ended, in nanoseconds of the node's monotonic clock.
+    """
+    folder = _BUNDLES / pod_id
+    document = json.loads((folder / "config.json").read_text())
+    descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)  # holds it while no container does
+    try:
+        os.set_inheritable(descriptor, True)
+        for namespace in document["linux"]["namespaces"]:
+            if namespace["type"] == "network":
+                namespace["path"] = f"/proc/{os.getpid()}/fd/{descriptor}"
+        (folder / "config.json").write_text(json.dumps(document, indent=1))
+        began_ns = time.monotonic_ns()
+        _crun(state_dir, "delete", "--force", pod_id, deadline_s=within_s)
+        process.reap(pid, deadline_s=1.0)
+        files = ("--bundle", str(folder), "--pid-file", str(folder / _PID_FILE))
+        _crun(state_dir, "create", *files, pod_id, deadline_s=within_s, log=folder / "log")
+        _crun(state_dir, "start", pod_id, deadline_s=within_s)
+        ended_ns = time.monotonic_ns()
+    finally:
+        os.close(descriptor)
+    new = int(state(pod_id=pod_id, state_dir=state_dir)["pid"])
+    return {
+        "pid": new,
+        "start_ticks": process.start_ticks(new),
+        "began_ns": began_ns,
+        "ended_ns": ended_ns,
+    }
+
+
 def state(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
     """Node function: `{"status", "pid"}`; status is created, running, stopped or absent."""
     if not Path(state_dir, pod_id).exists():

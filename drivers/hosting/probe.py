@@ -53,3 +53,8 @@ def clock() -> dict[str, JsonValue]:
         "source": (source / "current_clocksource").read_text().strip(),
         "available": (source / "available_clocksource").read_text().split(),
     }
+
+
+def nic_driver(*, interface: str) -> str:
+    """Name the kernel driver of a NIC: what it is, whatever it is called."""
+    return Path(f"/sys/class/net/{interface}/device/driver").resolve().name

@@ -1,6 +1,6 @@
 """Programs that run on a node: started, watched, sampled and ended by node functions.
 
-Ids: PROG-01 the program is not there, PROG-02 it ended at once.
+Ids: PROG-01 the program is not there, PROG-02 it ended at once, PROG-03 its port is taken.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterable
@@ -29,6 +30,24 @@ def write_files(*, folder: str, files: dict[str, str]) -> None:
     place.chmod(0o777)  # a program that gives up root must write there
     for name, text in files.items():
         (place / name).write_text(text)
+
+
+def require_free(*, address: str, port: int) -> None:
+    """Node function: DriverError PROG-03 when something listens on this address and TCP port already.
+
+    Asked before a program starts: else whoever has the port would answer in its place.
+    """
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that wait are no listener
+        try:
+            tried.bind((address, port))
+        except OSError as error:
+            raise DriverError(
+                "PROG-03",
+                f"{address} port {port}",
+                expected="a free port",
+                found=error.strerror or str(error),
+            ) from error
 
 
 def start(*, command: list[str], folder: str, packages: list[str]) -> dict[str, int]:

@@ -67,7 +67,6 @@ class MachineSpec:
     accelerator: Accelerator
     nics: tuple[Nic, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
-    disk: str | None = None  # a raw or qcow2 image that the guest finds as /dev/vda; never written to
 
 
 def probe_accelerator() -> tuple[Accelerator, str]:
@@ -106,13 +105,18 @@ def command(
     kernel: Path,
     modules: Path,
     initramfs: Path,
-    console: Path,
     channel_fd: int,
     monitor_fd: int,
 ) -> list[str]:
-    """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits."""
+    """Build QEMU's argument vector. Both descriptors are connected sockets that QEMU inherits.
+
+    The guest's console is QEMU's standard output.
+    """
     argv = [PROGRAM, "-name", spec.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
-    argv += ["-machine", f"pc,accel={spec.accelerator}"]  # choice: no ACPI table of q35 is needed, it boots faster
+    argv += [
+        "-machine",
+        f"pc,accel={spec.accelerator}",
+    ]  # choice: no ACPI table of q35 is needed, it boots faster
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else _TCG_CPU]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
@@ -122,7 +126,7 @@ def command(
         if nic.address is not None
     ]
     argv += ["-append", " ".join([_KERNEL_WORDS, *network])]
-    argv += ["-chardev", f"file,id=console,path={_escaped(console)}", "-serial", "chardev:console"]
+    argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
     argv += ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={channel_fd}"]
     argv += ["-device", f"virtserialport,chardev=agent,name={CHANNEL}"]
@@ -130,8 +134,6 @@ def command(
     argv += _share("modules", modules, MODULES_TAG, writable=False)
     for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
         argv += _share(f"share{number}", Path(folder), tag, writable=True)
-    if spec.disk is not None:
-        argv += ["-drive", f"file={_escaped(Path(spec.disk))},if=virtio,snapshot=on"]
     for number, nic in enumerate(spec.nics):
         vhost = "on" if nic.vhost else "off"
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]

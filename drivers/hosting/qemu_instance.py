@@ -105,7 +105,7 @@ class VmHosting:
         self.form = form
         self._node = node
         self._place = place
-        self._network = ipaddress.ip_network(FORM_NETWORKS[form.value])
+        self._network = ipaddress.IPv4Network(FORM_NETWORKS[form.value])
         self._machine: JsonValue = None
 
     def __enter__(self) -> VmHosting:

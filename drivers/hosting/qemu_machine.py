@@ -1,7 +1,7 @@
 """One guest from start to end: QEMU's process, its monitor, its console and the node inside it.
 
-QEMU dies with the process that started it, its tap interfaces with it, and both of its channels are sockets
-without a name, so a machine that is killed leaves at most its folder. Ids: VM-04 QEMU did not start, VM-08
+QEMU dies with the process that started it and its tap interfaces with it; its channels are sockets and its
+logs are files without a name: a machine that is killed leaves nothing. Ids: VM-04 QEMU did not start, VM-08
 QEMU has ended.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from bmwg.drivers.api import JsonValue, Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
@@ -28,6 +28,7 @@ from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
 _CONSOLE_LINES = 15
+_TAIL_OCTETS = 16384
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
@@ -44,7 +45,8 @@ class Machine:
         self._process: subprocess.Popen[bytes] | None = None
         self._monitor: Monitor | None = None
         self._node: GuestNode | None = None
-        self._folder = Path()
+        self._console_file: IO[bytes] | None = None
+        self._log_file: IO[bytes] | None = None
         self._running: dict[str, JsonValue] = {}
         self._kernel_release = ""
 
@@ -70,8 +72,8 @@ class Machine:
         initramfs = guest_initramfs.build(
             kernel, python=sys.executable, shares={tag: path for path, tag in self.spec.shares.items()}
         )
-        self._folder = Path(tempfile.mkdtemp(prefix="bmwg-vm-"))
-        self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        self._console_file = self._stack.enter_context(_nameless_file())
+        self._log_file = self._stack.enter_context(_nameless_file())
         channel, channel_far = socket.socketpair()
         monitor, monitor_far = socket.socketpair()
         self._stack.callback(channel.close)
@@ -83,7 +85,6 @@ class Machine:
                 kernel=kernel.unpacked_image(),
                 modules=kernel.modules,
                 initramfs=initramfs,
-                console=self._console,
                 channel_fd=channel_far.fileno(),
                 monitor_fd=monitor_far.fileno(),
             )
@@ -115,10 +116,14 @@ class Machine:
         if threading.current_thread() is threading.main_thread():
             # the signal follows the thread that starts it; elsewhere the end of the channel has to do
             argv = ["setpriv", "--pdeathsig", "KILL", "--", *argv]
-        with open(self._folder / "qemu.log", "wb") as log:
-            started = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=descriptors, start_new_session=True
-            )
+        started = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=self._console_file,
+            stderr=self._log_file,
+            pass_fds=descriptors,
+            start_new_session=True,
+        )
         self.pid = started.pid
         self.start_ticks = process.start_ticks(started.pid)
         return started
@@ -148,12 +153,8 @@ class Machine:
             raise DriverError("VM-08", f"guest {self.spec.name}", expected="a running guest", found="none")
         return self._monitor
 
-    @property
-    def _console(self) -> Path:
-        return self._folder / "console.log"
-
     def ended(self) -> str | None:
-        """Why the machine can answer no more: QEMU ended, or the guest's kernel panicked. None while it runs."""
+        """Why the machine answers no more: QEMU ended, or the guest's kernel panicked."""
         if self._process is None:
             return "QEMU was not started"
         status = self._process.poll()
@@ -162,14 +163,14 @@ class Machine:
             return "the guest's kernel panicked: " + " | ".join(console[-_CONSOLE_LINES:])
         if status is None:
             return None
-        log = _tail(self._folder / "qemu.log", 5)
+        log = _tail(self._log_file, 5)
         said = " | ".join([*log, *console[-_CONSOLE_LINES:]])
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
         return f"QEMU ended {how}" + (f": {said}" if said else "")
 
     def console(self) -> list[str]:
         """Return the last lines of the guest's console."""
-        return _tail(self._console, 60)
+        return _tail(self._console_file, 60)
 
     def fault(self) -> str | None:
         """Why the guest no longer serves; never takes longer than a second."""
@@ -184,7 +185,7 @@ class Machine:
         return None
 
     def sample(self) -> dict[str, JsonValue]:
-        """CPU time and resident memory of the QEMU process, all its threads; DriverError VM-08 when it ended."""
+        """CPU time and resident memory of QEMU, all its threads; DriverError VM-08 when it ended."""
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
             status = dict(
@@ -235,10 +236,15 @@ class Machine:
         self._stack.close()
 
 
-def _tail(path: Path, count: int) -> list[str]:
-    try:
-        text = path.read_bytes()[-16384:].decode(errors="replace")
-    except OSError:
+def _nameless_file() -> IO[bytes]:
+    descriptor = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    return os.fdopen(descriptor, "w+b", buffering=0)
+
+
+def _tail(file: IO[bytes] | None, count: int) -> list[str]:
+    if file is None or file.closed:
         return []
+    size = os.fstat(file.fileno()).st_size
+    text = os.pread(file.fileno(), _TAIL_OCTETS, max(0, size - _TAIL_OCTETS)).decode(errors="replace")
     lines = ("".join(char for char in line if char.isprintable()).strip() for line in text.splitlines())
     return [line for line in lines if line][-count:]

@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
-from qemu.qmp import EventListener, ExecuteError, QMPClient
+from qemu.qmp import ExecuteError, QMPClient
 
 from bmwg.drivers.api import JsonValue
 from bmwg.methodology.errors import DriverError
 
 _T = TypeVar("_T")
+logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)  # what it would log is raised as an error as well
 
 
 class Monitor:
@@ -32,8 +34,7 @@ class Monitor:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name=f"monitor {name}")
         self._thread.start()
         self._client = QMPClient(name)
-        self._listener = EventListener()
-        self.events: list[str] = []
+        self._connected = False
         try:
             self._within("connect", self._connect(connection), deadline_s)
         except DriverError:
@@ -41,8 +42,8 @@ class Monitor:
             raise
 
     async def _connect(self, connection: socket.socket) -> None:
-        self._client.register_listener(self._listener)
         await self._client.connect(connection)
+        self._connected = True
 
     def execute(
         self, command: str, arguments: Mapping[str, object] | None = None, *, deadline_s: float = 5.0
@@ -50,18 +51,15 @@ class Monitor:
         """Run one QMP command; DriverError VM-07 when it is refused, late, or QEMU is gone."""
         return self._within(command, self._client.execute(command, arguments), deadline_s)
 
-    def taken_events(self) -> list[str]:
-        """Return the names of all events so far, in order (`SHUTDOWN`, `RESET`, `GUEST_PANICKED` ...)."""
-        with contextlib.suppress(RuntimeError):
-            self.events += [str(event["event"]) for event in self._listener.clear()]
-        return self.events
-
     def close(self) -> None:
         """End the conversation. Idempotent."""
         if self._loop.is_closed():
             return
+        if self._connected:
+            with contextlib.suppress(DriverError):
+                self._within("disconnect", self._client.disconnect(), 1.0)
         with contextlib.suppress(DriverError):
-            self._within("disconnect", self._client.disconnect(), 1.0)
+            self._within("settle", _settle(), 1.0)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(2.0)
         if not self._thread.is_alive():
@@ -85,3 +83,12 @@ class Monitor:
 
     def _failure(self, what: str, found: str) -> DriverError:
         return DriverError("VM-07", f"guest {self._name}: QMP {what}", expected="an answer", found=found)
+
+
+async def _settle() -> None:
+    """Let what was cancelled end before its loop does."""
+    left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=0.5)

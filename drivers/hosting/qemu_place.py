@@ -126,7 +126,9 @@ def stop(*, name: str) -> None:
 
 def _machine(name: str) -> Machine:
     if name not in _machines:
-        raise DriverError("VM-08", f"guest {name}", expected="a guest of this node", found=str(list(_machines)))
+        raise DriverError(
+            "VM-08", f"guest {name}", expected="a guest of this node", found=str(list(_machines))
+        )
     return _machines[name]
 
 

@@ -23,6 +23,14 @@ from bmwg.methodology.errors import ConfigError
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
 FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
+# A veth end takes an XDP program only while a frame and its surroundings fit one page (Linux 6: 3506 octets).
+_MOST_MTU_OCTETS = {"af_xdp": 3498}
+
+
+def link_mtu(testbed: Testbed, frame_octets: int) -> int:
+    """Return the MTU (octets) for links that are to carry frames of this size, as far as the ports can."""
+    most = _MOST_MTU_OCTETS.get(testbed.tester.io, links.MAX_MTU_OCTETS)
+    return max(LINK_MTU_OCTETS, min(frame_octets - FRAME_OVERHEAD_OCTETS, most))
 
 
 # A bridge joins and leaves the snoopers' group; its reports leave at once, not during a trial.
@@ -47,8 +55,16 @@ class Side:
 class Bed:
     """What paths are deployed on. Made by `open_bed`; every lookup raises ConfigError with what is there."""
 
-    def __init__(self, testbed: Testbed, undo: UndoLog, run_dir: Path, owner: str = "") -> None:
+    def __init__(
+        self,
+        testbed: Testbed,
+        undo: UndoLog,
+        run_dir: Path,
+        owner: str = "",
+        mtu_octets: int = LINK_MTU_OCTETS,
+    ) -> None:
         self.testbed = testbed
+        self.mtu_octets = mtu_octets  # of the links, and of what a path puts between them
         self.owner = owner  # label of every process that the nodes start
         self.undo = undo
         self.run_dir = run_dir
@@ -78,7 +94,7 @@ class Bed:
         for link in self.testbed.links:
             if link.kind == "veth":
                 ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
-                self.links.append(links.connect(*ends, mtu_octets=LINK_MTU_OCTETS))
+                self.links.append(links.connect(*ends, mtu_octets=self.mtu_octets))
 
     def node(self, name: str) -> NamespaceNode:
         """Return an open node; ConfigError PATH-01 when the testbed has none of that name."""
@@ -208,12 +224,15 @@ class Bed:
 
 
 @contextmanager
-def open_bed(testbed: Testbed, ledger: UndoLog, run_dir: Path, owner: str = "") -> Iterator[Bed]:
+def open_bed(
+    testbed: Testbed, ledger: UndoLog, run_dir: Path, owner: str = "", *, frame_octets: int = 0
+) -> Iterator[Bed]:
     """Open the testbed for a run: start its nodes, cable them, and end all on leaving.
 
     `owner` labels the nodes' processes; its undo (kind `owner`) must stand in the ledger already.
+    `frame_octets` is the largest frame that the links are to carry, where it is no ordinary one.
     """
-    bed = Bed(testbed, ledger, run_dir, owner)
+    bed = Bed(testbed, ledger, run_dir, owner, link_mtu(testbed, frame_octets))
     with ExitStack() as stack:
         bed.open(stack)
         yield bed

@@ -22,7 +22,7 @@ class NodePath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: only a frame can be too large here."""
-        return too_large(self._cell)
+        return too_large(self._cell, mtu_octets=self._bed.mtu_octets)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -32,6 +32,7 @@ class NodePath:
         node = self._bed.node(sides[0].node)
         with ExitStack() as stack:
             stack.enter_context(routers.forwarding(node))
+            stack.enter_context(queues.released(self._bed, node, [side.nic for side in sides]))
             for side in sides:
                 stack.enter_context(routers.router_addresses(node, side))
             device_queues = [queues.isolate(self._bed, node, side.nic, side.number) for side in sides]

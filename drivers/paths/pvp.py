@@ -11,12 +11,13 @@ from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDri
 from bmwg.drivers.network.cni_network import Attached
 from bmwg.drivers.paths import batch, queues, routers, testpmd, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
-from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.paths.pods import Pod, created_pod
 from bmwg.methodology.records import Cell
 
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
 _BUNDLES = "/run/bmwg-pods"
 _COMMAND_MOUNT = "/run/bmwg-command"
@@ -33,12 +34,23 @@ class PvpPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node, testpmd."""
-        missing = too_large(self._cell)
+        missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets)
         if missing is None:
-            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._transit()
         if missing is None and self._cell.function == "testpmd" and not Path(testpmd.BINARY).exists():
             missing = Missing(what="testpmd", reason=f"no file {testpmd.BINARY}", mend=testpmd.MEND)
         return missing
+
+    def _transit(self) -> Missing | None:
+        """Return why frames in transit cannot reach the pod: ipvlan takes its own addresses only."""
+        plugins = (self._network.spec.conflist or {}).get("plugins", [])
+        if not any(plugin.get("type") == "ipvlan" for plugin in plugins):
+            return None
+        return Missing(
+            what=f"a forwarding pod on {self._cell.network}",
+            reason="ipvlan hands a pod only the frames that are addressed to one of its own addresses",
+            mend="path p2p for this option; macvlan, vlan or host-device for a forwarding pod",
+        )
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -48,6 +60,7 @@ class PvpPath:
         sides = bed.sides()
         node = bed.node(sides[0].node)
         with ExitStack() as stack:
+            stack.enter_context(queues.released(bed, node, [side.nic for side in sides]))
             if self._uplink == uplinks.ROUTED:
                 stack.enter_context(routers.forwarding(node))
                 for side in sides:
@@ -142,7 +155,17 @@ class PvpPath:
                 pod.node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=bridge
             ) as attached,
         ):
+            self._widen(pod, attached)
             yield attached
+
+    def _widen(self, pod: Pod, attached: Attached) -> None:
+        """Have the attachment carry what the links do; plugins make it for ordinary frames."""
+        if self._bed.mtu_octets == LINK_MTU_OCTETS:
+            return
+        wide: dict[str, JsonValue] = {"mtu_octets": self._bed.mtu_octets}
+        if attached.host_interface is not None:
+            pod.node.call(f"{_INTERFACES}:set_mtu", interface=attached.host_interface, **wide)
+        pod.inside(f"{_INTERFACES}:set_mtu", interface=attached.attachment.interface, **wide)
 
     @contextmanager
     def _joined(self, pod: Pod, side: Side, attached: Attached) -> Iterator[None]:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import Pod
 
+_RELEASE = "bmwg.drivers.hosting.device_queue:release"
 _ISOLATE = "bmwg.drivers.hosting.device_queue:isolate"
+
+
+@contextmanager
+def released(bed: Bed, node: NamespaceNode, interfaces: Iterable[str]) -> Iterator[None]:
+    """Enter before anything is isolated: on leaving, these interfaces of the node are as they were before.
+
+    A deployment that finds its predecessor's queues is not what the first of its kind was.
+    """
+    try:
+        yield
+    finally:
+        if bed.testbed.dut.device_queue == "threaded":
+            for interface in interfaces:
+                node.call(_RELEASE, interface=interface)
 
 
 def isolate(bed: Bed, place: NamespaceNode | Pod, interface: str, number: int) -> dict[str, JsonValue]:

@@ -24,14 +24,16 @@ class WirePath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: only a frame can be too large here."""
-        return too_large(self._cell)
+        return too_large(self._cell, mtu_octets=self._bed.mtu_octets)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make the pair, both ends up; delete it on leaving."""
         tester = self._bed.tester
         try:
-            made = links.connect(tester, _INTERFACES[0], tester, _INTERFACES[1])
+            made = links.connect(
+                tester, _INTERFACES[0], tester, _INTERFACES[1], mtu_octets=self._bed.mtu_octets
+            )
             ports = []
             for number, (name, other) in enumerate((_INTERFACES, _INTERFACES[::-1])):
                 ports.append(

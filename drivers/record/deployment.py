@@ -198,9 +198,9 @@ def _tester(deployment: Deployment, described: Mapping[str, JsonValue]) -> dict[
     }
 
 
-def drawn_names(bed: Bed, evidence: Mapping[str, Any]) -> dict[str, str]:
-    """Names that are another at each deployment, with the part that they play."""
-    names = {pod: role for role, pod in pod_roles(bed).items()}
+def drawn_names(evidence: Mapping[str, Any]) -> dict[str, str]:
+    """Names that plugins draw anew at each deployment, with the part that they play."""
+    names = {}
     for number, (_, attachment) in enumerate(_attachments(evidence, "")):
         if other := attachment.get("host_side"):
             names[str(other["name"])] = f"(host end {number})"

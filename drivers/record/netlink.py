@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bmwg.drivers.record import bpf
 from bmwg.drivers.record.values import JsonValue, Unread
 
 _XDP_MODES = {0: "none", 1: "native", 2: "generic", 3: "offload", 4: "several"}
@@ -52,7 +53,11 @@ def _link(message: Any) -> dict[str, Any]:
         "gro_max_size": message.get_attr("IFLA_GRO_MAX_SIZE"),
         "vfs": len(_vfs(message)),
         "spoof_check": [bool(check) for check in _vfs(message)],
-        "xdp": {"mode": _XDP_MODES.get((xdp and xdp.get_attr("IFLA_XDP_ATTACHED")) or 0), "program": program},
+        "xdp": {
+            "mode": _XDP_MODES.get((xdp and xdp.get_attr("IFLA_XDP_ATTACHED")) or 0),
+            "program": program,
+            "tag": bpf.tag(program) if program else None,
+        },
     }
 
 
@@ -129,15 +134,16 @@ def _filters(netlink: Any) -> list[dict[str, Any]]:
         for where, parent in (("ingress", 0xFFFFFFF2), ("egress", 0xFFFFFFF3), ("root", 0)):
             for entry in netlink.get_filters(index=link["index"], parent=parent):
                 options = entry.get_attr("TCA_OPTIONS")
-                bpf = entry.get_attr("TCA_KIND") == "bpf" and options is not None
+                is_bpf = entry.get_attr("TCA_KIND") == "bpf" and options is not None
                 rows.append(
                     {
                         "interface": link["name"],
                         "hook": where,
                         "kind": entry.get_attr("TCA_KIND"),
                         "preference": entry["info"] >> 16,
-                        "bpf_program": options.get_attr("TCA_BPF_ID") if bpf else None,
-                        "bpf_name": options.get_attr("TCA_BPF_NAME") if bpf else None,
+                        "bpf_program": options.get_attr("TCA_BPF_ID") if is_bpf else None,
+                        "bpf_tag": bpf.tag(options.get_attr("TCA_BPF_ID")) if is_bpf else None,
+                        "bpf_name": options.get_attr("TCA_BPF_NAME") if is_bpf else None,
                     }
                 )
     return sorted(rows, key=lambda row: tuple(str(row[key]) for key in sorted(row)))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
@@ -56,9 +57,6 @@ class SimulatedConfig:
                 raise ConfigError(
                     "TST-30", f"simulated tester {name}", expected="at least 1", found=str(value)
                 )
-
-
-QUEUE_FRAMES = 256
 
 
 class SimulatedTraffic:
@@ -125,19 +123,19 @@ class SimulatedTraffic:
         return TrialResult(
             spec=spec,
             streams=streams,
-            wall_time_ns=round(spec.duration_s * 1e9),
+            wall_time_ns=round(spec.total_s * 1e9),
             disturbance=HostDisturbance(),
-            auxiliary=(("simulated", 1),),
+            auxiliary=tuple(sorted((("simulated", 1), *shown(spec, streams[0].sent_frames)))),
         )
 
     def _stream(self, spec: TrialSpec, directions: int, *, stalled: bool) -> StreamCounts:
         config = self.config
         intended = spec.intended_frames
-        sent = min(intended, max(1, int(config.tester_limit_fps * spec.duration_s)))
+        sent = min(intended, max(1, int(config.tester_limit_fps * spec.total_s)))
         offered_fps = min(spec.load_fps, config.tester_limit_fps)
         knee_fps = config.knee_fps / directions
         wired = self._ports is not None and self._ports[0].device == "wire"  # no DUT between the ports
-        passed = sent if wired or offered_fps <= knee_fps else int(sent * knee_fps / offered_fps)
+        passed = sent if wired else passed_frames(spec, sent, offered_fps, knee_fps)
         lost = self._binomial(passed, config.random_loss_ratio)
         if stalled:
             burst = int(offered_fps * config.stall_ns / 1e9)
@@ -150,7 +148,8 @@ class SimulatedTraffic:
             largest_burst_frames=32 if stalled else 1,
             largest_gap_ns=config.stall_ns if stalled else 20_000,
             largest_lateness_ns=config.stall_ns if stalled else 20_000,
-            effective_duration_ns=round(spec.duration_s * 1e9),
+            effective_duration_ns=round(spec.total_s * 1e9),
+            losses=loss_times(spec, sent, sent - received),
             latency=self._latency(received, offered_fps / knee_fps),
             tagged_ns=tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps)),
         )

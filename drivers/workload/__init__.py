@@ -1,1 +1,1 @@
-"""Application workloads: what is measured (Squid), what stands behind it (Apache), who asks (ab, JMeter)."""
+"""Application workloads (Squid, Apache, ab, JMeter), and the modifiers of RFC 2544 section 11."""

@@ -45,6 +45,7 @@ def start(*, folder: str, address: str, port: int, sizes_octets: list[int]) -> d
 
     The objects' octets are pseudo-random with the size as seed: the same in every run, not compressible.
     """
+    programs.require_free(address=address, port=port)
     config = _CONFIG.format(folder=folder, address=address, port=port, modules=_MODULES)
     programs.write_files(folder=folder, files={"apache.conf": config})
     objects = Path(folder, "objects")

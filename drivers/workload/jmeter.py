@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -18,23 +17,20 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.workload import apache
+from bmwg.drivers.workload import apache, tools
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 
-PACKAGES = ("jmeter",)
 _NS_PER_MS = 1_000_000
 _SHARES = (50, 90, 95, 99)
 _TIMEOUT_MS = 30_000
 _SETTINGS = {
     "jmeter.save.saveservice.output_format": "csv",
     "jmeter.save.saveservice.print_field_names": "true",
-    "jmeter.save.saveservice.bytes": "true",
     "jmeter.save.saveservice.latency": "true",
     "jmeter.save.saveservice.successful": "true",
     "jmeter.save.saveservice.response_code": "true",
     "jmeter.save.saveservice.time": "true",
     "jmeter.save.saveservice.timestamp_format": "ms",
-    "sampleresult.getbytes.headers_size": "false",  # bodies alone
     "summariser.name": "",
 }
 _GROUP = """\
@@ -74,7 +70,7 @@ _GROUP = """\
 """
 _PLAN = """\
 <?xml version="1.0" encoding="UTF-8"?>
-<jmeterTestPlan version="1.2" properties="2.8">
+<jmeterTestPlan version="1.2" properties="5.0">
 <hashTree>
 <TestPlan guiclass="TestPlanGui" testclass="TestPlan" testname="proxies">
 <elementProp name="TestPlan.user_defined_variables" elementType="Arguments">
@@ -126,10 +122,9 @@ def run(
     Returns what `ab.run` returns, and `mean_request_ns`; `failed` counts wrong bodies too. The time taken is
     from the first request's start to the last one's end; JMeter's own start and end are in `process_ns` only.
     """
-    if shutil.which("jmeter") is None:
-        raise TestbedError(
-            "JM-01", "no `jmeter` in PATH", hint=f"apt-get install --no-install-recommends {PACKAGES[0]}"
-        )
+    program = tools.jmeter()
+    if program is None:
+        raise TestbedError("JM-01", f"no JMeter {tools.JMETER_VERSION} on this node", hint=tools.MEND)
     md5 = hashlib.md5(apache.object_content(octets), usedforsecurity=False).hexdigest()
     text = plan(
         proxies=[(str(address), int(port)) for address, port in proxies],
@@ -141,7 +136,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="bmwg-jmeter-") as folder:
         file, results = Path(folder, "plan.jmx"), Path(folder, "results.csv")
         file.write_text(text)
-        command = ["jmeter", "-n", "-t", str(file), "-l", str(results), "-j", f"{folder}/log"]
+        command = [*program, "-n", "-t", str(file), "-l", str(results), "-j", f"{folder}/log"]
         command += [f"-J{name}={value}" for name, value in _SETTINGS.items()]
         began = time.monotonic_ns()
         child = subprocess.Popen(
@@ -163,27 +158,32 @@ def run(
         if fault and said:
             fault = f"{fault}: {' '.join(said.decode(errors='replace').split())[-200:]}"
         rows = results.read_text() if results.exists() else ""
-        return {**read_results(rows), "process_ns": took_ns, "fault": fault}
+        return {**read_results(rows, octets), "process_ns": took_ns, "fault": fault}
 
 
-def read_results(text: str) -> dict[str, JsonValue]:
-    """Read JMeter's table of samples. Raises DriverError JM-03 when it lacks a column."""
+def read_results(text: str, octets: int) -> dict[str, JsonValue]:
+    """Read JMeter's table of samples for an object of so many octets.
+
+    JMeter's own count of octets has the headers in it; a sample whose body had the object's MD5 has the
+    object's octets. Raises DriverError JM-03 when a column is absent.
+    """
     rows = list(csv.DictReader(text.splitlines()))
     if not rows:
         return {**_NOTHING}
-    lack = {"timeStamp", "elapsed", "responseCode", "success", "bytes", "Latency"} - set(rows[0])
+    lack = {"timeStamp", "elapsed", "responseCode", "success", "Latency"} - set(rows[0])
     if lack:
         raise DriverError("JM-03", "jmeter: its results", expected=", ".join(sorted(lack)), found="absent")
     elapsed = sorted(int(row["elapsed"]) for row in rows)
     first = sorted(int(row["Latency"]) for row in rows)
     begin = min(int(row["timeStamp"]) for row in rows)
     end = max(int(row["timeStamp"]) + int(row["elapsed"]) for row in rows)
-    good = [row for row in rows if re.fullmatch(r"2\d\d", row["responseCode"])]
+    good = sum(re.fullmatch(r"2\d\d", row["responseCode"]) is not None for row in rows)
+    right = sum(row["success"] == "true" for row in rows)
     return {
         "requests": len(rows),
-        "failed": sum(row["success"] != "true" for row in rows),
-        "non_2xx": len(rows) - len(good),
-        "body_octets": sum(int(row["bytes"]) for row in good),
+        "failed": len(rows) - right,
+        "non_2xx": len(rows) - good,
+        "body_octets": right * octets,
         "elapsed_ns": (end - begin) * _NS_PER_MS,
         "mean_request_ns": sum(elapsed) * _NS_PER_MS // len(elapsed),
         "latency_ns": _shares(elapsed),

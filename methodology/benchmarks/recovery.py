@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.benchmarks.statistics import Spread, spread
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
+from bmwg.methodology.records import Cell, LossTimes, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
+from bmwg.methodology.trial import JudgedTrial
 
 RECOVERY_METRIC = "system_recovery.rfc2544_26_5"
 RESET_METRIC = "reset.rfc6201"
@@ -21,6 +22,7 @@ OVERLOAD_S = 60.0  # rfc2544-26.5
 POWER_INTERRUPTION_S = 15.0  # SUP-6201-4.3.1
 FORWARDING_BEFORE_S = 15.0  # SUP-6201-4
 _NS_PER_MS = 1e6
+_NS_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class RecoveryTrial:
     """One observed recovery. Times are ns of one clock; `last_lost_ns` None: no frame was lost after A.
 
     `overload_lost_frames` are those lost before the load was reduced: without any there was no overload.
+    `recovered` says that frames came after the last lost one: else the time is longer than the trial.
     """
 
     seq: int
@@ -53,6 +56,7 @@ class RecoveryTrial:
     overload_lost_frames: int
     reduced_at_ns: int
     last_lost_ns: int | None
+    recovered: bool = True
 
 
 def recovery_ms(trial: RecoveryTrial) -> float:
@@ -62,13 +66,49 @@ def recovery_ms(trial: RecoveryTrial) -> float:
     return max(0, trial.last_lost_ns - trial.reduced_at_ns) / _NS_PER_MS
 
 
+def recovery_trial(trial: JudgedTrial) -> RecoveryTrial:
+    """Read a recovery off a trial with two loads; ValueError without the times of losses."""
+    spec = trial.result.spec
+    streams = [(stream, _times(trial, stream)) for stream in trial.result.streams]
+    overload_lost = sum(
+        min(stream.sent_frames, spec.first_frames) - losses.first_received_frames
+        for stream, losses in streams
+    )
+    last = [losses.last_lost_ns for _, losses in streams if losses.last_lost_ns is not None]
+    reduced_at_ns = streams[0][1].reduced_at_ns
+    if reduced_at_ns is None:
+        raise ValueError(f"trial {trial.seq} (RFC 2544 26.5): expected two loads, found one")
+    return RecoveryTrial(
+        seq=trial.seq,
+        overload_s=spec.duration_s,
+        overload_lost_frames=overload_lost,
+        reduced_at_ns=reduced_at_ns,
+        last_lost_ns=max(last, default=None),
+        recovered=max(last, default=0) < _last_due_ns(spec, reduced_at_ns),
+    )
+
+
+def _last_due_ns(spec: TrialSpec, reduced_at_ns: int) -> int:
+    """Return when the last frame of a trial with two loads is due, half an interval less."""
+    frames = spec.intended_frames - spec.first_frames
+    return reduced_at_ns + int((frames - 1.5) * _NS_PER_S / (spec.then_load_fps or 1))
+
+
+def _times(trial: JudgedTrial, stream: StreamCounts) -> LossTimes:
+    if stream.losses is None:
+        raise ValueError(
+            f"trial {trial.seq} (RFC 2544 26.5, RFC 6201): expected the times of losses, found none"
+        )
+    return stream.losses
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetTrial:
     """One observed reset at a constant load (frames/s). Times are ns of one clock.
 
     `power_interruption_s` is what the power was off (0 for any other kind), `last_before_ns` and
     `first_after_ns` are when the last frame before and the first after the outage arrived, None where the
-    tester does not tell.
+    tester does not tell. `ended` says that frames came after the outage: else it was longer than the trial.
     """
 
     seq: int
@@ -77,6 +117,26 @@ class ResetTrial:
     power_interruption_s: float = 0.0
     last_before_ns: int | None = None
     first_after_ns: int | None = None
+    ended: bool = True
+
+
+def reset_trial(trial: JudgedTrial) -> ResetTrial:
+    """Read an outage off a trial at a constant load; ValueError without times of losses.
+
+    Time stamps are those around the longest run of missing frames of the forward stream. Frames are those of
+    all directions, over the rate of one: half of them where both were sent.
+    """
+    result = trial.result
+    losses = _times(trial, result.streams[0])
+    longest = max(losses.longest, key=lambda run: run.frames, default=None)
+    return ResetTrial(
+        seq=trial.seq,
+        offered_fps=float(result.spec.load_fps),
+        lost_frames=result.lost_frames // len(result.streams),
+        last_before_ns=longest.before_ns if longest else None,
+        first_after_ns=longest.after_ns if longest else None,
+        ended=all(run.after_ns is not None for run in losses.longest),
+    )
 
 
 def reset_by_loss_ms(trial: ResetTrial) -> float:
@@ -101,6 +161,11 @@ def recovery_outcome(trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id:
         return _none(
             RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], reason, RECOVERY_REQUIREMENTS
         )
+    if lasting := [trial.seq for trial in trials if not trial.recovered]:
+        reason = f"frames were lost to the end of trials {lasting}: recovery takes longer than they do"
+        return _none(
+            RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], reason, RECOVERY_REQUIREMENTS
+        )
     found = spread([recovery_ms(trial) for trial in trials])
     quality = [f"average of {found.count}"]
     if short := [trial.seq for trial in trials if trial.overload_s < OVERLOAD_S]:
@@ -119,6 +184,9 @@ def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcom
     still = [trial.seq for trial in trials if trial.lost_frames == 0]
     if not trials or still:
         reason = f"no frame was lost in trials {still}: was anything reset?" if still else "no trial"
+        return _none(metric, cell, outcome_id, [t.seq for t in trials], reason, RESET_REQUIREMENTS)
+    if lasting := [trial.seq for trial in trials if not trial.ended]:
+        reason = f"no frame came any more in trials {lasting}: the outage is longer than they are"
         return _none(metric, cell, outcome_id, [t.seq for t in trials], reason, RESET_REQUIREMENTS)
     found = spread([reset_by_loss_ms(trial) for trial in trials])
     stamps = [time for time in map(reset_by_time_ms, trials) if time is not None]

@@ -41,6 +41,7 @@ class Planned:
     repetitions: int
     max_invalid: int
     deadline_s: float
+    rate: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,9 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
     made = []
     for form in experiment.get("forms", FORMS):
         slow = form in SLOW_FORMS
-        for proxies in experiment["proxies"]:
+        for proxies in (
+            experiment.get("slow_proxies", experiment["proxies"]) if slow else experiment["proxies"]
+        ):
             for item in experiment["objects"]:
                 requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
                 if requests == 0:
@@ -128,6 +131,7 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
                         repetitions=experiment.get("repetitions", profile["repetitions"]),
                         max_invalid=profile["max_invalid"],
                         deadline_s=float(profile["deadline_s"]),
+                        rate=experiment.get("rate"),
                     )
                 )
     return made

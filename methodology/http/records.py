@@ -55,9 +55,10 @@ class Repetition:
     `elapsed_ns` is what the client program itself took for all requests, `process_ns` its whole life and
     `wall_ns` the repetition with its probes. `request_ns` holds percentiles of single requests and `ttfb_ns`
     those to the first octet. `probes` are the requests before and after whose bodies were hashed:
-    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per time, 1 for one CPU;
+    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per `elapsed_ns`, 1: one CPU;
     `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
-    told). `faults` are sentences; a repetition with one proves nothing.
+    told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
+    loop in requests per second, whose `failed` holds late ones too.
     """
 
     cell_id: str
@@ -81,6 +82,7 @@ class Repetition:
     proxied: int | None = None
     faults: tuple[str, ...] = ()
     deployment: str = ""
+    rate_rps: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -106,6 +108,7 @@ class Repetition:
             "proxied": self.proxied,
             "faults": list(self.faults),
             "deployment": self.deployment,
+            "rate_rps": self.rate_rps,
         }
 
     @classmethod
@@ -126,7 +129,9 @@ class HttpOutcome:
     """The answer for one cell. `time` is of one request (ns), over the valid repetitions.
 
     `total_ns` is that of all requests of a repetition as the documents print it (document 000); `values` are
-    the means behind `time`, kept for comparisons. `reason` says why, for all types but MEASURED.
+    the means behind `time`, kept for comparisons. `rate_rps` is the highest load of an open loop at
+    which nothing was lost, `upper_rps` the lowest at which something was. `reason` says why, for all types
+    but MEASURED.
     """
 
     cell: HttpCell
@@ -140,6 +145,8 @@ class HttpOutcome:
     request_ns: Mapping[str, int] = field(default_factory=dict)
     ttfb_ns: Mapping[str, int] = field(default_factory=dict)
     values: tuple[float, ...] = ()
+    rate_rps: int | None = None
+    upper_rps: int | None = None
     repetitions: tuple[int, ...] = ()
     reason: str = ""
     mend: str = ""

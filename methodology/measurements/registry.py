@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.measurements import (
+    back_to_back,
     delay_variation,
     frame_loss,
     latency,
+    modifiers,
+    recovery,
     soak,
     tagged_latency,
     throughput,
@@ -23,6 +26,9 @@ _MODULES: Iterable[tuple[Measurement, ...]] = (
     delay_variation.MEASUREMENTS,
     frame_loss.MEASUREMENTS,
     soak.MEASUREMENTS,
+    back_to_back.MEASUREMENTS,
+    recovery.MEASUREMENTS,
+    modifiers.MEASUREMENTS,
 )
 BY_NAME: dict[str, Measurement] = {one.name: one for module in _MODULES for one in module}
 

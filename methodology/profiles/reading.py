@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
@@ -36,7 +37,18 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def load_profile(name: str) -> Profile:
-    """Return a profile that comes with the toolkit; ConfigError PRF-01 with a near name when unknown."""
+    """Return a profile that comes with the toolkit, or the one in a file whose name ends with `.yaml`.
+
+    ConfigError PRF-01 with a near name when it is neither, PRF-02 to PRF-04 for what `parse_profile` refuses.
+    """
+    if name.endswith(".yaml"):
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                "PRF-01", f"profile {name}", expected="a file of text", found=str(error)
+            ) from None
+        return parse_profile(text, source=name)
     names = builtin_names()
     if name not in names:
         near = near_name(name, names)

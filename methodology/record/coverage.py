@@ -71,6 +71,15 @@ def coverage(records: Sequence[Mapping[str, Any]]) -> Coverage:
     return Coverage(rows=tuple(_row(row, asked, records) for row, asked in wanted.items()))
 
 
+def run_records(platform: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The records of a run's `platform.json`: the machine's before it, and those of its deployments."""
+    before = platform["base"]["before"]
+    found = [] if before is None else [before]
+    for places in platform.get("records", {}).values():
+        found.extend(record for record in places.values() if "fields" in record)
+    return found
+
+
 def _row(row: str, asked: Sequence[Declared], records: Sequence[Mapping[str, Any]]) -> RowCoverage:
     gaps: list[Gap] = []
     reasons: list[str] = []

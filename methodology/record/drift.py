@@ -58,9 +58,14 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Ch
     changes: list[Change] = []
     for path in sorted(first.keys() | second.keys()):
         known = declaration(path)
-        volatile = known is not None and known.volatile
+        passing = known.passing if known else ()
         changes.extend(
-            Change(path=place, before=old, after=new, volatile=volatile)
+            Change(
+                path=place,
+                before=old,
+                after=new,
+                volatile=(known is not None and known.volatile) or place.rpartition("/")[2] in passing,
+            )
             for place, old, new in _compare(path, first.get(path), second.get(path))
         )
     return tuple(changes)
@@ -80,11 +85,19 @@ _ABSENT = object()
 
 
 def _inside(path: str, first: Any, second: Any) -> Iterator[tuple[str, str, str]]:
+    """Go down where both sides have the same shape; rows of tables of one length are compared row by row."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in sorted(first.keys() | second.keys()):
             yield from _inside(f"{path}/{key}", first.get(key, _ABSENT), second.get(key, _ABSENT))
+    elif _rows(first) and _rows(second) and len(first) == len(second):
+        for number, (row, other) in enumerate(zip(first, second, strict=True)):
+            yield from _inside(f"{path}/{number}", row, other)
     elif first is _ABSENT or second is _ABSENT or type(first) is not type(second) or first != second:
         yield path, _shown(first), _shown(second)
+
+
+def _rows(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(row, dict) for row in value)
 
 
 def _shown(value: Any) -> str:

@@ -19,12 +19,16 @@ EACH = "*"  # stands for the name of an interface, device or workload in a decla
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """One fact as the schema declares it. `path` joins the names by `/`; `answers` are catalogue row ids."""
+    """One fact as the schema declares it. `path` joins the names by `/`; `answers` are catalogue row ids.
+
+    `passing` are keys within its value that change by themselves, such as numbers that the kernel gives out.
+    """
 
     path: str
     meaning: str
     unit: str | None
     volatile: bool
+    passing: tuple[str, ...]
     sensitive: str | None
     answers: tuple[str, ...]
     supply: str
@@ -45,6 +49,7 @@ def declared() -> Mapping[str, Declared]:
                     meaning=entry["description"],
                     unit=entry.get("x-unit"),
                     volatile=entry.get("x-volatile", False),
+                    passing=tuple(entry.get("x-volatile-keys", ())),
                     sensitive=entry.get("x-sensitive"),
                     answers=tuple(entry.get("x-answers", ())),
                     supply=entry.get("x-supply", "the collector's reason says what it lacked"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.record.facts import EACH, declaration, declared, is_fact, state
+from bmwg.methodology.record.facts import EACH, declaration, declared, facts, is_fact, state
 from bmwg.schemas.document import parse
 from bmwg.schemas.validation import near_name, shown
 
@@ -98,3 +98,14 @@ def apply_overlay(record: Mapping[str, Any], overlay: Mapping[str, Any], file: s
             hint="correct the overlay, or find out why the machine says otherwise",
         )
     return result
+
+
+def declared_facts(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The overlay that a record was completed with, so that a later record can be completed alike."""
+    found = {
+        path: fact
+        for path, fact in facts(record["fields"])
+        if fact["how"]["kind"] == "declared" and "value" in fact
+    }
+    who, _, file = next((fact["how"]["from"] for fact in found.values()), "").rpartition(", ")
+    return {"facts": {path: fact["value"] for path, fact in found.items()}, "declared_by": who, "file": file}

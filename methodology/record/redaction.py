@@ -17,6 +17,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.facts import declaration, facts, state
+from bmwg.methodology.record.seals import private_address, sealed
 
 MIN_SALT_OCTETS = 16  # choice: beyond guessing
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
@@ -33,20 +34,21 @@ def commitment(salt: bytes, kind: str, text: str) -> str:
             expected=f"{MIN_SALT_OCTETS} octets",
             found=str(len(salt)),
         )
-    digest = hmac.new(salt, f"{kind}\0{text}".encode(), hashlib.sha256).hexdigest()
+    digest = hmac.new(salt, f"{kind}\0{text}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
     return f"redacted-{kind}-{digest[:32]}"
 
 
-def redact(record: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
+def redact(record: Mapping[str, Any], salt: bytes, name: str | None = None) -> dict[str, Any]:
     """A copy in which every fact that the schema marks sensitive holds commitments.
 
-    MAC addresses and the machine's own name are replaced wherever they stand, also in facts that are not
-    marked. ConfigError REC-07 on a short salt or a record that is redacted already.
+    MAC addresses and the machine's own name (`name` where the record does not hold it) are replaced wherever
+    they stand, also in facts that are not marked. Addresses of the benchmarking networks stay: they tell
+    nothing. ConfigError REC-07 on a short salt or a record that is redacted already.
     """
     if "redaction" in record:
         raise ConfigError("REC-07", "redaction: the record is redacted already")
     result = copy.deepcopy(dict(record))
-    name = result["fields"].get("host", {}).get("hostname", {}).get("value")
+    name = result["fields"].get("host", {}).get("hostname", {}).get("value", name)
     for path, fact in facts(result["fields"]):
         known = declaration(path)
         kind = known.sensitive if known else None
@@ -61,11 +63,69 @@ def redact(record: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
     return result
 
 
+def redact_platform(platform: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
+    """A copy of a run's `platform.json` for the public: every record, and what else it says, redacted.
+
+    ConfigError REC-07 as `redact` raises it.
+    """
+    result = copy.deepcopy(dict(platform))
+    name = host_name(platform)
+    base = platform["base"].items()
+    result["base"] = {key: None if record is None else redact(record, salt) for key, record in base}
+    result["records"] = {
+        deployment: {
+            place: redact(record, salt, name) if "fields" in record else record
+            for place, record in places.items()
+        }
+        for deployment, places in platform.get("records", {}).items()
+    }
+    for key in ("deployments", "doctor", "drift"):
+        if key in platform:
+            result[key] = _everywhere(platform[key], salt, True, name)
+    if "records" not in platform:
+        del result["records"]
+    return result
+
+
+def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
+    """A copy of a run's `run.json` for the public; the hash of its header stays what it was.
+
+    The header's sealed texts become commitments, and their openings go. Reasons, mends, interruptions and
+    what drivers tell of themselves lose addresses and the machine's name (`platform` says it).
+    """
+    result = sealed(run, run.get("seals", {}))
+    result.pop("seals", None)
+    name = host_name(platform)
+    for key in ("drivers", "interruption", "interruptions"):
+        if key in result:
+            result[key] = _everywhere(result[key], salt, True, name)
+    result["outcomes"] = [
+        {
+            key: _everywhere(value, salt, True, name) if key in ("reason", "mend") else value
+            for key, value in outcome.items()
+        }
+        for outcome in result["outcomes"]
+    ]
+    return result
+
+
+def host_name(platform: Mapping[str, Any]) -> str | None:
+    """The machine's own name, as the record before or after the run has it."""
+    for record in platform["base"].values():
+        if record and (name := record["fields"].get("host", {}).get("hostname", {}).get("value")):
+            return str(name)
+    return None
+
+
 def _replace(tree: dict[str, Any], path: str, content: dict[str, Any]) -> None:
     *groups, name = path.split("/")
     for step in groups:
         tree = tree[step]
     tree[name] = content
+
+
+def _address(salt: bytes, text: str) -> str:
+    return commitment(salt, "address", text.lower()) if private_address(text) else text
 
 
 def _everywhere(node: Any, salt: bytes, addresses: bool, name: str | None) -> Any:
@@ -78,7 +138,7 @@ def _everywhere(node: Any, salt: bytes, addresses: bool, name: str | None) -> An
     text = _MAC.sub(lambda match: commitment(salt, "mac", match[0].lower()), node)
     if addresses:
         for pattern in (_IPV6, _IPV4):
-            text = pattern.sub(lambda match: commitment(salt, "address", match[0].lower()), text)
+            text = pattern.sub(lambda match: _address(salt, match[0]), text)
     if name and len(name) > 3:
         text = re.sub(rf"\b{re.escape(name)}\b", lambda match: commitment(salt, "name", match[0]), text)
     return text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.record.redaction import redact
+from bmwg.methodology.record.redaction import redact_platform, redact_run
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, write_archive
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.bundle.signing import Signer, sign
@@ -17,6 +17,7 @@ from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.store.codec import outcome_from_json
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
@@ -55,9 +56,9 @@ def make_bundle(
     parts |= {name: run / name for name in _WHERE_THERE if (run / name).is_file()}
     if salt is not None:
         evidence = redacted(evidence, salt)
-        octets = (json.dumps(evidence.platform, indent=1, allow_nan=False) + "\n").encode("ascii")
         parts = {name: part for name, part in parts.items() if name not in _RENDERED}
-        parts["platform.json"] = octets
+        for name, document in (("run.json", evidence.run), ("platform.json", evidence.platform)):
+            parts[name] = (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("ascii")
     if submission_octets is not None:
         parts[SUBMISSION_FILE] = submission_octets
     if robot_output is not None:
@@ -73,17 +74,20 @@ def make_bundle(
 
 
 def redacted(evidence: Evidence, salt: bytes) -> Evidence:
-    """Return the evidence with names, serials and addresses of the machine's records as commitments.
+    """Return the evidence with names, serials and addresses of the machine and testbed as commitments.
 
-    Raises ConfigError REC-07. The evidence of deployments and the testbed file are left as they are.
+    The chain of trials stays bound to the header, whose sealed texts count by their commitments in any case.
+    Raises ConfigError REC-07.
     """
-    if evidence.platform is None:
+    if evidence.platform is None or evidence.run is None:
         return evidence
-    base = {
-        key: None if record is None else redact(record, salt)
-        for key, record in evidence.platform["base"].items()
-    }
-    return replace(evidence, platform={**evidence.platform, "base": base})
+    run = redact_run(evidence.run, evidence.platform, salt)
+    return replace(
+        evidence,
+        platform=redact_platform(evidence.platform, salt),
+        run=run,
+        outcomes=tuple(outcome_from_json(entry) for entry in run["outcomes"]),
+    )
 
 
 def read_submission(path: Path) -> tuple[bytes, dict[str, Any]]:

@@ -15,7 +15,16 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.procedures import TRIAL, other_versions
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import LatencyHistogram, Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import (
+    Cell,
+    LatencyHistogram,
+    Outcome,
+    OutcomeType,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
+from bmwg.methodology.throughput import ENVELOPE_METRIC
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
@@ -29,6 +38,7 @@ from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, heade
 MAX_DOCUMENT_OCTETS = 16 << 20
 _MAX_MISJUDGED = 20
 _MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
+_QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 _NO_LATENCY = LatencyHistogram()
 
 
@@ -76,6 +86,14 @@ class Evidence:
     def outcome(self, cell_id: str, metric: str) -> Outcome | None:
         """Return the (first) outcome of one cell and metric."""
         return self.by_cell.get((cell_id, metric))
+
+    def envelope_fps(self, cell: Cell) -> int | None:
+        """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
+        wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
+        outcome = self.outcome(wire, ENVELOPE_METRIC)
+        if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
+            return None
+        return outcome.lower.load_fps
 
     def whole(self, trial: Trial) -> JudgedTrial:
         """Return a trial with its histograms, read again from its line."""

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
 from bmwg.methodology import latency, throughput
-from bmwg.methodology.record.coverage import Answer as Covered
-from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, catalogue
 from bmwg.reports.checker import clauses_benchmarks, clauses_common
+from bmwg.reports.checker.documents import (
+    COUNTED,
+    COVERED,
+    EVERY_RUN,
+    DocumentGrade,
+    Grade,
+    counted,
+    covered,
+    demanded,
+    scope_of,
+    ungraded,
+    verdict_on,
+)
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.state import state
 from bmwg.reports.checker.verdicts import (
@@ -21,8 +30,6 @@ from bmwg.reports.checker.verdicts import (
     ClauseVerdict,
     Scope,
     Verdict,
-    concluded,
-    not_assessed,
 )
 
 RULES: tuple[ClauseRule, ...] = (*clauses_common.RULES, *clauses_benchmarks.RULES)
@@ -34,41 +41,10 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # of RFC 2544: sectio
     "system recovery": ("26.5", ("system_recovery.rfc2544_26_5",)),
     "reset": ("26.6", ("reset.rfc6201",)),
 }
-COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids that claim them
-    "RFC9971": ("conditional_throughput.rfc9971",),
-    "RFC9004": ("back_to_back.rfc9004",),
-    "RFC8219": ("latency.rfc8219", "pdv.rfc8219", "ipdv.rfc8219"),
-    "TST009": ("throughput.tst009",),
-}
-COVERED = ("RFC8172", "RFC8204", "CINF08")
 _MUST = (Level.MUST, Level.MUST_NOT)
 _SHOULD = (Level.SHOULD, Level.SHOULD_NOT)
 _KEPT = (Verdict.MET, Verdict.NOT_APPLICABLE)
 _MAX_REASONS = 40
-
-
-class Grade(StrEnum):
-    """RFC 2544 section 5 for its benchmarks; `counted` and `covered` carry numbers instead of a grade."""
-
-    UNCONDITIONAL = "unconditionally compliant"
-    CONDITIONAL = "conditionally compliant"
-    NOT_COMPLIANT = "not compliant"
-    INCOMPLETE = "incomplete"  # a MUST that nobody assessed
-    NOT_GRADED = "not graded"  # the run's state forbids it
-    NOT_ASSESSED = "not assessed"  # the run does not hold it
-    COUNTED = "counted"
-    COVERED = "coverage"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentGrade:
-    """The grade of one document or of one of its benchmarks, with reasons and counts of verdicts or rows."""
-
-    document: str
-    benchmark: str
-    grade: Grade
-    reasons: tuple[str, ...]
-    counts: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,45 +62,26 @@ def judge(evidence: Evidence) -> Judgement:
     verdicts: list[ClauseVerdict] = []
     grades: list[DocumentGrade] = []
     for benchmark, (section, metrics) in BENCHMARKS.items():
-        scope = _scope(evidence, benchmark, metrics)
+        scope = scope_of(evidence, benchmark, metrics.__contains__)
         if scope is None:
-            grades.append(_ungraded("RFC2544", benchmark, "the run holds no outcome of it"))
+            grades.append(ungraded("RFC2544", benchmark, "the run holds no outcome of it"))
             continue
-        mine = [_verdict(row, benchmark, scope) for row in _rows("RFC2544", section)]
+        mine = [verdict_on(row, benchmark, scope, RULES) for row in _rows("RFC2544", section)]
         verdicts.extend(mine)
         grades.append(_grade(benchmark, mine, scope, said))
     for document, beginnings in COUNTED.items():
-        if not any(outcome.metric.startswith(beginnings) for outcome in evidence.outcomes):
-            grades.append(_ungraded(document, "all", "the run holds no outcome that claims it"))
-            continue
-        musts = [row for row in catalogue().values() if row.document == document and row.level in _MUST]
-        counts = (("MUST rows", len(musts)), ("met", 0), ("not met", 0), ("not assessed", len(musts)))
-        grades.append(
-            DocumentGrade(
-                document=document, benchmark="all", grade=Grade.COUNTED, reasons=said, counts=counts
-            )
-        )
-    grades.extend(_coverage(evidence))
+        mine, grade = counted(evidence, document, beginnings, said)
+        verdicts.extend(mine)
+        grades.append(grade)
+    for document in EVERY_RUN:
+        mine, grade = demanded(evidence, document, said)
+        verdicts.extend(mine)
+        grades.append(grade)
+    for document in COVERED:
+        mine, grade = covered(evidence, document)
+        verdicts.extend(mine)
+        grades.append(grade)
     return Judgement(state=said, verdicts=tuple(verdicts), grades=tuple(grades))
-
-
-def _scope(evidence: Evidence, benchmark: str, metrics: tuple[str, ...]) -> Scope | None:
-    """Return what a benchmark is judged on, None when the run never tried it or cannot be read."""
-    if evidence.profile is None or evidence.run is None:
-        return None
-    tried = tuple(
-        outcome
-        for outcome in evidence.outcomes
-        if outcome.metric in metrics
-        and outcome.type is not OutcomeType.NOT_ASSESSED
-        and outcome.cell.path != "wire"  # the tester itself, not a device
-    )
-    if not tried:
-        return None
-    trials = tuple(t for outcome in tried for t in evidence.of(outcome.cell.cell_id, outcome.metric))
-    return Scope(
-        evidence=evidence, profile=evidence.profile, benchmark=benchmark, outcomes=tried, trials=trials
-    )
 
 
 def _rows(document: str, section: str) -> list[Requirement]:
@@ -134,15 +91,6 @@ def _rows(document: str, section: str) -> list[Requirement]:
         for row in catalogue().values()
         if row.document == document and (not row.section.startswith("26.") or row.section == section)
     ]
-
-
-def _verdict(row: Requirement, benchmark: str, scope: Scope) -> ClauseVerdict:
-    answer = not_assessed("no rule assesses this row")
-    for one in RULES:
-        if one.requirement == row.id and (not one.benchmarks or benchmark in one.benchmarks):
-            answer = one.check(scope)
-    declared = any(entry.requirement == row.id for entry in scope.evidence.deviations)
-    return concluded(row, benchmark, answer, declared=declared)
 
 
 def _grade(
@@ -176,33 +124,3 @@ def _grade(
         reasons=tuple(reasons[:_MAX_REASONS]),
         counts=tuple(sorted(counts.items())),
     )
-
-
-def _ungraded(document: str, benchmark: str, reason: str) -> DocumentGrade:
-    return DocumentGrade(document=document, benchmark=benchmark, grade=Grade.NOT_ASSESSED, reasons=(reason,))
-
-
-def _coverage(evidence: Evidence) -> list[DocumentGrade]:
-    """Count the configuration rows that the record answers; these documents demand almost nothing."""
-    base: Mapping[str, Any] = evidence.platform["base"] if evidence.platform else {}
-    record = base.get("before")
-    if record is None:
-        return [_ungraded(document, "record", "the run holds no platform record") for document in COVERED]
-    try:
-        rows = coverage([record]).rows
-    except (KeyError, TypeError, AttributeError):
-        return [_ungraded(document, "record", "the platform record is not readable") for document in COVERED]
-    grades = []
-    for document in COVERED:
-        mine = [row for row in rows if catalogue()[row.row].document == document]
-        counts = Counter(row.answer for row in mine)
-        grades.append(
-            DocumentGrade(
-                document=document,
-                benchmark="record",
-                grade=Grade.COVERED,
-                reasons=(),
-                counts=tuple((answer.value, counts[answer]) for answer in Covered),
-            )
-        )
-    return grades

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http import judge
+from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Workload
 from bmwg.methodology.records import OutcomeType
@@ -33,7 +33,12 @@ def write_answers(
         "schema": SCHEMA,
         "run_id": run_id,
         "plan": [
-            {"test": entry.test_id, "cell": asdict(entry.cell), "repetitions": entry.repetitions}
+            {
+                "test": entry.test_id,
+                "cell": asdict(entry.cell),
+                "repetitions": entry.repetitions,
+                "rate": entry.rate,
+            }
             for entry in plan
         ],
         "outcomes": [
@@ -84,7 +89,10 @@ def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOut
         if not entry["from_journal"]:
             answer = HttpOutcome(cell=cell, type=kind, reason=entry["reason"], mend=entry["mend"])
         else:
-            answer = judge.outcome(cell, repetitions, wanted=planned["repetitions"])
+            if planned["rate"] is not None:
+                answer = rate.outcome(cell, repetitions, planned["rate"])
+            else:
+                answer = judge.outcome(cell, repetitions, wanted=planned["repetitions"])
             if answer.type is not kind:
                 raise _contradiction(path, f"{cell.cell_id} as its repetitions say: {answer.type}", kind)
             answer = replace(answer, quality=tuple(entry["quality"]))

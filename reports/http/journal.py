@@ -1,4 +1,4 @@
-"""The journal of repetitions, `http.jsonl`: one JSON object a line, chained by hash as in the trials' journal.
+"""The journal of repetitions, `http.jsonl`: a JSON object a line, chained by hash as in the trials' journal.
 
 `prev` of the first line is made of the run's id and header hash, so the file cannot be moved under another
 run unnoticed. A line without its newline was never acknowledged. Ids: STORE-01 broken chain, STORE-08 disk.

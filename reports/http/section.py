@@ -10,7 +10,6 @@ from bmwg.methodology.http.records import FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
-from bmwg.reports.published.figures import tables
 from bmwg.reports.render.results import TYPE_WORDS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, whole
 from bmwg.reports.store import Run
@@ -53,9 +52,9 @@ def http_section(run: Run) -> list[str]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0].cell, entry.get("source", ""))), ""]
-            lines += _times(mine)
+            lines += _rates(mine) if mine[0].cell.workload is Workload.OPEN_LOOP else _times(mine)
             lines += _comparison(mine, entry.get("published", ""))
-            if mine[0].cell.workload is not Workload.START:
+            if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
                 lines += _details(mine)
     return [*lines, *_without(outcomes)]
 
@@ -100,6 +99,25 @@ def _times(outcomes: Sequence[HttpOutcome]) -> list[str]:
     return table(head, rows, caption)
 
 
+def _rates(outcomes: Sequence[HttpOutcome]) -> list[str]:
+    """Return the highest rate without a lost request of each form, and what is known without one."""
+    rows = [
+        [
+            esc(FORM_WORDS[outcome.cell.form]),
+            esc(_shape_words(outcome.cell, proxies=False)),
+            role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type]),
+            esc(f"{outcome.rate_rps} requests/s") if outcome.rate_rps is not None else esc(outcome.reason),
+            esc(f"{outcome.upper_rps} requests/s") if outcome.upper_rps is not None else NONE,
+            esc(_percentiles(outcome.request_ns)),
+            esc(sequence(outcome.repetitions)),
+        ]
+        for outcome in outcomes
+    ]
+    head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
+    head += ["request p50 / p95 / p99 at that rate", "lines of http.jsonl"]
+    return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
+
+
 def _time(outcome: HttpOutcome | None) -> str:
     if outcome is None:
         return NONE
@@ -141,6 +159,8 @@ def _shown(sign: int) -> str:
 
 
 def _published(table_id: str, cell: HttpCell) -> str:
+    from bmwg.reports.published.figures import tables  # that package needs the page, and the page us
+
     known = tables().get(table_id)
     if known is None:
         return NONE

@@ -84,6 +84,8 @@ def _block(node: nodes.Element, level: int) -> Iterator[Block]:
     match node:
         case nodes.title():
             yield Heading(level=level, text=_text(node))
+        case nodes.topic() if "contents" in node["classes"]:
+            return  # links within the page; the other forms have titles only
         case nodes.section():
             yield from _children(node, level + 1)
         case nodes.paragraph():

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """One metric: its unit, the clause that defines it, and its meaning in our words."""
-
-    unit: str
-    clause: str
-    meaning: str
-
+from bmwg.reports.render.definition import Definition
+from bmwg.reports.render.definitions_benchmarks import BENCHMARKS
 
 _ALL_FRAMES = "no clause; RFC 2544 section 26.2 has a metric of its own"
 _LATENCY = (
@@ -43,7 +34,15 @@ DEFINITIONS = {
     ),
     "latency.all_frames.max": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"largest of: {_LATENCY}"),
     "latency.all_frames.mean": Definition(unit="ns", clause=_ALL_FRAMES, meaning=f"mean of: {_LATENCY}"),
+    **BENCHMARKS,
 }
+
+
+def definition(metric: str) -> Definition | None:
+    """Return what a metric means, or what the family means that its name begins with."""
+    able = [name for name in DEFINITIONS if metric == name or metric.startswith(f"{name}.")]
+    return DEFINITIONS[max(able, key=len)] if able else None
+
 
 TYPES = {
     "measured": "a plain number that valid trials prove",

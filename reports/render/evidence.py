@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY
+from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY, definition
 from bmwg.reports.render.facts import ENVELOPE, Facts, option
 from bmwg.reports.render.results import answer, type_badge
 from bmwg.reports.render.text import (
@@ -261,23 +261,6 @@ def platform(facts: Facts) -> list[str]:
     return lines
 
 
-def deviations(facts: Facts) -> list[str]:
-    """Return each declared deviation of the profile with its clause."""
-    declared = facts.run.profile["deviations"]
-    lines = title("Deviations of the profile", 1)
-    if not declared:
-        return [*lines, esc(f"Profile {facts.run.profile['name']} declares no deviation."), ""]
-    rows = [
-        [
-            esc(entry.get("requirement") or entry.get("clause") or entry.get("id") or NONE),
-            esc(entry.get("what", NONE)),
-            esc(entry.get("why", NONE)),
-        ]
-        for entry in declared
-    ]
-    return [*lines, *table(["requirement", "what differs", "why"], rows, f"{len(declared)} deviations")]
-
-
 def reproduction(facts: Facts) -> list[str]:
     """Return the commands that repeat the run and those that check this one."""
     run = facts.run
@@ -316,7 +299,7 @@ def definitions(facts: Facts) -> list[str]:
             used.setdefault(name.replace("_9", ".9") if name.endswith("p99_9") else name)
     rows = []
     for name in used:
-        known = DEFINITIONS.get(name)
+        known = definition(name)
         family = [key for key in DEFINITIONS if key.startswith(name + ".")]
         if known:
             rows.append([esc(name), esc(known.unit), esc(known.meaning), esc(known.clause)])

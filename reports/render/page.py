@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.http.section import http_section
+from bmwg.reports.http import section as http  # as a module: it uses this package itself
 from bmwg.reports.published.ratios import published_section
-from bmwg.reports.render import evidence, results, statements
+from bmwg.reports.render import benchmarks, declarations, evidence, guard, results, statements
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import esc, title
@@ -32,21 +32,24 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     for role in ROLES:
         lines += [f".. role:: {role}", ""]
     lines += _first_words(facts)
+    lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
     lines += results.summary(facts)
     lines += _plot(by_name, "options")
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
-    lines += http_section(facts.run)
+    lines += benchmarks.sections(facts)
+    lines += http.http_section(facts.run)
     lines += published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)
     lines += [*title("Searches as they went", 1), *_plot(by_name, "search"), *evidence.search(facts)]
+    lines += guard.section(facts.run)
     lines += evidence.platform(facts)
-    lines += evidence.deviations(facts)
+    lines += declarations.deviations(facts)
     lines += evidence.reproduction(facts)
     lines += evidence.definitions(facts)
     return "\n".join(lines) + "\n"

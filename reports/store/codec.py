@@ -41,6 +41,9 @@ _LATER_SPEC = (
     "then_duration_s",
     "loss_times",
     "broadcast_every",
+    "modifier",
+    "act",
+    "act_at_s",
     "tag_after_s",
     "tags",
 )
@@ -57,7 +60,7 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "frame_format": spec.frame_format.value,
         "flows": spec.flows,
         "vlan_id": spec.vlan_id,
-        **{name: value for name, value in later.items() if value},
+        **{name: value for name, value in later.items() if value not in (None, False)},
         **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
     }
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.errors import TestbedError, ToolkitBug
 
 
 def sync_folder(folder: Path) -> None:
@@ -45,3 +49,43 @@ def not_written(path: Path, error: OSError) -> TestbedError:
         found=error.strerror or str(error),
         hint="free space on the results disk, then continue the run: finished trials are kept",
     )
+
+
+def utc_text(moment: datetime) -> str:
+    """Write a time as the run files hold it: UTC, microseconds, `Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def as_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy in JSON builtins; ToolkitBug STORE-05 when it holds anything else."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(data), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ToolkitBug(
+            "STORE-05",
+            "run: data that is not JSON",
+            expected="None, bool, int, float, str, list, dict",
+            found=str(error),
+        ) from error
+    return plain
+
+
+def pretty(data: Mapping[str, Any]) -> bytes:
+    """A document for the eye: what it is first, then its keys in order, one value a line."""
+    ordered = {"schema": data["schema"], "run_id": data["run_id"]}
+    ordered |= {key: data[key] for key in sorted(data) if key not in ordered}
+    return (json.dumps(ordered, indent=1, allow_nan=False) + "\n").encode("ascii")
+
+
+def rows(data: Mapping[str, Any]) -> bytes:
+    """A large document: each entry of its tables on a line of its own, which is fast to write."""
+    ordered = {"schema": data["schema"], "run_id": data["run_id"]}
+    ordered |= {key: data[key] for key in sorted(data) if key not in ordered}
+    return ("{\n" + ",\n".join(_row(key, value) for key, value in ordered.items()) + "\n}\n").encode("ascii")
+
+
+def _row(key: str, value: Any) -> str:
+    if not value or not isinstance(value, dict):
+        return f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+    inner = (f" {json.dumps(name)}: {json.dumps(entry, allow_nan=False)}" for name, entry in value.items())
+    return f"{json.dumps(key)}: {{\n" + ",\n".join(inner) + "\n}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.seals import sealed
 from bmwg.methodology.records import Bound, Outcome
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_version, read_bytes
@@ -33,9 +34,13 @@ LATER_HEADER_KEYS = ("procedures", "qualification_max_fps")  # came within run/1
 
 
 def header_hash(document: Mapping[str, Any]) -> str:
-    """Return the hash of a run's header, as its first journal line is bound to it."""
+    """Return the hash of a run's header, as its first journal line is bound to it.
+
+    A text that the run has sealed counts by its commitment, so that redacting it leaves the hash as it was.
+    """
     later = [key for key in LATER_HEADER_KEYS if key in document]
-    return sha256_of({key: document[key] for key in (*HEADER_KEYS, *later)})
+    header = {key: document[key] for key in (*HEADER_KEYS, *later)}
+    return sha256_of(sealed(header, document.get("seals", {})))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,7 @@ class Run:
     journal_hash: str
     notes: tuple[str, ...]
     interruptions: tuple[Mapping[str, Any], ...] = ()
+    platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of a sequence number. Raises LookupError when the journal has none."""
@@ -145,6 +151,7 @@ def read_run(path: Path) -> Run:
         journal_hash=trials[-1].line_hash if trials else first_prev,
         notes=tuple(notes),
         interruptions=tuple(document.get("interruptions", ())),
+        platform=platform,
     )
 
 

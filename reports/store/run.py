@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
-from bmwg.reports.store.files import not_written, sync_folder, write_atomically
+from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
+from bmwg.reports.store.platform import PlatformFile
 from bmwg.reports.store.read import (
     JOURNAL_FILE,
-    PLATFORM_FILE,
     RUN_FILE,
     header_hash,
     load_document,
@@ -29,6 +29,7 @@ from bmwg.reports.store.read import (
 )
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SEAL_OCTETS = 16  # choice: beyond guessing
 _TRIES = 8  # random suffixes tried before we say that the folder is the trouble
 
 
@@ -58,11 +59,6 @@ class RunHeader:
     qualification_max_fps: int | None = None
 
 
-def utc_text(moment: datetime) -> str:
-    """Write a time as the run files hold it: UTC, microseconds, `Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -77,7 +73,7 @@ class RunStore:
         self,
         folder: Path,
         run: Json,
-        platform: Json,
+        platform: PlatformFile,
         journal: JournalWriter,
         clock: Callable[[], datetime],
         repairs: tuple[str, ...] = (),
@@ -85,7 +81,7 @@ class RunStore:
         self.folder = folder
         self.repairs = repairs
         self._run = run
-        self._platform = platform
+        self.platform = platform
         self._journal = journal
         self._under_way = UnderWay(folder)
         self._clock = clock
@@ -125,28 +121,23 @@ class RunStore:
             run["procedures"] = dict(header.procedures)
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
-        run = _as_json(run)
+        run = as_json(run)
+        run["seals"] = seal(run, lambda: secrets.token_hex(_SEAL_OCTETS))
         digest = header_hash(run)
         first_prev = genesis(folder.name, digest)
         run |= {
             "header_sha256": digest,
-            "drivers": [_as_json(driver) for driver in header.drivers],
+            "drivers": [as_json(driver) for driver in header.drivers],
             "outcomes": [],
             "status": "running",
             "ended_at": None,
             "interruption": None,
             "journal": {"trials": 0, "hash": first_prev},
         }
-        platform: Json = {
-            "schema": "platform/1.0",
-            "run_id": folder.name,
-            "base": {"before": None, "after": None},
-            "deployments": {},
-        }
         check_own(run, "run")
         write_atomically(folder / JOURNAL_FILE, b"")
+        platform = PlatformFile.create(folder, clock)
         store = cls(folder, run, platform, JournalWriter(folder / JOURNAL_FILE, first_prev, 0), clock)
-        store._write_platform()
         store._write_run()
         return store
 
@@ -162,7 +153,7 @@ class RunStore:
         try:
             read_run(folder)
             run = load_document(folder / RUN_FILE, "run")
-            platform = load_document(folder / PLATFORM_FILE, "platform")
+            platform = PlatformFile.read(folder, clock)
             first_prev = genesis(run["run_id"], run["header_sha256"])
             content = read_journal(path, first_prev)
             aside = move_torn_aside(path, content, lambda: _free_name(path))
@@ -266,7 +257,7 @@ class RunStore:
 
     def add_driver(self, description: Mapping[str, Any]) -> None:
         """Record a driver's `describe()` that was not known when the run began; one that stands is kept."""
-        plain = _as_json(description)
+        plain = as_json(description)
         if plain not in self._run["drivers"]:
             self._change_run(drivers=[*self._run["drivers"], plain])
 
@@ -274,47 +265,11 @@ class RunStore:
         self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
     ) -> None:
         """Record the platform before or after the run. Raises ToolkitBug STORE-05 when it stands already."""
-        for key, record in (("before", before), ("after", after)):
-            if record is None:
-                continue
-            if key == "before" and self._platform["base"][key] is not None:
-                raise ToolkitBug("STORE-05", "platform: the record before the run stands already")
-            self._platform["base"][key] = _as_json(record)
-        self._write_platform()
+        self.platform.set_base(before=before, after=after)
 
     def add_deployment(self, deployment_id: str, evidence: Mapping[str, Any]) -> None:
         """Record what a deployment was. Raises ToolkitBug STORE-05 when its id is taken."""
-        if deployment_id in self._platform["deployments"]:
-            raise ToolkitBug("STORE-05", f"deployment {deployment_id}: is in the run already")
-        self._platform["deployments"][deployment_id] = _as_json(evidence)
-        self._write_platform()
-
-    def note_doctor(self, suite: str, findings: Sequence[Mapping[str, Any]]) -> None:
-        """Record what was found wrong with the platform before a suite."""
-        entry = {"at": utc_text(self._clock()), "suite": suite, "findings": list(findings)}
-        self._append_platform("doctor", entry)
-
-    def note_records(self, deployment_id: str, records: Mapping[str, Any]) -> None:
-        """Record a deployment's platform, place by place. From the first call on the run is watched."""
-        self._platform.setdefault("drift", [])
-        self._platform.setdefault("records", {})[deployment_id] = _as_json(records)
-        self._write_platform()
-
-    def note_drift(
-        self, deployment_id: str | None, outcomes: Sequence[str], changes: Sequence[Mapping[str, str]]
-    ) -> None:
-        """Record that the platform changed, and which outcomes that makes invalid."""
-        entry = {
-            "at": utc_text(self._clock()),
-            "deployment": deployment_id,
-            "outcomes": list(outcomes),
-            "changes": list(changes),
-        }
-        self._append_platform("drift", entry)
-
-    def _append_platform(self, key: str, entry: Json) -> None:
-        self._platform[key] = [*self._platform.get(key, ()), _as_json(entry)]
-        self._write_platform()
+        self.platform.add_deployment(deployment_id, evidence)
 
     def close(self, ended: datetime | None, status: str, *, reason: str | None = None) -> None:
         """Say how the run ended: `complete`, or `interrupted` with a reason. Safe to call twice."""
@@ -341,30 +296,7 @@ class RunStore:
 
     def _write_run(self) -> None:
         self._run["journal"] = {"trials": self._journal.trials, "hash": self._journal.last_hash}
-        write_atomically(self.folder / RUN_FILE, _pretty(self._run))
-
-    def _write_platform(self) -> None:
-        check_own(self._platform, "platform")
-        write_atomically(self.folder / PLATFORM_FILE, _pretty(self._platform))
-
-
-def _as_json(data: Mapping[str, Any]) -> Json:
-    try:
-        plain: Json = json.loads(json.dumps(dict(data), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise ToolkitBug(
-            "STORE-05",
-            "run: data that is not JSON",
-            expected="None, bool, int, float, str, list, dict",
-            found=str(error),
-        ) from error
-    return plain
-
-
-def _pretty(data: Json) -> bytes:
-    ordered = {"schema": data["schema"], "run_id": data["run_id"]}
-    ordered |= {key: data[key] for key in sorted(data) if key not in ordered}
-    return (json.dumps(ordered, indent=1, allow_nan=False) + "\n").encode("ascii")
+        write_atomically(self.folder / RUN_FILE, pretty(self._run))
 
 
 def _new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Path:

@@ -21,7 +21,6 @@ from bmwg.reports.verify.drift import drift_of, drifted
 from bmwg.reports.verify.replay_measured import recomputed
 
 SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
-_QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
 class _EndedError(Exception):
@@ -65,15 +64,6 @@ def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str,
     return other_versions(recorded, recorded_as(outcome.metric))
 
 
-def envelope_fps(evidence: Evidence, cell: Cell) -> int | None:
-    """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
-    wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
-    outcome = evidence.outcome(wire, throughput.ENVELOPE_METRIC)
-    if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
-        return None
-    return outcome.lower.load_fps
-
-
 def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
     recorded = len(evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     if recorded or outcome.trials or outcome.lower or outcome.upper:
@@ -85,7 +75,7 @@ def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
     if cell.path == "wire":
         return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
-    limit = envelope_fps(evidence, cell)
+    limit = evidence.envelope_fps(cell)
     if limit is None:
         return None
     return profile.searching(BISECTION).goal(cell, max_load_fps=limit, envelope_fps=limit)
@@ -132,7 +122,7 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
         yield from _no_claim(outcome)
         return
     yield from _all_there(outcome, group)
-    found = _throughput_of(evidence, outcome.cell)
+    found = _throughput_of(evidence, profile, outcome.cell)
     if found is None or found.lower is None:
         yield where, "a load without loss, found before (RFC2544-26.2-01)", "none in the run"
         return
@@ -176,7 +166,7 @@ def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterato
         evidence,
         profile,
         outcome,
-        envelope_fps(evidence, outcome.cell),
+        evidence.envelope_fps(outcome.cell),
         qualification_max_fps(evidence),
     )
     if isinstance(computed, Outcome):
@@ -185,9 +175,8 @@ def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterato
         yield from computed
 
 
-def _throughput_of(evidence: Evidence, cell: Cell) -> Outcome | None:
-    found = (evidence.outcome(cell.cell_id, metric) for metric in SEARCHED)
-    return next((outcome for outcome in found if outcome is not None), None)
+def _throughput_of(evidence: Evidence, profile: Profile, cell: Cell) -> Outcome | None:
+    return evidence.outcome(cell.cell_id, planning.throughput_of(profile, cell).metric)
 
 
 def _no_claim(outcome: Outcome) -> Iterator[Shortfall]:

@@ -10,7 +10,7 @@ from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify.replay import contradictions, envelope_fps, unknown_procedures
+from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -106,7 +106,7 @@ def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
     for outcome in evidence.outcomes:
         if outcome.metric != throughput.METRIC or outcome.type is not OutcomeType.MEASURED:
             continue
-        limit = envelope_fps(evidence, outcome.cell)
+        limit = evidence.envelope_fps(outcome.cell)
         value = outcome.values[0].number
         line_rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
         if line_rate is None and (limit is None or value >= limit):

@@ -26,7 +26,7 @@ from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
-from bmwg.reports.store.run import utc_text
+from bmwg.reports.store.files import utc_text
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.outcomes import one_line
@@ -34,7 +34,8 @@ from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
-_CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}, Workload.JMETER: {"jmeter": "jmeter"}}
+_CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}}
+_CLIENT_TOOLS = {Workload.JMETER: "jmeter", Workload.OPEN_LOOP: "k6"}
 _APT = "apt-get install --no-install-recommends"
 
 
@@ -192,7 +193,10 @@ class HttpBench:
         ) as deployment:
             self._store.add_deployment(deployment_id, deployment.describe())
             while left:
-                left[0].run(deployment, deployment_id)
+                if left[0].planned.rate is not None:
+                    left[0].find_rate(deployment, deployment_id)
+                else:
+                    left[0].run(deployment, deployment_id)
                 self._keep(left.pop(0).answer())
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
@@ -243,7 +247,13 @@ class HttpBench:
             if absent:
                 name, package = absent[0]
                 return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
-        return None
+        wanted = {_CLIENT_TOOLS.get(planned.cell.workload) for planned in group} - {None}
+        absent = row.client.call("bmwg.drivers.workload.tools:absent", tools=sorted(wanted))
+        return (
+            Missing(what=absent[0][0], reason="not on the clients' node", mend=absent[0][1])
+            if absent
+            else None
+        )
 
     def _opened_row(self) -> Row:
         if self._row is None:
@@ -320,8 +330,11 @@ class HttpBench:
 
 def line_of(outcome: HttpOutcome) -> str:
     """Say an outcome in one line."""
+    if outcome.rate_rps is not None:
+        return f"measured  {outcome.rate_rps} requests/s"
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
         return f"{outcome.type.value}  {outcome.reason}"
     half = outcome.time.half_width
     spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
-    return f"measured  {outcome.time.mean / 1e6:.3f}{spread} ms a request (n = {outcome.time.count})"
+    what = "until it serves" if outcome.cell.workload is Workload.START else "a request"
+    return f"measured  {outcome.time.mean / 1e6:.3f}{spread} ms {what} (n = {outcome.time.count})"

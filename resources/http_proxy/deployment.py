@@ -123,11 +123,11 @@ class Deployment:
             return f"stress: {ended}" if ended else None
         return None
 
-    def usage(self) -> tuple[int, int, int]:
-        """CPU time and memory of all instances together and the time of the sample: ns, octets, ns."""
+    def usage(self) -> tuple[int, int]:
+        """CPU time (ns) and memory (octets) of all instances together."""
         samples = [instance.sample() for instance in self.instances]
         cpu_ns = sum(sample.cpu_ns for sample in samples)
-        return cpu_ns, sum(sample.memory_octets for sample in samples), samples[-1].at_ns
+        return cpu_ns, sum(sample.memory_octets for sample in samples)
 
     def counters(self) -> dict[str, int]:
         """Squid's own counters, all instances together; empty when one does not tell."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.http import judge
+from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
 from bmwg.resources.http_proxy.deployment import Deployment
@@ -53,7 +53,22 @@ class CellRuns:
 
     def answer(self) -> HttpOutcome:
         """Return what the repetitions say."""
+        if self.planned.rate is not None:
+            return rate.outcome(self.planned.cell, self.done, self.planned.rate)
         return judge.outcome(self.planned.cell, self.done, wanted=self.planned.repetitions)
+
+    def find_rate(self, deployment: Deployment, deployment_id: str) -> None:
+        """Search for the highest rate without a lost request. Raises DeploymentBrokenError."""
+        assert self.planned.rate is not None
+
+        def one(rate_rps: int) -> tuple[int, Repetition]:
+            self._one(deployment, deployment_id, judge.MEASURED, 0, rate_rps)
+            return self.done[-1]
+
+        self.done.clear()  # a new deployment begins a new search
+        found = rate.search(one, self.planned.rate)
+        if isinstance(found.error, DeploymentBrokenError):
+            raise found.error
 
     def run(self, deployment: Deployment, deployment_id: str) -> None:
         """Run a warm-up (none is measured) and what is left. Raises DeploymentBrokenError."""
@@ -62,11 +77,18 @@ class CellRuns:
         while not self.ended:
             self._one(deployment, deployment_id, judge.MEASURED, self.planned.requests)
 
-    def _one(self, deployment: Deployment, deployment_id: str, phase: str, requests: int) -> None:
+    def _one(
+        self,
+        deployment: Deployment,
+        deployment_id: str,
+        phase: str,
+        requests: int,
+        rate_rps: int | None = None,
+    ) -> None:
         self._number += 1
         began = time.monotonic_ns()
         try:
-            found = self._measured(deployment, phase, requests)
+            found = self._measured(deployment, requests, rate_rps)
         except ToolkitError as error:  # a node or daemon that is gone
             found = {"faults": (one_line(error),)}
         fault = _fault(deployment)
@@ -78,20 +100,22 @@ class CellRuns:
                 cell_id=self.planned.cell.cell_id,
                 number=self._number,
                 phase=phase,
-                asked_requests=requests,
                 deployment=deployment_id,
-                **found,
+                rate_rps=rate_rps,
+                **{"asked_requests": requests, **found},
             )
         )
         if fault:
             raise DeploymentBrokenError(fault)
 
-    def _measured(self, deployment: Deployment, phase: str, requests: int) -> dict[str, Any]:
+    def _measured(self, deployment: Deployment, requests: int, rate_rps: int | None) -> dict[str, Any]:
         before = self._probes(deployment)
         counted = deployment.counters()
-        cpu_before, _, from_ns = deployment.usage()
-        found = self._offer(deployment, requests)
-        cpu_after, memory_octets, to_ns = deployment.usage()
+        cpu_before, _ = deployment.usage()
+        found = (
+            self._offer(deployment, requests) if rate_rps is None else self._offer_rate(deployment, rate_rps)
+        )
+        cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
         hits = None
@@ -100,7 +124,7 @@ class CellRuns:
         return {
             **found,
             "probes": (before, after),
-            "cpu_share": max(0, cpu_after - cpu_before) / max(1, to_ns - from_ns),
+            "cpu_share": max(0, cpu_after - cpu_before) / max(1, found["elapsed_ns"]),
             "memory_octets": memory_octets,
             "hits": hits,
             "proxied": found["requests"] if hits is not None else None,
@@ -141,6 +165,33 @@ class CellRuns:
             "body_octets": ran["body_octets"],
             "elapsed_ns": ran["elapsed_ns"],
             "mean_request_ns": mean_ns,
+            "process_ns": ran["process_ns"],
+            "request_ns": ran["latency_ns"],
+            "ttfb_ns": ran["ttfb_ns"],
+            "faults": (ran["fault"],) if ran["fault"] else (),
+        }
+
+    def _offer_rate(self, deployment: Deployment, rate_rps: int) -> dict[str, Any]:
+        """Offer a constant rate; what came late or could not leave is lost with what failed."""
+        settings = self.planned.rate or {}
+        octets = self.planned.cell.object_octets
+        address, port = deployment.endpoints[0]
+        ran = deployment.row.client.call(
+            "bmwg.drivers.workload.open_loop:run",
+            deadline_s=self.planned.deadline_s + _CALL_MARGIN_S,
+            proxy=f"{address}:{port}",
+            url=deployment.row.url(octets),
+            octets=octets,
+            rate=rate_rps,
+            duration_s=settings["duration_s"],
+            late_ms=settings["max_latency_ms"],
+            within_s=self.planned.deadline_s,
+        )
+        return {
+            "asked_requests": ran["requests"] + ran["dropped"],
+            "requests": ran["requests"],
+            "failed": ran["failed"] + ran["late"],
+            "elapsed_ns": ran["elapsed_ns"],
             "process_ns": ran["process_ns"],
             "request_ns": ran["latency_ns"],
             "ttfb_ns": ran["ttfb_ns"],

@@ -5,7 +5,8 @@ Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Template       Benchmark Is Measured
 Test Tags           metric:throughput    clause:rfc9971-4.8    req:RFC9971-4.8.3-01    req:RFC9971-4.8.4.1-01
-...                 req:RFC9971-4.8.4.1-05    req:RFC9971-4.8.4.1-06
+...                 req:RFC9971-4.8.4.1-05    req:RFC9971-4.8.4.1-06    req:RFC9971-4.8.5-02
+...                 req:RFC9971-4.8.4.3    req:RFC9971-4.5.8-02    req:RFC9971-4.5.8-03    req:RFC9971-4.9.3-01
 
 
 *** Test Cases ***

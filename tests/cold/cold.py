@@ -10,6 +10,9 @@ A plain chroot is not enough: its root is no mount point, and the container runt
     python3 tests/cold/cold.py main            the README's first line
     python3 tests/cold/cold.py tests           the README's second line
     python3 tests/cold/cold.py 'sh -x foo'     any other line
+    python3 tests/cold/cold.py verify --give BUNDLE --give KEY.pub --ref COMMIT
+                                               a bundle, at the commit that measured it, with no more
+                                               than Python: it is rendered anew and compared as well
 """
 
 from __future__ import annotations
@@ -34,6 +37,11 @@ PASSED_ENV = re.compile(
     r"^(PIP_.*|SSL_.*|.*_proxy|.*_PROXY|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO)$"
 )
 CHECKOUT = "/root/bmwg-toolkit"
+VERIFY = (
+    "apt-get update -q && apt-get install -y -q --no-install-recommends python3-venv && "
+    "python3 -m venv /v && /v/bin/pip install -q -c setup/constraints.txt -e . && "
+    "/v/bin/bmwg verify /root/*.bmwg.tar --key /root/*.pub"
+)
 NAMES = (
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE "
     "NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT "
@@ -227,6 +235,9 @@ def main() -> int:
     parser.add_argument("--ref", default="HEAD", help="branch or commit (default: HEAD)")
     parser.add_argument("--base", type=Path, help="keep the base system in this tar file and use it again")
     parser.add_argument("--deadline", type=float, default=3000, metavar="SECONDS")
+    parser.add_argument(
+        "--give", action="append", default=[], type=Path, metavar="FILE", help="copy a file into /root"
+    )
     parser.add_argument("--fetch", nargs=2, metavar=("FROM", "TO"), help="copy a path of the checkout out")
     arguments = parser.parse_args()
     for program in ("mmdebstrap", "crun", "git", "tar"):
@@ -235,6 +246,8 @@ def main() -> int:
     if os.geteuid() != 0:
         sys.exit("not root: a privileged container needs it")
     line = readme_line(arguments.line) if arguments.line in ("main", "tests") else arguments.line
+    if line == "verify":
+        line = VERIFY
     began = time.monotonic()
     work = Path(tempfile.mkdtemp(prefix="bmwg-cold-", dir="/var/tmp")).resolve()
     try:
@@ -247,6 +260,8 @@ def main() -> int:
             root.mkdir()
             subprocess.run(["tar", "-C", root, "--exclude=./dev/*", "-xf", base], check=True, timeout=300)
             settle_in(root)
+            for given in arguments.give:
+                shutil.copy(given, root / "root")
         with timed(f"cloning {arguments.ref}"):
             bare = root / "srv/toolkit.git"
             subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True, timeout=60)

@@ -200,11 +200,16 @@ def test_a_plugin_that_is_absent_is_missing_and_no_exception(bed):
 
 
 def test_a_kernel_without_the_kind_is_missing_with_reason_and_mend(bed):
-    for network, kind in (("ipvlan", "ipvlan"), ("vlan", "8021q")):
-        missing = path_driver(_cell("pvp", network), bed).probe()
+    for path, network, kind in (("p2p", "ipvlan", "ipvlan"), ("pvp", "vlan", "8021q")):
+        missing = path_driver(_cell(path, network), bed).probe()
         if missing is not None:
             assert "the kernel refused a scratch" in missing.reason
             assert kind in missing.mend
+
+
+def test_a_forwarding_pod_on_ipvlan_is_refused_whatever_the_kernel_has(bed):
+    missing = path_driver(_cell("pvp", "ipvlan"), bed).probe()
+    assert "the kernel refused a scratch" in missing.reason or "addressed to one of its own" in missing.reason
 
 
 def test_frames_that_do_not_fit_are_refused_by_name_before_anything_is_built(bed):

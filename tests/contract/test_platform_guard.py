@@ -5,8 +5,11 @@ Real nodes, pods, plugins and the embedded tester; what changes is changed from 
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
+import tarfile
 import threading
 from pathlib import Path
 
@@ -16,11 +19,13 @@ import yaml
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import throughput
 from bmwg.methodology.profiles import parse_profile
-from bmwg.methodology.record.coverage import coverage
+from bmwg.methodology.record.coverage import coverage, run_records
 from bmwg.methodology.record.drift import run_drift
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports.bundle.make import make_bundle
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.render.text import esc
 from bmwg.reports.verify.replay import contradictions
 from bmwg.resources import bench, session
 from bmwg.resources.settings import Settings
@@ -186,7 +191,7 @@ def test_the_deployment_is_recorded_where_it_runs(run):
     assert pod["cpuset"]["value"] == list(load_testbed().pods.cpus)
     assert pod["memory_limit_octets"]["value"] == load_testbed().pods.memory_octets
     assert whole["tester"]["fields"]["tester"]["name"]["value"] == "embedded"
-    score = coverage([platform["base"]["before"], *whole.values()])
+    score = coverage(run_records(platform))
     assert score.ratio >= 0.9, [row for row in score.rows if row.gaps]
 
 
@@ -199,6 +204,32 @@ def test_the_doctor_looked_and_each_trial_has_its_samples(run):
         counts = trial["result"]["auxiliary"]
         assert {"host.steal_ns", "host.softirq_ns", "host.foreign_frames"} <= counts.keys()
     assert any(trial["result"]["auxiliary"]["host.softirq_ns"] > 0 for trial in trials)
+
+
+def test_the_report_says_what_changed_and_what_the_doctor_found(run):
+    folder, outcomes = run
+    text = (folder / "report.rst").read_text()
+    assert "State of the platform" in text
+    for octets, (_, path) in ACTS.items():
+        assert esc(path) in text
+        assert esc(outcomes[octets].outcome_id) in text
+    assert "configuration rows of RFC 8172" in text
+
+
+def test_a_redacted_bundle_of_it_verifies(run, tmp_path):
+    folder, _ = run
+    evidence = read_evidence(FolderFiles(folder))
+    bundle = make_bundle(folder, tmp_path / "b.tar", evidence=evidence, findings=[], salt=b"s" * 32)
+    done = subprocess.run(
+        [sys.executable, "-m", "bmwg", "verify", str(bundle)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(bundle) as archive:
+        public = archive.extractfile("platform.json").read().decode()
+    for mac in set(re.findall(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", (folder / "platform.json").read_text())):
+        assert mac not in public
+    assert json.loads(public)["base"]["before"]["fields"]["host"]["hostname"]["value"].startswith("redacted-")
 
 
 def test_looking_costs_little(run):

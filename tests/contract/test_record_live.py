@@ -271,6 +271,16 @@ def test_a_node_over_ssh(tmp_path: Path) -> None:
             "StrictHostKeyChecking": "yes",
             "ProxyCommand": " ".join([*inetd, *(f"-o {setting}" for setting in settings)]),
         }
+        given = [word for key, text in options.items() for word in ("--ssh-option", f"{key}={text}")]
+        command = [sys.executable, "-m", "bmwg", "record", "--ssh", "root@rec-far", "--json", *given]
+        done = subprocess.run(
+            [*command, "--ssh-python", sys.executable],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert value(json.loads(done.stdout), "host/hostname") == "recfar"
         with SshNode("recfar", "root@rec-far", python=sys.executable, options=options) as far:
             assert isinstance(far, Node)
             record = far.call(COLLECT)

@@ -211,7 +211,6 @@ def _talk_qmp(octets):
         try:
             monitor.execute("query-status", deadline_s=1.0)
         finally:
-            assert all(isinstance(name, str) for name in monitor.taken_events())
             monitor.close()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.cli import sync
-from bmwg.methodology.requirements import Basis, Level, Requirement
+from bmwg.methodology.requirements import Basis, Level, Requirement, catalogue
 
 SOURCE = """
 def read(path):
@@ -66,9 +66,24 @@ def test_coverage_counts_citations_deviations_and_what_nothing_touches(tmp_path:
         row("RFC2544-9"),
         row("RFC2544-1", Level.INFO),
     ]
-    page = sync.coverage_page(rows, cited, deviated)
-    assert "| RFC2544 | 4 | 2 | 1 | 1 | 1 |" in page
-    assert "MUST rows that nothing touches: RFC2544-9." in page
+    page = sync.coverage_page(rows, cited, deviated, {"RFC2544-1"}, {"RFC2544-*": "no such thing here"})
+    assert "| RFC2544 | 4 | 2 | 1 | 1 | 1 | 1 |" in page
+    assert "| RFC2544-9 | no such thing here |" in page
+    assert "| RFC2544-9 | no reason is given |" in sync.coverage_page(rows, cited, deviated)
+
+
+def test_every_must_row_is_covered_or_has_the_reason_why_not() -> None:
+    root = sync.checkout()
+    rows = [row for row in catalogue().values() if row.level in (Level.MUST, Level.MUST_NOT)]
+    covered = {*sync.citations(root), *sync.deviations(root), *sync.judged(root)}
+    why = sync.reasons(root)
+    assert [row.id for row in rows if row.id not in covered and not sync.reason_of(row.id, why)] == []
+    ids = {row.id for row in rows}
+    families = [key[:-1] for key in why if key.endswith("*")]
+    stale = [key for key in why if key not in ids and not key.endswith("*")]
+    stale += [family for family in families if not any(one.startswith(family) for one in ids)]
+    assert stale == []
+    assert [key for key in why if key in covered] == []
 
 
 def test_a_stale_page_is_noticed_and_mended(

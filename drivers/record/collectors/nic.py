@@ -74,7 +74,7 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
         },
     )
     netlink("segmentation", lambda: {key: int(link[key] or 0) for key in ("gso_max_size", "gro_max_size")})
-    netlink("xdp", lambda: {"mode": link["xdp"]["mode"], "program": link["xdp"]["program"]})
+    netlink("xdp", lambda: {**dict.fromkeys(("mode", "program", "tag")), **link["xdp"]})
     group.take("steering", "file", f"{path}/queues", lambda: _steering(group, path))
     group.take("deferral", "file", path, lambda: _deferral(group, path))
     _ethtool(group, name)

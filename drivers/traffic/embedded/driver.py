@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.build import source_digest
+from bmwg.drivers.traffic.embedded.extras import extras
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
@@ -23,7 +23,7 @@ from bmwg.drivers.traffic.embedded.ports import (
 )
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
-from bmwg.drivers.traffic.embedded.result import faulty, read_result, read_steal_ns
+from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 from bmwg.methodology.records import (
     Direction,
@@ -54,6 +54,7 @@ class EmbeddedTraffic:
         self._limits: TrafficLimits | None = None
         self._mtus: list[int] = []
         self._slot_octets = 0
+        self._gateway_mac = ""
         self._queue_refused = False  # the kernel refused frames of a queue: it gets a new one
         self._instance = 0
         self._trial_number = 0
@@ -134,7 +135,8 @@ class EmbeddedTraffic:
     def _resolve(self, ports: tuple[TesterPort, TesterPort]) -> None:
         deadline_s = self.config.resolve_deadline_s
         try:
-            self._process.request("resolve", {"deadline_s": deadline_s}, deadline_s=deadline_s + 5.0)
+            ends = self._process.request("resolve", {"deadline_s": deadline_s}, deadline_s=deadline_s + 5.0)
+            self._gateway_mac = ports[0].peer_mac or str(ends[0]["gateway_ipv4_mac"])
         except RefusalError as refusal:
             name, _, family = refusal.text.partition(" ")
             port = next((port for port in ports if port.name == name), ports[0])
@@ -211,6 +213,7 @@ class EmbeddedTraffic:
 
     def _order(self, spec: TrialSpec, intended: int, load_fps: float, direction: Direction) -> dict[str, Any]:
         self._trial_number = self._trial_number % MAX_TRIAL_NUMBER + 1
+        ports = self._ports
         return {
             "number": self._trial_number,
             "frame_octets": spec.frame_octets,
@@ -229,6 +232,7 @@ class EmbeddedTraffic:
             "late_s": BURST_LATE_S if spec.burst else LATE_S,
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
+            "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._trial_number) if ports else [],
             **_tags(spec),
             "mix": list(spec.mix_octets),
         }
@@ -239,16 +243,7 @@ class EmbeddedTraffic:
         DriverError TST-12 or TST-13 when the tester dies or hangs.
         """
         self._fit_rings(self._check(spec), spec.frame_octets)
-        spec = replace(
-            spec,
-            then_load_fps=None,
-            then_duration_s=None,
-            loss_times=False,
-            broadcast_every=None,
-            burst=False,
-            tag_after_s=None,
-            tags=None,
-        )
+        spec = plain(spec)
         frames = max(10, spec.flows)
         load_fps = max(200.0, frames / 2.0)
         self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)

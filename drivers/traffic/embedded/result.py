@@ -13,6 +13,19 @@ from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.methodology.records import Direction, HostDisturbance, StreamCounts, TrialResult, TrialSpec
 
 
+def plain(spec: TrialSpec) -> TrialSpec:
+    """The same frames at one constant load, with nothing beside them."""
+    return TrialSpec(
+        frame_octets=spec.frame_octets,
+        load_fps=spec.load_fps,
+        duration_s=spec.duration_s,
+        direction=spec.direction,
+        frame_format=spec.frame_format,
+        flows=spec.flows,
+        vlan_id=spec.vlan_id,
+    )
+
+
 def faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
     """A trial in which the tester died or hung: its fault, and no counts."""
     directions = 2 if spec.direction is Direction.BOTH else 1
@@ -45,14 +58,21 @@ def _result(
     gap_ns = whole(reply, "largest_gap_ns")
     streams = []
     auxiliary: dict[str, int] = {}
+    beside_frames: dict[int, int] = {}  # by port: sent, and no frames of a stream
+    for extra in reply["extras"]:
+        beside_frames[extra["port"]] = beside_frames.get(extra["port"], 0) + whole(extra, "sent_frames")
+        for key in ("sent_frames", "answered_frames"):
+            auxiliary[f"modifier.{key}"] = auxiliary.get(f"modifier.{key}", 0) + whole(extra, key)
     pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
     counted = [_counted(before, after) for before, after in pairs]
     ends = zip(("forward", "reverse"), reply["streams"], counted, reversed(counted), strict=True)
-    for name, entry, sender, receiver in ends:
+    for number, (name, entry, sender, receiver) in enumerate(ends):
         if entry is None:
             continue
         stream = read_stream(entry, largest_gap_ns=gap_ns)
-        held = _held_frames(stream, sender, whole(entry, "broadcast_sent_frames"))
+        held = _held_frames(
+            stream, sender, whole(entry, "broadcast_sent_frames") + beside_frames.get(number, 0)
+        )
         auxiliary[f"{name}.held_frames"] = held
         if spec.broadcast_every is not None:
             for key in ("broadcast_sent_frames", "broadcast_received_frames"):
@@ -71,6 +91,8 @@ def _result(
             {"unassigned_frames": unassigned}, "unassigned_frames"
         )
         auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
+    if spec.loss_times:
+        auxiliary["started_ns"] = whole(reply, "started_ns")  # of the machine's monotonic clock
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
     auxiliary["tester_real_time"] = int(reply["real_time"] is True)

@@ -17,8 +17,8 @@ from typing import IO
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.traffic.embedded.driver import read_steal_ns
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
+from bmwg.drivers.traffic.embedded.result import read_steal_ns
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of

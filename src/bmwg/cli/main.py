@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 
 from bmwg import __version__
-from bmwg.cli import (
-    bundle,
-    cleanup,
-    compare,
-    import_,
-    plan,
-    record,
-    registry,
-    report,
-    resume,
-    run,
-    sync,
-    validate_method,
-    verify,
-)
 from bmwg.methodology.errors import ToolkitError
 
-VERBS = (
-    run,
-    resume,
-    plan,
-    record,
-    report,
-    compare,
-    bundle,
-    verify,
-    import_,
-    registry,
-    validate_method,
-    cleanup,
-    sync,
+MODULES = (  # of the verbs, in the order of the help
+    "run",
+    "resume",
+    "plan",
+    "record",
+    "report",
+    "compare",
+    "bundle",
+    "verify",
+    "import_",
+    "registry",
+    "validate_method",
+    "cleanup",
+    "sync",
 )
+_OTHERS = {"doctor": "record", "import": "import_", "validate-method": "validate_method"}  # named otherwise
+
+
+def modules_for(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The modules that a command line needs: the named verb's alone, for most take long to load."""
+    verb = arguments[0] if arguments else ""
+    module = _OTHERS.get(verb, verb)
+    return (module,) if module in MODULES else MODULES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,9 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bmwg", description=__doc__)
     parser.add_argument("--version", action="version", version=f"bmwg {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for module in VERBS:
-        module.add_parser(verbs)
-    chosen = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for module in modules_for(given):
+        importlib.import_module(f"bmwg.cli.{module}").add_parser(verbs)
+    chosen = parser.parse_args(given)
     try:
         code: int = chosen.handler(chosen)
     except ToolkitError as error:

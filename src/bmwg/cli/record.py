@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import examine
-from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.coverage import Answer, Coverage, coverage
 from bmwg.methodology.record.drift import differences
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, read_overlay
 from bmwg.methodology.record.redaction import MIN_SALT_OCTETS, redact
-from bmwg.methodology.requirements import catalogue
 from bmwg.schemas.validation import problems
 
 
@@ -37,6 +34,15 @@ def add_parser(verbs: Any) -> None:
         "--scope", default="machine", help="machine (default), network, or workload with --pid"
     )
     parser.add_argument("--pid", type=int, help="record this process and its network namespace from outside")
+    parser.add_argument(
+        "--ssh", metavar="[USER@]HOST[:PORT]", help="take the record on that machine, which has the toolkit"
+    )
+    parser.add_argument(
+        "--ssh-python", metavar="FILE", default="python3", help="interpreter there that has the toolkit"
+    )
+    parser.add_argument(
+        "--ssh-option", action="append", default=[], metavar="KEY=VALUE", help="keyword of ssh_config(5)"
+    )
     parser.add_argument("--overlay", type=Path, help="YAML file of facts that a person declares")
     parser.add_argument("--output", type=Path, help="write the record here; an existing file is refused")
     parser.add_argument("--json", action="store_true", help="print the whole record")
@@ -65,7 +71,7 @@ def handle_record(chosen: argparse.Namespace) -> int:
             "REC-08", f"{chosen.output} exists", expected="a new file", hint="choose another name"
         )
     scope = "workload" if chosen.pid is not None else chosen.scope
-    record = collect(scope, pid=chosen.pid)
+    record = _taken(chosen, scope)
     if chosen.overlay:
         overlay = read_overlay(_text(chosen.overlay), str(chosen.overlay))
         record = apply_overlay(record, overlay, str(chosen.overlay))
@@ -90,6 +96,24 @@ def handle_record(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _taken(chosen: argparse.Namespace, scope: str) -> dict[str, Any]:
+    """Take the record here, or on the machine that `--ssh` names."""
+    if not chosen.ssh:
+        return collect(scope, pid=chosen.pid)
+    options = {}
+    for text in chosen.ssh_option:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError("REC-08", "--ssh-option", expected="KEY=VALUE", found=repr(text))
+        options[key] = value
+    from bmwg.drivers.hosting.ssh import SshNode  # this and the like below: only who asks waits for it
+
+    with SshNode("node", chosen.ssh, python=chosen.ssh_python, options=options) as node:
+        arguments = {"scope": scope} if chosen.pid is None else {"scope": scope, "pid": chosen.pid}
+        record: dict[str, Any] = node.call("bmwg.drivers.record.collect:collect", **arguments)
+    return record
+
+
 def _score_text(score: Coverage) -> str:
     lines = [
         "configuration rows of RFC 8172, RFC 8204 and draft-ietf-bmwg-containerized-infra: "
@@ -98,10 +122,9 @@ def _score_text(score: Coverage) -> str:
         f"{score.count(Answer.NOT_APPLICABLE)}, missing {score.count(Answer.MISSING)} "
         f"({score.ratio:.1%} answered or not applicable)",
     ]
-    texts = catalogue()
     for row in score.rows:
         if row.answer is Answer.MISSING:
-            lines.append(f"  {row.row}  {texts[row.row].requirement if row.row in texts else ''}".rstrip())
+            lines.append(f"  {row.row}")
             lines.extend(f"      {gap.path}: {gap.reason}; {gap.supply}" for gap in row.gaps)
     return "\n".join(lines)
 
@@ -157,6 +180,9 @@ def read_salt(path: Path) -> bytes:
 
 def handle_doctor(chosen: argparse.Namespace) -> int:
     """Print what was found. 1 when a finding blocks something that the testbed asks for."""
+    from bmwg.drivers.record.doctor import examine
+    from bmwg.drivers.testbed import load_testbed
+
     found = examine(load_testbed(chosen.testbed))
     if chosen.json:
         print(json.dumps([finding.as_json() for finding in found], indent=1))

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bmwg.cli.run import found_suites, run_suites
+from bmwg.cli.run import all_suites, run_suites
 from bmwg.resources.continuation import continuation, find_run
 
 
@@ -15,7 +15,7 @@ def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("resume", help="go on with a run that was cut off", description=__doc__)
     parser.add_argument("run", help="the run's folder, or its name below the results folder")
-    parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
+    parser.add_argument("suites", nargs="*", type=Path, help="suites (default: all of testcases)")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
     parser.set_defaults(handler=handle)
 
@@ -32,4 +32,4 @@ def handle(chosen: argparse.Namespace) -> int:
     while (output := robot / f"{run.run_id}-resumed-{number}").exists():
         number += 1
     tests = sorted({planned.test_id for planned in run.plan})
-    return run_suites(chosen.suites or found_suites(), folder.parent, output, tests)
+    return run_suites(chosen.suites or all_suites(), folder.parent, output, tests)

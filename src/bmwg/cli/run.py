@@ -14,7 +14,10 @@ from typing import Any
 from robot.run import run_cli
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.resources.in_guest import run_in_guest
 
+GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
+GUEST_DEADLINE_S = 3600.0  # choice: under TCG a quick run of all options takes a quarter of it
 DEFAULT_SUITES = ("testcases/containerized",)
 
 
@@ -24,9 +27,13 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", help="compliance profile (default: quick)")
+    parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
     parser.add_argument(
         "--test", action="append", default=[], metavar="ID", help="only tests with this id: tag"
+    )
+    parser.add_argument(
+        "--in-guest", action="store_true", help="run in a virtual machine with the distribution's full kernel"
     )
     parser.set_defaults(handler=handle)
 
@@ -41,11 +48,31 @@ def handle(chosen: argparse.Namespace) -> int:
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
+    if chosen.in_guest:
+        return _in_guest(chosen, suites, results, run_id)
     if chosen.testbed:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     if chosen.profile:
         os.environ["BMWG_PROFILE"] = chosen.profile
+    if chosen.overlay:
+        os.environ["BMWG_OVERLAY"] = str(chosen.overlay)
     return run_suites(suites, results, results / "robot" / run_id, chosen.test)
+
+
+def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path, run_id: str) -> int:
+    """Give the same command to a guest, where settings that were not named are those made for guests."""
+    root = Path(__file__).resolve().parents[3]
+    arguments = ["run", *(str(suite.resolve()) for suite in suites)]
+    arguments += ["--testbed", str((chosen.testbed or root / GUEST_TESTBED).resolve())]
+    arguments += ["--profile", chosen.profile or GUEST_PROFILE]
+    for test_id in chosen.test:
+        arguments += ["--test", test_id]
+    return run_in_guest(arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def run_suites(suites: Sequence[Path], results: Path, output: Path, test_ids: Sequence[str]) -> int:
@@ -62,6 +89,11 @@ def run_suites(suites: Sequence[Path], results: Path, output: Path, test_ids: Se
 def found_suites() -> list[Path]:
     """The suites that run when none is named."""
     return [_found(suite) for suite in DEFAULT_SUITES]
+
+
+def all_suites() -> list[Path]:
+    """The folder of all shipped suites: a run to continue may hold tests of any."""
+    return [_found("testcases")]
 
 
 def _found(suite: str) -> Path:

@@ -7,7 +7,7 @@ import ast
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,9 @@ def pages(root: Path) -> dict[str, str]:
     """Compute every page: path from the root, and text."""
     return {
         "docs/errors.md": errors_page(error_uses(root)),
-        "docs/coverage.md": coverage_page(catalogue().values(), citations(root), deviations(root)),
+        "docs/coverage.md": coverage_page(
+            catalogue().values(), citations(root), deviations(root), judged(root), reasons(root)
+        ),
     }
 
 
@@ -189,48 +191,87 @@ def deviations(root: Path) -> dict[str, list[str]]:
     return found
 
 
+def judged(root: Path) -> set[str]:
+    """Which requirements a rule of the checker judges in every run, from the rules' decorators."""
+    found: set[str] = set()
+    for file in sorted((root / "reports" / "checker").glob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "clause" or not call.args:
+                continue
+            if isinstance(call.args[0], ast.Constant):
+                found.add(str(call.args[0].value))
+    return found
+
+
+def reasons(root: Path) -> dict[str, str]:
+    """Why a row is covered by nothing, by its id or by the beginning of ids with an asterisk."""
+    file = root / "methodology" / "uncovered.yaml"
+    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.exists() else {}
+
+
+def reason_of(row_id: str, why: Mapping[str, str]) -> str:
+    """Return the reason for one row, empty where there is none."""
+    able = [key for key in why if row_id == key or (key.endswith("*") and row_id.startswith(key[:-1]))]
+    return why[max(able, key=len)] if able else ""
+
+
 def coverage_page(
-    rows: Iterable[Requirement], cited: dict[str, list[str]], deviated: dict[str, list[str]]
+    rows: Iterable[Requirement],
+    cited: Mapping[str, list[str]],
+    deviated: Mapping[str, list[str]],
+    ruled: Collection[str] = (),
+    why: Mapping[str, str] | None = None,
 ) -> str:
-    """Render what the suites cite of each document, and which MUST rows nothing touches."""
+    """Render what suites, rules and profiles touch of each document; and why a MUST row is left."""
+    why = why or {}
     by_document: dict[str, list[Requirement]] = {}
     for row in rows:
         by_document.setdefault(row.document, []).append(row)
     lines = [
         "# Coverage",
         "",
-        "A row is *cited* when a test case names it in a `req:` tag, *deviated* when a profile declares that",
-        "it does not fulfil it. A citation says that a suite exercises the row, not that a run met",
-        "it; for that, see the run's report.",
+        "A row is *cited* when a test case names it in a `req:` tag, *judged* when a rule of the checker",
+        "looks for it in every run of its document, *deviated* when a profile declares a shortfall.",
+        "None of these says that a run met it; for that, see the run's report.",
         "",
-        "| document | rows | MUST | cited | deviated | MUST, neither |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| document | rows | MUST | cited | judged | deviated | MUST, none of these |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     details: list[str] = []
     for document, group in sorted(by_document.items()):
+        touched = [row for row in group if row.id in cited or row.id in deviated or row.id in ruled]
         must = [row for row in group if row.level in _OBLIGATORY]
-        open_rows = [row.id for row in must if row.id not in cited and row.id not in deviated]
-        counts = [
-            len(group),
-            len(must),
-            sum(r.id in cited for r in group),
-            sum(r.id in deviated for r in group),
-        ]
+        open_rows = [row.id for row in must if row not in touched]
+        counts = [len(group), len(must)]
+        counts += [sum(row.id in one for row in group) for one in (cited, ruled, deviated)]
         lines.append(f"| {document} | " + " | ".join(map(str, counts)) + f" | {len(open_rows)} |")
-        touched = [row for row in group if row.id in cited or row.id in deviated]
         if not touched and not open_rows:
             continue
         details += ["", f"## {document}"]
         if touched:
-            details += ["", "| row | level | test cases | profiles that deviate |", "|---|---|---|---|"]
+            details += [
+                "",
+                "| row | level | test cases | judged | profiles that deviate |",
+                "|---|---|---|---|---|",
+            ]
             details += [
                 f"| {row.id} | {row.level} | {', '.join(cited.get(row.id, []))} "
-                f"| {', '.join(deviated.get(row.id, []))} |"
+                f"| {'yes' if row.id in ruled else ''} | {', '.join(deviated.get(row.id, []))} |"
                 for row in touched
             ]
         if open_rows:
-            details += ["", "MUST rows that nothing touches: " + ", ".join(open_rows) + "."]
+            details += ["", *_open_rows(open_rows, why)]
     return _HEAD + "\n".join(lines + details) + "\n"
+
+
+def _open_rows(open_rows: Sequence[str], why: Mapping[str, str]) -> list[str]:
+    """Say of each MUST row that nothing touches why; rows of one reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for row_id in open_rows:
+        by_reason.setdefault(reason_of(row_id, why), []).append(row_id)
+    lines = ["| MUST rows that nothing touches | why |", "|---|---|"]
+    lines += [f"| {', '.join(ids)} | {reason or 'no reason is given'} |" for reason, ids in by_reason.items()]
+    return lines
 
 
 def main() -> int:

@@ -46,6 +46,7 @@ class Device:
             largest_lateness_ns=max(gap, lateness),
             effective_duration_ns=int(spec.duration_s * 1e9),
             latency=histogram(received),
+            tagged_ns=(1,) * len(spec.tag_frames),
         )
         disturbance = HostDisturbance(largest_stall_ns=((1, stall_ns),))
         return TrialResult(spec=spec, streams=(stream,), wall_time_ns=1, disturbance=disturbance)

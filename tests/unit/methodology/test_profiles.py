@@ -58,7 +58,7 @@ def test_no_profile_sets_stalls_aside_or_shortens_trials_undeclared():
         profile = load_profile(name)
         declared = {deviation.requirement for deviation in profile.deviations}
         if profile.policy.set_aside_host_stalls:
-            assert name == "quick"
+            assert profile.indicative
             assert "RFC2544-4" in declared
         if profile.trial_duration_s < 60:
             assert {"RFC2544-24-01", "RFC2544-24-03"} <= declared

@@ -16,7 +16,7 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.trial import TrialPolicy, assess, valid_trial
+from bmwg.methodology.trial import TrialPolicy, assess, limits_for, valid_trial
 
 POLICY = TrialPolicy()
 SPEC = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=1.0)
@@ -160,3 +160,26 @@ def test_a_fault_is_not_repeated():
 def test_numbers_that_no_policy_can_have_are_refused(changes):
     with pytest.raises(ValueError, match="expected"):
         TrialPolicy(**changes)
+
+
+class TestLimitsOfShapes:
+    """A burst allows less of a stall than a load does, a reset more."""
+
+    def test_a_burst_allows_a_share_of_its_own_length(self):
+        policy = TrialPolicy()
+        short = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.001, burst=True)
+        longer = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.02, burst=True)
+        endless = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=30.0, burst=True)
+        limits = [limits_for(spec, policy).max_stall_ns for spec in (short, longer, endless)]
+        assert limits == [100_000, 400_000, policy.max_stall_ns]
+
+    def test_a_reset_is_timed_to_five_milliseconds(self):
+        spec = TrialSpec(frame_octets=64, load_fps=1_000, duration_s=1.0, act="link", act_at_s=0.5)
+        assert limits_for(spec, TrialPolicy()).max_stall_ns == 5_000_000
+        assert limits_for(spec, TrialPolicy(max_stall_ns=9_000_000)).max_stall_ns == 9_000_000
+
+    def test_a_burst_that_lacks_a_frame_is_none(self):
+        spec = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.02, burst=True)
+        stream = StreamCounts(intended_frames=2_000, sent_frames=1_999, received_frames=1_999)
+        found = assess(TrialResult(spec=spec, streams=(stream,), wall_time_ns=1), TrialPolicy())
+        assert found.validity is Validity.SENT_SHORT

@@ -10,8 +10,9 @@ from bmwg.methodology import latency
 from bmwg.methodology.records import Direction, Quantity
 from bmwg.methodology.requirements import Basis, Level, requirement
 from bmwg.methodology.trial import Learning
+from bmwg.reports.checker.documents import scope_of as scoped
 from bmwg.reports.checker.evidence import read_evidence
-from bmwg.reports.checker.judge import BENCHMARKS, RULES, _scope
+from bmwg.reports.checker.judge import BENCHMARKS, RULES
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Answer, Verdict, concluded
 
@@ -209,7 +210,7 @@ def rule_of(row):
 
 
 def scope_of(evidence, benchmark):
-    scope = _scope(evidence, benchmark, BENCHMARKS[benchmark][1])
+    scope = scoped(evidence, benchmark, BENCHMARKS[benchmark][1].__contains__)
     assert scope is not None
     return scope
 

@@ -13,8 +13,9 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.requirements import requirement
 from bmwg.reports.bundle.make import make_bundle, submission_data
 from bmwg.reports.checker.deviations import declared
+from bmwg.reports.checker.documents import scope_of
 from bmwg.reports.checker.evidence import read_evidence
-from bmwg.reports.checker.judge import BENCHMARKS, Grade, _grade, _scope, judge
+from bmwg.reports.checker.judge import BENCHMARKS, Grade, _grade, judge
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Answer, Verdict, concluded
 from bmwg.reports.verify.verify import verify_bundle
@@ -143,7 +144,7 @@ def made(row, verdict, *, is_declared=False):
     ],
 )
 def test_section_5(evidence, verdicts, grade):
-    scope = _scope(evidence, "throughput", BENCHMARKS["throughput"][1])
+    scope = scope_of(evidence, "throughput", BENCHMARKS["throughput"][1].__contains__)
     assert _grade("throughput", verdicts, scope, ()).grade is grade
     assert _grade("throughput", verdicts, scope, ("simulated: x",)).grade is Grade.NOT_GRADED
 

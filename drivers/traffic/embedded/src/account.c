@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "account.h"
+#include "extra.h"
 #include "neighbour.h"
 
 static inline uint64_t *window_word(struct stream *s, uint64_t sequence)
@@ -111,7 +112,7 @@ void account_frame(struct trial *t, unsigned int port, const uint8_t *frame, uin
 			s->broadcast_received++;
 			return;
 		}
-		if (neighbour_input(&ports[port], frame, length))
+		if (neighbour_input(&ports[port], frame, length) || extras_input(port, frame, length))
 			return;
 		if (s)
 			s->foreign++;

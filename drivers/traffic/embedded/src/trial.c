@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <rte_ethdev.h>
 
 #include "clock.h"
+#include "extra.h"
 #include "neighbour.h"
 #include "precedence.h"
 #include "result.h"
@@ -149,6 +151,7 @@ static void send_phase(const struct pace *pace, int control_fd, double hz, struc
 			for (unsigned int i = 0; i < 2; i++)
 				if (trial.streams[i].active)
 					send_due(&trial.streams[i], pace, now, record);
+			extras_send(now);
 		}
 		before = now;
 		for (unsigned int i = 0; i < PORTS; i++)
@@ -325,6 +328,14 @@ static int order_read(const json_t *spec, struct order *o, struct failure *f)
 	return mix_read(mix, o, least, f);
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void pace_prepare(struct pace *pace, const struct order *o, double hz)
 {
 	bool two = o->first < o->intended;
@@ -366,6 +377,12 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	counters_before = result_counters();
 	watchdogs_arm(true);
 	pace_prepare(&pace, &o, hz);
+	if (extras_prepare(json_object_get(spec, "extras"), pace.start, hz, f)) {
+		json_decref(counters_before);
+		watchdogs_arm(false);
+		return NULL;
+	}
+	record.started_ns = monotonic_ns() + clock_ns(pace.start - rte_rdtsc());
 	record.real_time = precedence_raise((double)(pace.end - pace.start) / hz);
 	send_phase(&pace, control_fd, hz, &record);
 	watchdogs_arm(false);

@@ -1,0 +1,123 @@
+"""The whole chain against a truth that is known: a policer of 100,000 frames/s on the DUT's way out.
+
+Real nodes, the kernel forwarder on its own CPU, the embedded tester, our trial policy and our search. 48 Mbit/s are
+100,000 frames/s of 64 octets, whose FCS no Linux queue counts (60 octets, 480 bit). Bucket and device queue let about
+270 frames through beyond the rate, 0.3 % of a trial of 0.9 s. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tester_latency import spread
+
+from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
+from bmwg.methodology.search.bisection import SearchResult, search
+from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
+
+TRUTH_FPS = 100_000
+BUCKET_OCTETS = 34 * 60
+POLICY = TrialPolicy(set_aside_host_stalls=True)
+CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+GOAL = ThroughputGoal(
+    frame_octets=64,
+    duration_s=0.9,
+    min_load_fps=60_000,
+    max_load_fps=150_000,
+    relative_width=0.003,
+    envelope_fps=1_000_000,
+    max_repeats=40,
+    max_reopenings=6,
+)
+
+
+def police(pid: int, interface: str) -> None:
+    """Put the policer on the way out of an interface in the namespace of a process."""
+    bucket = str(BUCKET_OCTETS)
+    limits = ["rate", "48mbit", "burst", bucket, "limit", bucket]
+    subprocess.run(
+        ["nsenter", "-t", str(pid), "-n", "tc", "qdisc", "add", "dev", interface, "root", "tbf", *limits],
+        check=True,
+        capture_output=True,
+        timeout=10,
+    )
+
+
+@contextmanager
+def policed(folder: Path) -> Iterator[TrafficDriver]:
+    """Yield the tester on both sides of a node that routes through the policer."""
+    testbed = load_testbed()
+    with open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
+        police(bed.node("dut1").pid, "nic1")
+        with (
+            path_driver(CELL, bed).deploy() as deployment,
+            EmbeddedTraffic.for_testbed(testbed, folder, 0.02) as tester,
+        ):
+            tester.attach(deployment.ports)
+            tester.learn(GOAL.spec(1_000))
+            yield tester
+
+
+def find(tester: TrafficDriver) -> tuple[SearchResult, list[JudgedTrial]]:
+    """Search once; return the outcome and its trials, of which trial n is entry n - 1."""
+    trials: list[JudgedTrial] = []
+
+    def measure(spec: TrialSpec) -> JudgedTrial:
+        result: TrialResult = tester.run_trial(spec)
+        time.sleep(0.1)  # then the next trial may have real-time priority as well
+        trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), POLICY))
+        return trials[-1]
+
+    return search(measure, GOAL), trials
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--runs", type=int, default=10)
+    wanted = options.parse_args()
+    answers: list[int] = []
+    types: list[str] = []
+    validity: Counter[str] = Counter()
+    by_loss = True
+    began_s = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, policed(Path(folder)) as tester:
+        for _ in range(wanted.runs):
+            found, trials = find(tester)
+            types.append(found.type.value)
+            validity.update(trial.validity.value for trial in trials)
+            if found.type is OutcomeType.MEASURED and found.lower and found.upper:
+                answers.append(found.lower.load_fps)
+                above = [trials[seq - 1].result for seq in found.upper.trials]
+                by_loss &= bool(above) and all(trial.streams[0].unsent_frames == 0 for trial in above)
+    document = {
+        "benchmark": "known_truth",
+        "truth_fps": TRUTH_FPS,
+        "runs": types,
+        "answers_fps": answers,
+        "answer_fps": spread([float(answer) for answer in answers]),
+        "within_half_percent": sum(abs(answer - TRUTH_FPS) <= 0.005 * TRUTH_FPS for answer in answers),
+        "upper_bounds_by_loss": by_loss,
+        "trials": dict(validity),
+        "wall_s": round(time.monotonic() - began_s, 1),
+    }
+    print(json.dumps(document, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""A tester whose trials may ask for more than traffic: an act on the DUT, or a modifier beside the frames.
+
+The bench sees a TrafficDriver like any other; the trial's spec says what goes on, the result when it did.
+Ids: ACT-02 an act that nothing here can do, ACT-03 an act that did not end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from bmwg.drivers.actuators.place import Place
+from bmwg.drivers.actuators.resets import resets
+from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.workload.modifiers import Active, modifiers
+from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.records import TrialResult, TrialSpec
+
+ACT_DEADLINE_S = 60.0  # choice: a pod's runtime answers within seconds
+
+Act = Callable[[], dict[str, JsonValue]]
+
+
+@contextmanager
+def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
+    """Return the tester with acts and modifiers; as it is where there are no nodes (a simulated tester)."""
+    if not place.bed.nodes:
+        yield traffic
+        return
+    with ActingTraffic(traffic, place) as able:
+        yield able
+
+
+def settle(traffic: TrafficDriver) -> None:
+    """Have no modifier stand any longer: the platform is then as it was before."""
+    if isinstance(traffic, ActingTraffic):
+        traffic.settle("")
+
+
+class ActingTraffic:
+    """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
+    trial that does not, or to the end of the deployment.
+    """
+
+    def __init__(self, traffic: TrafficDriver, place: Place) -> None:
+        self._traffic = traffic
+        self._place = place
+        self._modifier = ""
+        self._active: Active | None = None
+        self._stack = ExitStack()
+
+    @classmethod
+    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
+        """No driver of its own: it is made around one (ConfigError ACT-02)."""
+        raise ConfigError("ACT-02", "tester.driver", expected="a driver of traffic", found="acting")
+
+    def __enter__(self) -> ActingTraffic:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.settle("")
+
+    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
+        """As the tester does."""
+        return self._traffic.attach(ports)
+
+    def detach(self) -> None:
+        """As the tester does."""
+        self._traffic.detach()
+
+    def learn(self, spec: TrialSpec, /) -> None:
+        """As the tester does, with the modifier standing already."""
+        self.settle(spec.modifier or "")
+        self._traffic.learn(spec)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """As the tester does."""
+        return self._traffic.describe()
+
+    def settle(self, modifier: str) -> None:
+        """Have this modifier and no other stand (empty: none)."""
+        if modifier == self._modifier:
+            return
+        self._modifier, self._active = "", None
+        self._stack.close()
+        if modifier:
+            known = modifiers(self._place)
+            if modifier not in known:
+                raise _unknown("modifier", modifier, known)
+            self._active = self._stack.enter_context(known[modifier]())
+            self._modifier = modifier
+
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+        """Run one trial with what it asks for; what happened is in `auxiliary` (`act.*`, `modifier.*`)."""
+        self.settle(spec.modifier or "")
+        before = self._active.counts() if self._active and not self._active.standing else {}
+        seen: dict[str, int] = {}
+        if spec.act is None or spec.act_at_s is None:
+            result = self._traffic.run_trial(spec)
+        else:
+            known = resets(self._place)
+            if spec.act not in known:
+                raise _unknown("act", spec.act, known)
+            result, seen = self._with_act(spec, known[spec.act], spec.act_at_s)
+        if self._active:
+            after = self._active.counts()
+            seen |= {f"modifier.{name}": count - before.get(name, 0) for name, count in after.items()}
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *seen.items()))))
+
+    def _with_act(self, spec: TrialSpec, act: Act, at_s: float) -> tuple[TrialResult, dict[str, int]]:
+        done: list[dict[str, JsonValue]] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                time.sleep(at_s)
+                done.append(act())
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=work, name=f"act {spec.act}", daemon=True)
+        thread.start()
+        try:
+            result = self._traffic.run_trial(spec)
+        finally:
+            thread.join(at_s + ACT_DEADLINE_S)
+        if errors:
+            raise errors[0]
+        if not done:
+            raise DriverError(
+                "ACT-03", f"act {spec.act}", expected=f"an end within {ACT_DEADLINE_S:g} s", found="none"
+            )
+        return result, {f"act.{name}": int(value) for name, value in done[0].items()}
+
+
+def _unknown(what: str, found: str, known: Mapping[str, object]) -> ConfigError:
+    return ConfigError(
+        "ACT-02",
+        f"{what} of a trial; nothing was sent",
+        expected=", ".join(known) or f"no {what} on this path",
+        found=found,
+    )
+
+
+_: type[TrafficDriver] = ActingTraffic

@@ -1,0 +1,58 @@
+"""The resets that a deployed path can take (RFC 6201): its link, its virtual switch, its container.
+
+A hardware reset does not apply: nothing here has a power supply or a route processor of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bmwg.drivers.actuators.place import EGRESS, Place
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.paths import queues
+
+LINK, SWITCH, CONTAINER = "link", "vswitch", "container"
+LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
+_OUTAGE = "bmwg.drivers.actuators.outage"
+_OCI = "bmwg.drivers.hosting.oci"
+
+
+def resets(place: Place) -> dict[str, Callable[[], dict[str, JsonValue]]]:
+    """Return what can be reset on this path, by name; each act tells when it began and ended."""
+    if place.cell.path == "node":
+        return {LINK: lambda: _link(place)}
+    if place.cell.path != "pvp":
+        return {}
+    acts = {LINK: lambda: _link(place), SWITCH: lambda: _switch(place)}
+    if place.cell.function == "testpmd":
+        acts[CONTAINER] = lambda: _container(place)
+    return acts
+
+
+def _link(place: Place) -> dict[str, JsonValue]:
+    side = place.bed.sides()[EGRESS]
+    done: dict[str, JsonValue] = place.node.call(f"{_OUTAGE}:link", interface=side.nic, for_s=LINK_DOWN_S)
+    queues.isolate(place.bed, place.node, side.nic, side.number)  # lost with the link
+    return done
+
+
+def _switch(place: Place) -> dict[str, JsonValue]:
+    """Restart the bridge of the egress side: down and up at once."""
+    bridge = f"bmwg-br{place.bed.sides()[EGRESS].number}"
+    done: dict[str, JsonValue] = place.node.call(f"{_OUTAGE}:link", interface=bridge, for_s=0.0)
+    return done
+
+
+def _container(place: Place) -> dict[str, JsonValue]:
+    """End the pod's container and start it anew in the pod's own network namespace, as a kubelet does."""
+    assert place.pod is not None
+    name, pid = place.pod
+    made = place.node.call(
+        f"{_OCI}:restart",
+        deadline_s=50.0,
+        pod_id=name,
+        state_dir=str(place.bed.run_dir / "pods"),
+        pid=pid,
+    )
+    place.bed.pods[name] = (place.node.name, made["pid"], made["start_ticks"])
+    return {"began_ns": made["began_ns"], "ended_ns": made["ended_ns"]}

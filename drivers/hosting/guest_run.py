@@ -1,0 +1,64 @@
+"""A command inside a guest, followed from outside, and what a run in a guest says of its machine.
+
+Node functions, except `evidence`, which the run inside reads. Ids: VM-09 the command is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.methodology.errors import DriverError
+
+EVIDENCE = Path("/run/bmwg-guest.json")
+MAX_PART_OCTETS = 1 << 16
+_commands: dict[int, subprocess.Popen[bytes]] = {}
+
+
+def tell(*, machine: dict[str, JsonValue]) -> None:
+    """Node function: leave in the guest what the host knows of it, for the record of a run inside."""
+    EVIDENCE.write_text(json.dumps(machine))
+
+
+def evidence() -> dict[str, JsonValue] | None:
+    """What the host told this guest about itself; None where this is no guest of ours."""
+    try:
+        found = json.loads(EVIDENCE.read_text())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def start(*, argv: list[str], output: str, folder: str, environment: dict[str, str]) -> int:
+    """Node function: start a command in `folder` with its output in a file; returns its pid."""
+    with open(output, "wb") as file:
+        child = subprocess.Popen(
+            argv,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, **environment},
+        )
+    _commands[child.pid] = child
+    return child.pid
+
+
+def follow(*, pid: int, output: str, offset: int) -> dict[str, JsonValue]:
+    """Node function: the command's output from `offset` (octets) on, and its exit status (None: it runs).
+
+    The status is only given when all output was. Raises DriverError VM-09 for a command not started here.
+    """
+    if pid not in _commands:
+        raise DriverError("VM-09", f"command {pid} in the guest", expected=str(list(_commands)), found="none")
+    status = _commands[pid].poll()
+    with open(output, "rb") as file:
+        file.seek(offset)
+        part = file.read(MAX_PART_OCTETS)
+    if len(part) == MAX_PART_OCTETS:
+        status = None  # there may be more
+    return {"text": part.decode(errors="replace"), "offset": offset + len(part), "status": status}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <rte_byteorder.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "extra.h"
+
+#define EXTRAS 4u
+#define EXTRA_OCTETS 1514u
+
+static struct extra {
+	unsigned int port;
+	uint8_t octets[EXTRA_OCTETS];
+	uint16_t length;
+	uint16_t answers_from; /* UDP port; 0: nobody answers */
+	uint64_t interval, next, sent, answered;
+} extras[EXTRAS];
+static unsigned int extra_count;
+
+static int nibble(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int octets_read(struct extra *e, const char *text)
+{
+	size_t digits = strlen(text);
+
+	if (digits % 2 || digits / 2 < RTE_ETHER_HDR_LEN || digits / 2 > EXTRA_OCTETS)
+		return -1;
+	for (size_t i = 0; i < digits / 2; i++) {
+		int high = nibble(text[2 * i]), low = nibble(text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return -1;
+		e->octets[i] = (uint8_t)(high << 4 | low);
+	}
+	e->length = (uint16_t)(digits / 2);
+	return 0;
+}
+
+int extras_prepare(const json_t *list, uint64_t start, double hz, struct failure *f)
+{
+	extra_count = 0;
+	if (json_array_size(list) > EXTRAS)
+		return failure_set(f, "protocol", "trial: at most %u kinds of frames beside the stream", EXTRAS);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct extra *e = &extras[i];
+		json_int_t port, answers_from;
+		const char *text;
+		double interval_s, after_s;
+
+		memset(e, 0, sizeof(*e));
+		if (json_unpack(json_array_get(list, i), "{s:I,s:s,s:F,s:F,s:I}", "port", &port, "octets",
+				&text, "interval_s", &interval_s, "after_s", &after_s, "answers_from", &answers_from) ||
+		    port < 0 || port >= (json_int_t)PORTS || interval_s < 0.001 || after_s < 0 || answers_from < 0 ||
+		    answers_from > 65535 || octets_read(e, text))
+			return failure_set(f, "protocol", "trial: a frame beside the stream cannot be sent");
+		e->port = (unsigned int)port;
+		e->answers_from = (uint16_t)answers_from;
+		e->interval = (uint64_t)(interval_s * hz);
+		e->next = start + (uint64_t)(after_s * hz);
+	}
+	extra_count = (unsigned int)json_array_size(list);
+	return 0;
+}
+
+void extras_send(uint64_t now)
+{
+	for (unsigned int i = 0; i < extra_count; i++)
+		if (now >= extras[i].next) {
+			extras[i].next += extras[i].interval;
+			extras[i].sent += port_send(&ports[extras[i].port], extras[i].octets, extras[i].length);
+		}
+}
+
+bool extras_input(unsigned int port, const uint8_t *frame, uint32_t length)
+{
+	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)frame;
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
+	const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)(ip + 1);
+
+	if (!extra_count || length < sizeof(*eth) + sizeof(*ip) + sizeof(*udp) ||
+	    eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) || ip->version_ihl != RTE_IPV4_VHL_DEF ||
+	    ip->next_proto_id != IPPROTO_UDP)
+		return false;
+	for (unsigned int i = 0; i < extra_count; i++)
+		if (extras[i].port == port && extras[i].answers_from &&
+		    udp->src_port == rte_cpu_to_be_16(extras[i].answers_from)) {
+			extras[i].answered++;
+			return true;
+		}
+	return false;
+}
+
+json_t *extras_json(void)
+{
+	json_t *out = json_array();
+
+	for (unsigned int i = 0; i < extra_count; i++)
+		json_array_append_new(out, json_pack("{s:I,s:I,s:I}", "port", (json_int_t)extras[i].port, "sent_frames",
+						     (json_int_t)extras[i].sent, "answered_frames",
+						     (json_int_t)extras[i].answered));
+	return out;
+}

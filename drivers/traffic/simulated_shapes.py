@@ -1,0 +1,67 @@
+"""What the simulated DUT does to a burst, to a second load, to an outage; and what its modifiers show."""
+
+from __future__ import annotations
+
+from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
+
+QUEUE_FRAMES = 256
+OUTAGE_NS = 50_000_000  # choice: any known length does
+_NS = 1_000_000_000
+_EVIDENCE = {"management": "answered_frames", "route-updates": "learnt_routes"}
+
+
+def passed_frames(spec: TrialSpec, sent: int, offered_fps: int, knee_fps: float) -> int:
+    """Return how many of the sent frames pass a device that serves `knee_fps` from a bounded queue."""
+    if spec.act is not None:
+        return max(0, sent - _outage_frames(spec))
+    if offered_fps <= knee_fps:
+        return sent
+    served = int(knee_fps * spec.duration_s)
+    if spec.burst:
+        return min(sent, QUEUE_FRAMES + served)
+    if spec.then_load_fps is not None:
+        first = min(spec.first_frames, sent)
+        return min(first, QUEUE_FRAMES + served) + (sent - first)
+    return int(sent * knee_fps / offered_fps)
+
+
+def loss_times(spec: TrialSpec, sent: int, lost: int) -> LossTimes | None:
+    """Return when the frames were lost: before the second load, or in the outage."""
+    if not spec.loss_times:
+        return None
+    first = min(spec.first_frames, sent)
+    reduced_at_ns = None if spec.then_load_fps is None else round(spec.duration_s * _NS)
+    if not lost:
+        return LossTimes(runs=0, first_received_frames=first, reduced_at_ns=reduced_at_ns)
+    end_ns = round(spec.duration_s * _NS)
+    begin_ns, end_ns = max(0, end_ns - 1_000_000), end_ns - 1
+    if spec.act_at_s is not None:
+        begin_ns = round(spec.act_at_s * _NS)
+        end_ns = begin_ns + OUTAGE_NS
+    start = min(int(begin_ns * spec.load_fps / _NS), sent - lost)
+    run = LossRun(first_frame=start, frames=lost, before_ns=begin_ns, after_ns=end_ns)
+    return LossTimes(
+        runs=1,
+        first_received_frames=first - lost,
+        longest=(run,),
+        reduced_at_ns=reduced_at_ns,
+        last_lost_ns=end_ns,
+    )
+
+
+def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
+    """Return the counts that a modifier or an act leaves beside the frames."""
+    counts: list[tuple[str, int]] = []
+    if spec.act_at_s is not None:
+        began_ns = round(spec.act_at_s * _NS)
+        counts += [("act.began_ns", began_ns), ("act.ended_ns", began_ns + OUTAGE_NS)]
+    if spec.broadcast_every is not None:
+        counts.append(("forward.broadcast_sent_frames", sent // spec.broadcast_every))
+    if spec.modifier is not None:
+        name = _EVIDENCE.get(spec.modifier, "matched_frames")
+        counts.append((f"modifier.{name}", sent if name == "matched_frames" else 1))
+    return tuple(counts)
+
+
+def _outage_frames(spec: TrialSpec) -> int:
+    return min(spec.load_fps * OUTAGE_NS // _NS, spec.intended_frames)

@@ -1,0 +1,145 @@
+"""The modifiers of RFC 2544 section 11 that stand on the DUT, by name; each with counts that show it at work.
+
+Broadcast frames (11.1) are the tester's alone. The tester also sends the management queries (11.2) and the
+route updates (11.3); here is what answers and learns them. Ids: MOD-04 a modifier whose program is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+
+from bmwg.drivers.actuators.place import Place
+from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.paths.addresses import OUTER, host
+from bmwg.drivers.workload import daemons, filters
+from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.records import Direction, FrameFormat
+
+MANAGEMENT, ROUTES = "management", "route-updates"
+FILTERS = {"filters-1": 1, "filters-25": 25}  # rfc2544-11.4.1, rfc2544-11.4.2
+_FILTERS = "bmwg.drivers.workload.filters"
+_DAEMONS = "bmwg.drivers.workload.daemons"
+_SNMPD = """\
+rocommunity public 198.18.0.0/15
+dontLogTCPWrappersConnects yes
+"""
+_RIP = "router rip\n version 2\n network 198.18.0.0/24\n timers basic 30 180 120\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Active:
+    """A modifier that stands. `counts` show it at work: totals that grow during a trial, or with `standing`
+    what there is after it.
+    """
+
+    counts: Callable[[], dict[str, int]]
+    standing: bool = False
+    evidence: JsonValue = None
+
+
+def modifiers(place: Place) -> dict[str, Callable[[], AbstractContextManager[Active]]]:
+    """Return the modifiers that this path can take: those of a router, where the kernel routes."""
+    if place.cell.path not in ("node", "pvp") or place.cell.function != "kernel-l3":
+        return {}
+    known: dict[str, Callable[[], AbstractContextManager[Active]]] = {
+        MANAGEMENT: lambda: _management(place),
+        ROUTES: lambda: _routes(place),
+    }
+    for name, rules in FILTERS.items():
+        known[name] = lambda rules=rules: _filtered(place, rules)  # type: ignore[misc]
+    return known
+
+
+def missing(name: str) -> Missing | None:
+    """Return what this machine lacks for a modifier."""
+    if name in FILTERS:
+        return filters.missing()
+    if name == MANAGEMENT:
+        return daemons.missing("snmpd", "snmpd")
+    return daemons.missing("zebra", "frr") or daemons.missing("ripd", "frr") if name == ROUTES else None
+
+
+def _require(name: str) -> None:
+    if lack := missing(name):
+        raise TestbedError("MOD-04", f"modifier {name}", found=lack.reason, hint=lack.mend)
+
+
+@contextmanager
+def _filtered(place: Place, rules: int) -> Iterator[Active]:
+    _require("filters-1")
+    ipv6 = place.cell.frame_format is FrameFormat.IPV6_UDP
+    near, far = (host(segment.far_ipv6 if ipv6 else segment.far_ipv4) for segment in OUTER)
+    pairs = [[near, far], [far, near]] if place.cell.direction is Direction.BOTH else [[near, far]]
+    if place.cell.direction is Direction.REVERSE:
+        pairs = [[far, near]]
+    entry = None if place.pod else place.bed.undo.before("filters", place.node.place)
+    try:
+        evidence = place.router(f"{_FILTERS}:install", pairs=pairs, rules=rules)
+        yield Active(counts=lambda: place.router(f"{_FILTERS}:counts"), evidence=evidence)
+    finally:
+        place.router(f"{_FILTERS}:remove")
+        if entry is not None:  # a pod's rules go with the pod, whose undo stands in the ledger
+            place.bed.undo.done(entry)
+
+
+@contextmanager
+def _running(
+    place: Place,
+    argv: list[str],
+    files: dict[str, str],
+    folder: str,
+    environment: dict[str, str] | None = None,
+    user: str = "root",
+) -> Iterator[JsonValue]:
+    started = place.router(
+        f"{_DAEMONS}:start", argv=argv, files=files, folder=folder, environment=environment or {}, user=user
+    )
+    try:
+        yield started
+    finally:
+        place.node.call(f"{_DAEMONS}:stop", pid=started["pid"], start_ticks=started["start_ticks"])
+
+
+@contextmanager
+def _management(place: Place) -> Iterator[Active]:
+    _require(MANAGEMENT)
+    folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"  # the node's own /run: it goes with the node
+    argv = ["/usr/sbin/snmpd", "-f", "-Lo", "-C", "-c", f"{folder}/snmpd.conf", "-p", f"{folder}/snmpd.pid"]
+    argv += ["-I", "system_mib", "udp:161"]
+    environment = {"SNMP_PERSISTENT_DIR": folder}
+    with _running(place, argv, {"snmpd.conf": _SNMPD}, folder, environment) as started:
+        yield Active(counts=dict, evidence=started)
+
+
+@contextmanager
+def _routes(place: Place) -> Iterator[Active]:
+    _require(ROUTES)
+    folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
+    with ExitStack() as stack:
+        started = []
+        for name, text in (("zebra", ""), ("ripd", _RIP)):
+            argv = [
+                f"{daemons.FRR_FOLDER}/{name}",
+                "-f",
+                f"{folder}/{name}.conf",
+                "-i",
+                f"{folder}/{name}.pid",
+            ]
+            argv += [
+                "-z",
+                f"{folder}/zserv.sock",
+                "--vty_socket",
+                folder,
+                "-P",
+                "0",
+            ]
+            started.append(
+                stack.enter_context(_running(place, argv, {f"{name}.conf": text}, folder, user="frr"))
+            )
+        yield Active(
+            counts=lambda: {"learnt_routes": place.router(f"{_DAEMONS}:learnt_routes")},
+            standing=True,
+            evidence=started,
+        )

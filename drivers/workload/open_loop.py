@@ -1,0 +1,126 @@
+"""k6 as the client with a constant rate of arrivals: requests leave when they are due, answered or not.
+
+So a slow answer never delays the next request (no coordinated omission). Requests that could not leave,
+because every connection that it may have waits for an answer, are counted as dropped. Ids: K6-01 not there,
+K6-02 its summary cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.workload import tools
+from bmwg.methodology.errors import DriverError, TestbedError
+
+_NS_PER_MS = 1_000_000
+_MIN_CONNECTIONS = 20
+_SCRIPT = """\
+import http from 'k6/http';
+import { Counter } from 'k6/metrics';
+const late = new Counter('late'), wrong = new Counter('wrong');
+export const options = {
+  noConnectionReuse: true,
+  summaryTrendStats: ['avg', 'med', 'p(90)', 'p(95)', 'p(99)', 'max'],
+  scenarios: { rate: {
+    executor: 'constant-arrival-rate', rate: %(rate)d, timeUnit: '1s', duration: '%(duration_ms)dms',
+    preAllocatedVUs: %(connections)d, maxVUs: %(connections)d, gracefulStop: '%(timeout_ms)dms',
+  } },
+};
+export default function () {
+  const answer = http.get('%(url)s', { responseType: 'binary', timeout: '%(timeout_ms)dms' });
+  const right = answer.status === 200 && answer.body !== null && answer.body.byteLength === %(octets)d;
+  const took = answer.timings.duration + answer.timings.blocked + answer.timings.connecting;
+  if (!right) { wrong.add(1); } else if (took > %(late_ms)f) { late.add(1); }
+}
+export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics) }; }
+"""
+
+
+def run(
+    *, proxy: str, url: str, octets: int, rate: int, duration_s: float, late_ms: float, within_s: float
+) -> dict[str, JsonValue]:
+    """Node function: `rate` requests per second for `duration_s` through `proxy` (`address:port`).
+
+    Returns counts `intended`, `requests` (sent), `failed` (no answer 200 with the right number of octets),
+    `late` (right, but after more than `late_ms`), `dropped` (due and never sent), percentiles `latency_ns`
+    and `ttfb_ns`, `elapsed_ns`, `process_ns` and `fault`.
+    """
+    program = tools.k6()
+    if program is None:
+        raise TestbedError("K6-01", f"no k6 {tools.K6_VERSION} on this node", hint=tools.MEND)
+    timeout_ms = math.ceil(late_ms * 4)
+    values = {
+        "rate": rate,
+        "duration_ms": round(duration_s * 1000),
+        "connections": max(_MIN_CONNECTIONS, math.ceil(rate * late_ms / 1000)),
+        "url": url,
+        "octets": octets,
+        "timeout_ms": timeout_ms,
+        "late_ms": late_ms,
+    }
+    intended = round(rate * duration_s)
+    with tempfile.TemporaryDirectory(prefix="bmwg-k6-") as folder:
+        script = Path(folder, "rate.js")
+        script.write_text(_SCRIPT % values)
+        environment = {**os.environ, "HTTP_PROXY": f"http://{proxy}", "http_proxy": f"http://{proxy}"}
+        command = [*program, "run", "--quiet", "--no-usage-report", "--address", "", str(script)]
+        began = time.monotonic_ns()
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=within_s, check=False, env=environment
+            )
+        except subprocess.TimeoutExpired:
+            return {**_NOTHING, "intended": intended, "fault": f"k6 did not end within {within_s:g} s"}
+        took_ns = time.monotonic_ns() - began
+    if done.returncode != 0:
+        words = " ".join((done.stderr or done.stdout).split())[-200:]
+        return {**_NOTHING, "intended": intended, "fault": f"k6: exit status {done.returncode}: {words}"}
+    found = read_summary(done.stdout)
+    return {
+        **found,
+        "intended": intended,
+        "elapsed_ns": round(duration_s * 1e9),
+        "process_ns": took_ns,
+        "fault": "",
+    }
+
+
+_NOTHING: dict[str, JsonValue] = {
+    "requests": 0,
+    "failed": 0,
+    "late": 0,
+    "dropped": 0,
+    "latency_ns": {},
+    "ttfb_ns": {},
+    "elapsed_ns": 0,
+    "process_ns": 0,
+}
+
+
+def read_summary(text: str) -> dict[str, JsonValue]:
+    """Read k6's summary. Raises DriverError K6-02 when it holds no count of requests."""
+    try:
+        metrics = json.loads(text)
+        sent = int(metrics["http_reqs"]["values"]["count"])
+        latency, first = (metrics[name]["values"] for name in ("http_req_duration", "http_req_waiting"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DriverError(
+            "K6-02", "k6: its summary", expected="counts of requests", found=str(error)
+        ) from error
+    counted = {
+        name: int(metrics[key]["values"]["count"]) if key in metrics else 0
+        for name, key in (("failed", "wrong"), ("late", "late"), ("dropped", "dropped_iterations"))
+    }
+    return {"requests": sent, **counted, "latency_ns": _shares(latency), "ttfb_ns": _shares(first)}
+
+
+def _shares(trend: dict[str, float]) -> dict[str, int]:
+    names = {"med": "p50", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99", "max": "max"}
+    return {ours: round(trend[theirs] * _NS_PER_MS) for theirs, ours in names.items() if theirs in trend}

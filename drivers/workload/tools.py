@@ -1,0 +1,32 @@
+"""Client programs that no Debian package supplies: where `setup/install.sh http` puts them on a node."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+TOOLS = Path("/var/cache/bmwg/tools")
+JMETER_VERSION, K6_VERSION = "5.6.3", "0.49.0"
+MEND = "sh setup/install.sh http"
+
+
+def jmeter() -> list[str] | None:
+    """Return the command of JMeter without its arguments; None when it or Java is not there."""
+    jar = TOOLS / f"jmeter-{JMETER_VERSION}" / "bin" / "ApacheJMeter.jar"
+    java = shutil.which("java")
+    if java is None or not jar.is_file():
+        return None
+    return [java, "-Xms256m", "-Xmx1g", "-Djava.awt.headless=true", "-jar", str(jar)]
+
+
+def k6() -> list[str] | None:
+    """Return the command of k6 without its arguments; None when it is not there."""
+    program = TOOLS / f"k6-{K6_VERSION}" / "k6"
+    return [str(program)] if os.access(program, os.X_OK) else None
+
+
+def absent(*, tools: list[str]) -> list[list[str]]:
+    """Node function: which tools are absent, `[tool, line that supplies it]` each."""
+    found = {"jmeter": jmeter, "k6": k6}
+    return [[name, MEND] for name in tools if found[name]() is None]

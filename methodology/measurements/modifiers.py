@@ -1,0 +1,149 @@
+"""Throughput under a modifier of RFC 2544 section 11, beside the plain throughput of the same cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bmwg.methodology import throughput
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, wanted_size
+from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.measurements.throughput import bisection_trials
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.profile import BISECTION
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.search import bisection
+from bmwg.methodology.trial import JudgedTrial
+
+METRIC = "throughput_modified.rfc2544_11"
+BROADCAST_EVERY = 99  # rfc2544-11.1: one in a hundred of all frames
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modified:
+    """The bisection of RFC 2544 26.1 while something else goes on.
+
+    `modifier` is the name under which the DUT's side of it is known (empty: the tester does it alone).
+    `evidence` is the count of each trial that shows it at work: without any, there is no answer.
+    """
+
+    code: str
+    clause_rows: tuple[str, ...]
+    evidence: str
+    modifier: str = ""
+    functions: tuple[str, ...] = ("kernel-l3",)
+    needs_throughput: bool = True
+    reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
+
+    @property
+    def name(self) -> str:
+        """`modifier_` and its code."""
+        return f"modifier_{self.code}"
+
+    @property
+    def metric(self) -> str:
+        """The metric with the code."""
+        return f"{METRIC}.{self.code}"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Its metric."""
+        return (self.metric,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Where a router forwards, at the sizes that the profile may list."""
+        able = cell.path in ("node", "pvp") and cell.function in self.functions
+        return able and wanted_size(profile, "modifiers", cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """Its metric."""
+        return self.metric
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome."""
+        return (self.metric,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """As a throughput."""
+        trials = float(bisection_trials(profile, max_load_fps))
+        return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Search with the modifier standing."""
+        goal = asked.profile.searching(BISECTION).goal(
+            asked.cell, max_load_fps=asked.max_load_fps, envelope_fps=asked.envelope_fps
+        )
+        taken: list[JudgedTrial] = []
+
+        def measured(spec: TrialSpec) -> JudgedTrial:
+            taken.append(asked.trial(self.changed(spec), "search"))
+            return replace(taken[-1], result=replace(taken[-1].result, spec=spec))
+
+        found = bisection.search(measured, goal)
+        assert asked.throughput is not None
+        outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=self.metric)
+        plain = (_plain(asked.throughput), *load_remark(asked.throughput))
+        outcome = replace(
+            outcome, requirements=self.clause_rows, quality=(*outcome.quality, *self._seen(taken), *plain)
+        )
+        if found.error is None and outcome.type is not OutcomeType.INVALID and not self._count(taken):
+            outcome = Outcome(
+                outcome_id=asked.outcome_id,
+                metric=self.metric,
+                cell=asked.cell,
+                type=OutcomeType.INVALID,
+                trials=outcome.trials,
+                reason=f"the modifier was not at work: {self.evidence} is 0 in every trial",
+            )
+        return Answered(outcomes=(outcome,), error=found.error)
+
+    def changed(self, spec: TrialSpec) -> TrialSpec:
+        """Return a trial with the modifier."""
+        if self.modifier:
+            return replace(spec, modifier=self.modifier)
+        return replace(spec, broadcast_every=BROADCAST_EVERY)
+
+    def _count(self, trials: Sequence[JudgedTrial]) -> int:
+        return max((dict(trial.result.auxiliary).get(self.evidence, 0) for trial in trials), default=0)
+
+    def _seen(self, trials: Sequence[JudgedTrial]) -> tuple[str, ...]:
+        return (f"{self.evidence} up to {self._count(trials)} in one trial",) if trials else ()
+
+
+def _plain(found: Outcome) -> str:
+    numbers: tuple[Quantity, ...] = found.values
+    value = f"{numbers[0].number} {numbers[0].unit}" if numbers else found.statement or found.type.value
+    return f"without it: {value}"
+
+
+MEASUREMENTS = (
+    Modified(
+        code="broadcast",
+        clause_rows=("RFC2544-11.1-01", "RFC2544-11.1-02"),
+        evidence="forward.broadcast_sent_frames",
+    ),
+    Modified(
+        code="management",
+        clause_rows=("RFC2544-11.2-01", "RFC2544-11.2-03"),
+        evidence="modifier.answered_frames",
+        modifier="management",
+    ),
+    Modified(
+        code="route_updates",
+        clause_rows=("RFC2544-11.3-01", "RFC2544-11.3-02", "RFC2544-11.3-03"),
+        evidence="modifier.learnt_routes",
+        modifier="route-updates",
+    ),
+    Modified(
+        code="filters_1",
+        clause_rows=("RFC2544-11.4-01", "RFC2544-11.4-02"),
+        evidence="modifier.matched_frames",
+        modifier="filters-1",
+    ),
+    Modified(
+        code="filters_25",
+        clause_rows=("RFC2544-11.4-05", "RFC2544-11.4-06", "RFC2544-11.4-07"),
+        evidence="modifier.matched_frames",
+        modifier="filters-25",
+    ),
+)

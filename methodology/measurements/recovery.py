@@ -1,0 +1,174 @@
+"""System recovery (RFC 2544 26.5) and reset (RFC 6201) at the throughput of the same cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bmwg.methodology.benchmarks import recovery
+from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
+from bmwg.methodology.measurements.remarks import load_remark
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.records import Cell, Outcome, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
+from bmwg.methodology.trial import JudgedTrial
+
+_REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names none
+_REDUCED_S = 60.0  # choice: as long as the overload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """Overload, then half of it, in one trial; the last lost frame tells the time."""
+
+    name: str = "recovery"
+    needs_throughput: bool = True
+    reads_latency: bool = True  # and so the times of losses
+    families: tuple[str, ...] = (recovery.RECOVERY_METRIC,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Every cell but the wire, at the sizes that the profile may list."""
+        return cell.path != "wire" and wanted_size(profile, self.name, cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """One metric."""
+        return recovery.RECOVERY_METRIC
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome with the average and its spread."""
+        return (recovery.RECOVERY_METRIC,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """All repetitions."""
+        spec = self._spec(profile, cell, max_load_fps, max_load_fps)
+        trials = _repetitions(profile, self.name)
+        return Cost(trials=trials, traffic_s=trials * spec.total_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Run the repetitions."""
+        spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
+        ended = asked.run(_repeated(spec, asked.profile, self.name))
+        found = [recovery.recovery_trial(trial) for trial in ended.found or ()]
+        outcome = recovery.recovery_outcome(found, asked.cell, outcome_id=asked.outcome_id)
+        return _answered(asked, ended, outcome)
+
+    def _spec(self, profile: Profile, cell: Cell, throughput_fps: int, max_load_fps: int) -> TrialSpec:
+        said = settings(profile, self.name)
+        loads = recovery.recovery_loads(throughput_fps, max_load_fps)
+        return replace(
+            _constant(cell, loads.overload_fps, float(said.get("overload_s", recovery.OVERLOAD_S))),
+            then_load_fps=loads.reduced_fps,
+            then_duration_s=float(said.get("reduced_s", _REDUCED_S)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """One kind of reset amid a constant load; what was lost tells how long the DUT was away."""
+
+    kind: str
+    functions: tuple[str, ...] = ()  # only with these functions; empty: with any
+    paths: tuple[str, ...] = ("pvp",)
+    needs_throughput: bool = True
+    reads_latency: bool = True
+
+    @property
+    def name(self) -> str:
+        """`reset_` and what is reset."""
+        return f"reset_{self.kind}"
+
+    @property
+    def metric(self) -> str:
+        """The metric of RFC 6201 with what was reset."""
+        return f"{recovery.RESET_METRIC}.{self.kind}"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Its metric."""
+        return (self.metric,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Where there is such a thing to reset, at the sizes that the profile may list."""
+        able = cell.path in self.paths and (not self.functions or cell.function in self.functions)
+        return able and wanted_size(profile, "reset", cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """Its metric."""
+        return self.metric
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome with the average and its spread."""
+        return (self.metric,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """All repetitions."""
+        trials = _repetitions(profile, "reset")
+        return Cost(trials=trials, traffic_s=trials * self._spec(profile, cell, max_load_fps).total_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Run the repetitions."""
+        spec = self._spec(asked.profile, asked.cell, asked.load_fps)
+        ended = asked.run(_repeated(spec, asked.profile, "reset"))
+        found = [recovery.reset_trial(trial) for trial in ended.found or ()]
+        outcome = recovery.reset_outcome(found, asked.cell, kind=self.kind, outcome_id=asked.outcome_id)
+        return _answered(asked, ended, outcome)
+
+    def _spec(self, profile: Profile, cell: Cell, throughput_fps: int) -> TrialSpec:
+        said = settings(profile, "reset")
+        load = throughput_fps * int(said.get("load_percent", 100)) // 100
+        before_s = float(said.get("before_s", recovery.FORWARDING_BEFORE_S))
+        after_s = float(said.get("after_s", _REDUCED_S))
+        if self.kind == "container":
+            after_s = max(after_s, float(said.get("container_s", _REDUCED_S)))
+        return replace(_constant(cell, max(1, load), before_s + after_s), act=self.kind, act_at_s=before_s)
+
+
+def _constant(cell: Cell, load_fps: int, duration_s: float) -> TrialSpec:
+    return TrialSpec(
+        frame_octets=cell.frame_octets,
+        load_fps=load_fps,
+        duration_s=duration_s,
+        direction=cell.direction,
+        frame_format=cell.frame_format,
+        flows=cell.flows,
+        vlan_id=cell.vlan_id,
+        loss_times=True,
+    )
+
+
+def _repetitions(profile: Profile, name: str) -> int:
+    return int(settings(profile, name).get("repetitions", _REPETITIONS))
+
+
+def _repeated(spec: TrialSpec, profile: Profile, name: str) -> Procedure[Sequence[JudgedTrial]]:
+    """Take one valid trial for each repetition; fewer where the tester is short of the load."""
+    found: list[JudgedTrial] = []
+    for number in range(_repetitions(profile, name)):
+        trial = yield from valid_trial(
+            spec,
+            f"repetition {number + 1}",
+            max_repeats=profile.policy.max_repeats,
+            short_limit=1 + profile.policy.max_repeats,
+        )
+        if trial is not None:
+            found.append(trial)
+    return tuple(found)
+
+
+def _answered(asked: Asked, ended: Run[Sequence[JudgedTrial]], outcome: Outcome) -> Answered:
+    """Add all trials, those that were not valid too, and what is to be said of the load."""
+    assert asked.throughput is not None
+    sequence = tuple(trial.seq for trial in ended.trials)
+    reason = ended.reason if ended.found is None else outcome.reason
+    quality = (*outcome.quality, *load_remark(asked.throughput))
+    return Answered(
+        outcomes=(replace(outcome, trials=sequence, reason=reason, quality=quality),), error=ended.error
+    )
+
+
+MEASUREMENTS = (
+    Recovery(),
+    Reset(kind="link"),
+    Reset(kind="vswitch"),
+    Reset(kind="container", functions=("testpmd",)),
+)

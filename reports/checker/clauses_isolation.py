@@ -1,0 +1,102 @@
+"""RFC 6815, and the security sections of the other documents, as rules: the test network leads nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_assessed
+
+MADE = ("namespace", "qemu", "vm")  # kinds of nodes that a run makes itself
+
+
+def _isolated(scope: Scope) -> Answer:
+    """Whether every port of the tester lies on a node that the run made; of a lab only a person can say."""
+    testbed: Mapping[str, Any] = scope.evidence.run["testbed"] if scope.evidence.run else {}
+    tester = testbed.get("tester")
+    ports = tester.get("ports") if isinstance(tester, dict) else None
+    if not isinstance(ports, list) or not ports:
+        return held(False, "tester ports on nodes that the run made", "no port in the testbed file")
+    lab = testbed.get("lab_ports") or []
+    if lab:
+        return not_assessed(f"{len(lab)} lab ports: no file shows where their cables lead")
+    nodes = testbed.get("nodes")
+    nodes = nodes if isinstance(nodes, dict) else {}
+    outside = [
+        name
+        for name in {str(port).partition("/")[0] for port in ports}
+        if isinstance(nodes.get(name), dict) and nodes[name].get("kind") not in MADE
+    ]
+    expected = "tester ports on nodes that the run made, and no lab port"
+    return held(not outside, expected, f"on other nodes: {sorted(outside) or 'none'}; no lab port")
+
+
+def _undeclared(what: str) -> Answer:
+    return not_assessed(f"nobody declared {what}")
+
+
+@clause("RFC8172-5-01")
+def rfc8172(scope: Scope) -> Answer:
+    """The test network is isolated."""
+    return _isolated(scope)
+
+
+@clause("RFC8204-6-01")
+def rfc8204(scope: Scope) -> Answer:
+    """As RFC8172-5-01."""
+    return _isolated(scope)
+
+
+@clause("CINF08-7-01")
+def containerized(scope: Scope) -> Answer:
+    """As RFC8172-5-01."""
+    return _isolated(scope)
+
+
+@clause("RFC9004-8-01")
+def rfc9004(scope: Scope) -> Answer:
+    """As RFC8172-5-01."""
+    return _isolated(scope)
+
+
+@clause("RFC8219-13")
+def rfc8219(scope: Scope) -> Answer:
+    """As RFC8172-5-01."""
+    return _isolated(scope)
+
+
+@clause("RFC6815-7-01")
+def rfc6815(scope: Scope) -> Answer:
+    """As RFC8172-5-01."""
+    return _isolated(scope)
+
+
+@clause("RFC6815-5-02")
+def no_production(scope: Scope) -> Answer:
+    """A network that the run made is no production network."""
+    return _isolated(scope)
+
+
+@clause("RFC6815-7-02")
+def no_special_capability(scope: Scope) -> Answer:
+    """Whether the device has a capability only for benchmarks, no file shows."""
+    return _undeclared("that the device has no capability made for benchmarks")
+
+
+@clause("RFC6815-7-03")
+def same_security(scope: Scope) -> Answer:
+    """Whether production has the same security, no file shows."""
+    return _undeclared("that laboratory and production are secured alike")
+
+
+RULES: tuple[ClauseRule, ...] = (
+    rfc8172,
+    rfc8204,
+    containerized,
+    rfc9004,
+    rfc8219,
+    rfc6815,
+    no_production,
+    no_special_capability,
+    same_security,
+)

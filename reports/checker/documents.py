@@ -1,0 +1,182 @@
+"""What the documents beside RFC 2544 say of a run: verdicts on their rows, and counts instead of a grade."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from bmwg.methodology.measurements.registry import recorded_as
+from bmwg.methodology.record.coverage import Answer as Covered
+from bmwg.methodology.record.coverage import coverage
+from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.requirements import Level, Requirement, catalogue
+from bmwg.reports.checker import (
+    clauses_isolation,
+    clauses_rfc8219,
+    clauses_rfc9004,
+    clauses_rfc9971,
+    clauses_rfc9971_goals,
+    clauses_tst009,
+)
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.verdicts import ClauseRule, ClauseVerdict, Scope, concluded, not_assessed
+
+COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids that claim them
+    "RFC9971": ("conditional_throughput.rfc9971",),
+    "RFC9004": ("back_to_back.rfc9004",),
+    "RFC8219": ("latency.rfc8219", "pdv.rfc8219", "ipdv.rfc8219"),
+    "TST009": ("throughput.tst009",),
+}
+EVERY_RUN = ("RFC6815",)
+COVERED = ("RFC8172", "RFC8204", "CINF08")
+RULES: tuple[ClauseRule, ...] = (
+    *clauses_rfc9971.RULES,
+    *clauses_rfc9971_goals.RULES,
+    *clauses_rfc9004.RULES,
+    *clauses_rfc8219.RULES,
+    *clauses_tst009.RULES,
+    *clauses_isolation.RULES,
+)
+_DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
+_RECORD = "record"
+
+
+class Grade(StrEnum):
+    """RFC 2544 section 5 for its benchmarks; `counted` and `covered` carry numbers instead of a grade."""
+
+    UNCONDITIONAL = "unconditionally compliant"
+    CONDITIONAL = "conditionally compliant"
+    NOT_COMPLIANT = "not compliant"
+    INCOMPLETE = "incomplete"  # a MUST that nobody assessed
+    NOT_GRADED = "not graded"  # the run's state forbids it
+    NOT_ASSESSED = "not assessed"  # the run does not hold it
+    COUNTED = "counted"
+    COVERED = "coverage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentGrade:
+    """The grade of one document or of one of its benchmarks, with reasons and counts of verdicts or rows."""
+
+    document: str
+    benchmark: str
+    grade: Grade
+    reasons: tuple[str, ...]
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+def scope_of(evidence: Evidence, benchmark: str, fits: Callable[[str], bool]) -> Scope | None:
+    """Return what a benchmark is judged on: tried outcomes of metrics that fit, and their trials, each once.
+
+    None when the run never tried it or cannot be read.
+    """
+    if evidence.profile is None or evidence.run is None:
+        return None
+    tried = tuple(
+        outcome
+        for outcome in evidence.outcomes
+        if fits(outcome.metric)
+        and outcome.type is not OutcomeType.NOT_ASSESSED
+        and outcome.cell.path != "wire"  # the tester itself, not a device
+    )
+    if not tried:
+        return None
+    groups = dict.fromkeys((outcome.cell.cell_id, recorded_as(outcome.metric)) for outcome in tried)
+    trials = tuple(trial for cell_id, metric in groups for trial in evidence.of(cell_id, metric))
+    return Scope(
+        evidence=evidence, profile=evidence.profile, benchmark=benchmark, outcomes=tried, trials=trials
+    )
+
+
+def verdict_on(row: Requirement, benchmark: str, scope: Scope, rules: Iterable[ClauseRule]) -> ClauseVerdict:
+    """Return the verdict on one row; not assessed where no rule is of it."""
+    answer = not_assessed("no rule assesses this row")
+    for one in rules:
+        if one.requirement == row.id and (not one.benchmarks or benchmark in one.benchmarks):
+            answer = one.check(scope)
+    declared = any(entry.requirement == row.id for entry in scope.evidence.deviations)
+    return concluded(row, benchmark, answer, declared=declared)
+
+
+def counted(
+    evidence: Evidence, document: str, beginnings: tuple[str, ...], said: tuple[str, ...]
+) -> tuple[list[ClauseVerdict], DocumentGrade]:
+    """Judge every demanding row of a document whose metrics the run holds; count verdicts by level."""
+    scope = scope_of(evidence, document, lambda metric: metric.startswith(beginnings))
+    if scope is None:
+        return [], ungraded(document, "all", "the run holds no outcome that claims it")
+    rows = [row for row in catalogue().values() if row.document == document and row.level in _DEMANDS]
+    verdicts = [verdict_on(row, document, scope, RULES) for row in rows]
+    return verdicts, _counts(document, verdicts, said)
+
+
+def _counts(document: str, verdicts: list[ClauseVerdict], said: tuple[str, ...]) -> DocumentGrade:
+    counts = Counter(f"{one.row.level.value} {one.verdict.value}" for one in verdicts)
+    return DocumentGrade(
+        document=document,
+        benchmark="all",
+        grade=Grade.COUNTED,
+        reasons=said,
+        counts=tuple(sorted(counts.items())),
+    )
+
+
+def demanded(
+    evidence: Evidence, document: str, said: tuple[str, ...]
+) -> tuple[list[ClauseVerdict], DocumentGrade]:
+    """Judge what a document demands of every run, whatever it measures; count verdicts by level."""
+    verdicts = _demanded(evidence, document)
+    if not verdicts:
+        return [], ungraded(document, "all", "the run holds no trial")
+    return verdicts, _counts(document, verdicts, said)
+
+
+def covered(evidence: Evidence, document: str) -> tuple[list[ClauseVerdict], DocumentGrade]:
+    """Count the configuration rows that the record answers; judge what little the document demands."""
+    verdicts = _demanded(evidence, document)
+    base: Mapping[str, Any] = evidence.platform["base"] if evidence.platform else {}
+    record = base.get("before")
+    if record is None:
+        return verdicts, ungraded(document, _RECORD, "the run holds no platform record")
+    try:
+        rows = coverage([record]).rows
+    except (KeyError, TypeError, AttributeError):
+        return verdicts, ungraded(document, _RECORD, "the platform record is not readable")
+    mine = [row for row in rows if catalogue()[row.row].document == document]
+    counts = Counter(row.answer for row in mine)
+    return verdicts, DocumentGrade(
+        document=document,
+        benchmark=_RECORD,
+        grade=Grade.COVERED,
+        reasons=(),
+        counts=tuple((answer.value, counts[answer]) for answer in Covered),
+    )
+
+
+def _demanded(evidence: Evidence, document: str) -> list[ClauseVerdict]:
+    scope = _whole(evidence, document)
+    if scope is None:
+        return []
+    rows = [row for row in catalogue().values() if row.document == document and row.level in _DEMANDS]
+    return [verdict_on(row, document, scope, RULES) for row in rows]
+
+
+def _whole(evidence: Evidence, document: str) -> Scope | None:
+    """Return a scope of the whole run."""
+    if evidence.profile is None or evidence.run is None or not evidence.trials:
+        return None
+    return Scope(
+        evidence=evidence,
+        profile=evidence.profile,
+        benchmark=document,
+        outcomes=evidence.outcomes,
+        trials=evidence.trials,
+    )
+
+
+def ungraded(document: str, benchmark: str, reason: str) -> DocumentGrade:
+    """Return that the run does not hold what a grade rests on."""
+    return DocumentGrade(document=document, benchmark=benchmark, grade=Grade.NOT_ASSESSED, reasons=(reason,))

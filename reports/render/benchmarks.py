@@ -1,0 +1,39 @@
+"""The sections of benchmarks that have a module of their own: each gives its lines, or none.
+
+A new benchmark's table is a module with a function from facts to lines, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bmwg.reports.render import (
+    delay_tables,
+    frame_loss_table,
+    outage_tables,
+    rfc9971_items,
+    search_tables,
+    soak_table,
+)
+from bmwg.reports.render.facts import Facts
+
+SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
+    search_tables.tst009,
+    search_tables.mlrsearch,
+    rfc9971_items.items,
+    search_tables.mixes,
+    delay_tables.rfc2544_latency,
+    delay_tables.rfc8219_latency,
+    delay_tables.delay_variation,
+    frame_loss_table.frame_loss,
+    outage_tables.bursts,
+    outage_tables.recoveries,
+    outage_tables.resets,
+    outage_tables.modified,
+    soak_table.soak,
+)
+
+
+def sections(facts: Facts) -> list[str]:
+    """Return the sections of what the run holds; of a benchmark that it does not hold, nothing."""
+    return [line for section in SECTIONS for line in section(facts)]

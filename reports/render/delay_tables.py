@@ -1,0 +1,89 @@
+"""Latency by tagged frames and delay variation, in the forms of RFC 2544 26.2 and RFC 8219 7."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC
+from bmwg.methodology.benchmarks.tagged_latency import TYPICAL_METRIC, WORST_METRIC
+from bmwg.methodology.latency import RFC2544_METRIC
+from bmwg.methodology.records import Outcome
+from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, medium, rate, value
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.results import remarks
+from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title
+
+
+def rfc2544_latency(facts: Facts) -> list[str]:
+    """Return RFC 2544 26.2's table: a row for each frame size, with rate, media type and latency."""
+    outcomes = [one for one in facts.outcomes if one.metric == RFC2544_METRIC]
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            rate(one, facts),
+            medium(facts),
+            _time(one, RFC2544_METRIC),
+            _time(one, f"{RFC2544_METRIC}.min"),
+            _time(one, f"{RFC2544_METRIC}.max"),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = [*HEAD, "rate", "media", "latency (mean)", "least", "largest", *TAIL]
+    return [
+        *title("Latency by tagged frames (RFC 2544 26.2)", 1),
+        *table(head, rows, f"Metric {RFC2544_METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def rfc8219_latency(facts: Facts) -> list[str]:
+    """Return RFC 8219 7.2's table: typical and worst-case latency, each with percentiles over the streams."""
+    outcomes = [one for one in facts.outcomes if one.metric == TYPICAL_METRIC]
+    if not outcomes:
+        return []
+    rows = [
+        [
+            *front(one),
+            rate(one, facts),
+            medium(facts),
+            *(_with_range(one, metric) for metric in (TYPICAL_METRIC, WORST_METRIC)),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = [*HEAD, "rate", "media", "typical (1st to 99th percentile)", "worst case (1st to 99th percentile)"]
+    return [
+        *title("Typical and worst-case latency (RFC 8219 7.2)", 1),
+        *table([*head, *TAIL], rows, f"Metrics {TYPICAL_METRIC} and {WORST_METRIC}"),
+        *remarks(outcomes),
+    ]
+
+
+def delay_variation(facts: Facts) -> list[str]:
+    """Return RFC 8219 7.3's table: packet delay variation with its percentiles over the streams."""
+    outcomes = [one for one in facts.outcomes if one.metric == PDV_METRIC]
+    if not outcomes:
+        return []
+    rows = [
+        [*front(one), rate(one, facts), medium(facts), _with_range(one, PDV_METRIC), *back(one)]
+        for one in outcomes
+    ]
+    head = [*HEAD, "rate", "media", "PDV (1st to 99th percentile)", *TAIL]
+    return [
+        *title("Delay variation (RFC 8219 7.3)", 1),
+        *table(head, rows, f"Metric {PDV_METRIC}: 99.9th percentile less the least delay"),
+        *remarks(outcomes),
+    ]
+
+
+def _time(outcome: Outcome, metric: str) -> str:
+    number = value(outcome, metric)
+    return NONE if number is None else esc(nanoseconds(number))
+
+
+def _with_range(outcome: Outcome, metric: str) -> str:
+    middle, low, high = (value(outcome, metric + end) for end in ("", ".p1", ".p99"))
+    if middle is None or low is None or high is None:
+        return NONE
+    return esc(f"{nanoseconds(middle)} ({nanoseconds(low)} to {nanoseconds(high)})")

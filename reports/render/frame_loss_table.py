@@ -1,0 +1,41 @@
+"""Frame loss rate in the form of RFC 2544 26.3: percent lost against percent of the highest load."""
+
+from __future__ import annotations
+
+from bmwg.methodology.benchmarks.frame_loss import METRIC
+from bmwg.methodology.records import Outcome
+from bmwg.reports.render.common_columns import HEAD, TAIL, back, front
+from bmwg.reports.render.facts import Facts, option
+from bmwg.reports.render.results import remarks
+from bmwg.reports.render.text import esc, percent, table, title, unit
+
+
+def frame_loss(facts: Facts) -> list[str]:
+    """Return one table a cell with a row for each load, and what is said of each cell."""
+    outcomes = [one for one in facts.outcomes if one.metric == METRIC]
+    if not outcomes:
+        return []
+    lines = title("Frame loss rate (RFC 2544 26.3)", 1)
+    lines += table([*HEAD, *TAIL], [[*front(one), *back(one)] for one in outcomes], f"Metric {METRIC}")
+    for one in outcomes:
+        lines += _curve(one, facts)
+    return [*lines, *remarks(outcomes)]
+
+
+def curve(outcome: Outcome, facts: Facts) -> list[tuple[float, int, float]]:
+    """Return share of the highest load (0..1), load (frames/s) and loss ratio (0..1), highest load first."""
+    highest = max((facts.run.trial(seq).spec.load_fps for seq in outcome.trials), default=1)
+    points = []
+    for value in outcome.values:
+        load = int(value.metric.removeprefix(f"{METRIC}.").removesuffix("fps"))
+        points.append((load / highest, load, float(value.number)))
+    return points
+
+
+def _curve(outcome: Outcome, facts: Facts) -> list[str]:
+    rows = [
+        [esc(percent(share, 1)), esc(unit(load, "frames/s")), esc(percent(loss))]
+        for share, load, loss in curve(outcome, facts)
+    ]
+    name = f"{option(outcome.cell)}, {unit(outcome.cell.frame_octets, 'octets')}"
+    return table(["of the highest load", "load per port and direction", "frames lost"], rows, name)

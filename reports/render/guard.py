@@ -1,0 +1,93 @@
+"""The state of the platform in a report: what the doctor found, what changed, what the records answer."""
+
+from __future__ import annotations
+
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.record.coverage import Answer, coverage, run_records
+from bmwg.methodology.record.drift import run_drift
+from bmwg.reports.render.text import esc, fold, table, title, whole
+from bmwg.reports.store.read import Run
+
+_MAX_ROWS = 40  # choice: what a reader looks through; the rest stands in platform.json
+
+
+def section(run: Run) -> list[str]:
+    """Return the section; a run from before the doctor looked says so."""
+    lines = title("State of the platform", 1)
+    if not run.platform or "base" not in run.platform:
+        return [*lines, "The run holds no platform record.", ""]
+    return [*lines, *_doctor(run), *_drift(run), *_coverage(run)]
+
+
+def _doctor(run: Run) -> list[str]:
+    looks = run.platform.get("doctor", ())
+    if not looks:
+        return ["The doctor did not look before this run.", ""]
+    suites: dict[tuple[str, str, str, str], list[str]] = {}
+    for look in looks:
+        for found in look["findings"]:
+            key = (found["finding_id"], found["weight"], found["what"], found["breaks"])
+            suites.setdefault((key[0], key[1], key[2], key[3]), []).append(look["suite"])
+    if not suites:
+        return [f"The doctor looked before each of {whole(len(looks))} suites and found nothing.", ""]
+    rows = [
+        [esc(finding_id), esc(weight), esc(what), esc(breaks), esc(", ".join(dict.fromkeys(named)))]
+        for (finding_id, weight, what, breaks), named in suites.items()
+    ]
+    head = ["finding", "weight", "what was found", "what it breaks", "before suite"]
+    return table(head, rows, f"What the doctor found; it looked {len(looks)} times")
+
+
+def _drift(run: Run) -> list[str]:
+    lines = []
+    rows = [
+        [esc(change["path"]), esc(change["before"]), esc(change["after"]), esc(_touched(entry["outcomes"]))]
+        for entry in run.platform.get("drift", ())
+        for change in entry["changes"]
+    ]
+    if rows:
+        head = ["what changed", "before", "after", "invalid by it"]
+        lines += table(head, rows[:_MAX_ROWS], "The platform changed during the run")
+        if len(rows) > _MAX_ROWS:
+            lines += [f"{whole(len(rows) - _MAX_ROWS)} more changes stand in platform.json.", ""]
+    elif "drift" in run.platform:
+        lines += ["Between the cells nothing on the machine or its deployments changed.", ""]
+    try:
+        whole_run = run_drift(run.platform)
+    except (ToolkitError, KeyError, TypeError, AttributeError):
+        return lines
+    if whole_run:
+        head = ["what changed", "before", "after"]
+        rows = [[esc(change.path), esc(change.before), esc(change.after)] for change in whole_run]
+        lines += table(head, rows[:_MAX_ROWS], "Between the records before and after the run")
+    return lines
+
+
+def _touched(outcomes: list[str]) -> str:
+    return ", ".join(outcomes) if outcomes else "no answer: it was between two deployments"
+
+
+def _coverage(run: Run) -> list[str]:
+    records = run_records(run.platform)
+    if not records:
+        return []
+    try:
+        score = coverage(records)
+    except (KeyError, TypeError, AttributeError):
+        return ["The platform records cannot be scored: they are not in the form of this version.", ""]
+    lines = [
+        f"Of {whole(len(score.rows))} configuration rows of RFC 8172, RFC 8204 and "
+        f"draft-ietf-bmwg-containerized-infra the records answer {whole(score.count(Answer.ANSWERED))}; "
+        f"{whole(score.count(Answer.NOT_APPLICABLE))} are not applicable, with the reason, and "
+        f"{whole(score.count(Answer.MISSING))} are missing.",
+        "",
+    ]
+    rows = [
+        [esc(row.row), esc(gap.path), esc(gap.reason), esc(gap.supply)]
+        for row in score.rows
+        for gap in row.gaps
+    ]
+    if rows:
+        head = ["row", "fact", "why it is missing", "how it is supplied"]
+        lines += fold("Missing rows", table(head, rows[:_MAX_ROWS]))
+    return lines

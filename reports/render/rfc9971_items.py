@@ -1,0 +1,111 @@
+"""What RFC 9971 wants a report to tell beside results: scope, traffic, phases, limits, definitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.mlr.classify import LOSS_DEFINITION
+from bmwg.methodology.mlr.outcome import METRIC, UNIT
+from bmwg.methodology.profiles import Profile
+from bmwg.methodology.profiles.reading import parse_profile
+from bmwg.methodology.records import Outcome, Validity
+from bmwg.reports.render.facts import ENVELOPE, Facts
+from bmwg.reports.render.text import NONE, esc, pairs, percent, unit
+
+
+def items(facts: Facts) -> list[str]:
+    """Return the items of a run with goals; nothing of another run."""
+    outcomes = facts.of_metric(METRIC)
+    if not outcomes:
+        return []
+    rows = [*_traffic(facts, outcomes), *_limits(facts, outcomes), *_phases(facts)]
+    rows += _definitions(facts, outcomes)
+    return pairs([(name, esc(said)) for name, said in rows], "Report items of RFC 9971")
+
+
+def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
+    specs = [facts.run.trial(seq).spec for one in outcomes for seq in one.trials]
+    broadcasts = sorted({spec.broadcast_every for spec in specs if spec.broadcast_every is not None})
+    tester = facts.run.testbed.get("tester")
+    ports = tester.get("ports") if isinstance(tester, dict) else None
+    count = len(ports) if isinstance(ports, list) else 0
+    bursts = sum(spec.burst for spec in specs)
+    modified = f"broadcast frames, one for each {', '.join(map(str, broadcasts))}" if broadcasts else "none"
+    return [
+        ("scope of each load (4.4.4.4)", f"one interface: {UNIT} per port and direction"),
+        ("load (4.5.2)", f"{bursts} trials of bursts" if bursts else "constant within a trial"),
+        ("directions (4.5.4)", _all(one.cell.direction.value for one in outcomes)),
+        ("meshing (4.5.4)", "none" if count == 2 else f"{count} ports"),
+        ("modifiers of RFC 2544 section 11 (4.5.4)", modified),
+        ("frame formats (4.5.4)", _all(one.cell.frame_format.value for one in outcomes)),
+        ("flows", _all(str(one.cell.flows) for one in outcomes)),
+    ]
+
+
+def _limits(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
+    profile = _profile(facts)
+    sizes = {one.cell.frame_octets for one in outcomes}
+    envelopes = [
+        f"{unit(one.lower.load_fps, UNIT)} at {one.cell.frame_octets} octets"
+        for one in facts.of_metric(ENVELOPE)
+        if one.lower and one.cell.frame_octets in sizes
+    ]
+    rows = [("highest load: the tester's envelope (4.6.8.1)", _all(envelopes))]
+    if profile is not None:
+        warmup = profile.searching("mlrsearch").search.warmup_s
+        rows += [
+            ("lowest load (4.6.8.2)", unit(profile.search.min_load_fps, UNIT)),
+            ("trial before the search that proves nothing", f"{warmup:g} s" if warmup else "none"),
+        ]
+    return rows
+
+
+def _phases(facts: Facts) -> list[tuple[str, str]]:
+    """Return the phases of a trial beside those of RFC 2544 section 23."""
+    profile = _profile(facts)
+    if profile is None:
+        return []
+    policy = profile.policy
+    learning = f"learning frames once a {policy.learning.value}, then {policy.learning_wait_s:g} s"
+    return [
+        (
+            "phases around a trial (4.4.3)",
+            f"{learning} (RFC 2544 23: before each trial, 2 s); "
+            f"{policy.drain_s:g} s for residual frames (2 s); "
+            f"{policy.restabilize_s:g} s to restabilize (5 s)",
+        )
+    ]
+
+
+def _definitions(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
+    trials = {seq for one in outcomes for seq in one.trials}
+    longest = [
+        abs(stream.effective_duration_ns / 1e9 / trial.spec.duration_s - 1)
+        for trial in map(facts.run.trial, sorted(trials))
+        if trial.validity is Validity.VALID
+        for stream in trial.result.streams
+    ]
+    apart = f"at most {percent(max(longest))} from the trial duration" if longest else NONE
+    return [
+        ("loss ratio (4.5.5)", LOSS_DEFINITION),
+        (
+            "effective duration, first to last frame (4.5.8)",
+            f"{apart}; classified by the trial duration",
+        ),
+        ("duplicate and reordered frames (4.9.1)", "counted apart; neither is loss nor received twice"),
+        ("goal width (4.6.5)", "relative to the upper bound"),
+    ]
+
+
+def _all(said: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(said)) or NONE
+
+
+def _profile(facts: Facts) -> Profile | None:
+    """Return the profile of a run; None for one of another version, which this one cannot read."""
+    try:
+        return parse_profile(json.dumps(facts.run.profile), source="run.json: profile")
+    except ToolkitError:
+        return None

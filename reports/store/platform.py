@@ -1,0 +1,94 @@
+"""Writes platform.json: on what a run measures, from its beginning to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bmwg.methodology.errors import ToolkitBug
+from bmwg.reports.store.checks import check_own
+from bmwg.reports.store.codec import Json
+from bmwg.reports.store.files import as_json, rows, utc_text, write_atomically
+from bmwg.reports.store.read import PLATFORM_FILE, load_document
+
+
+class PlatformFile:
+    """The platform file of a run that is open; each change is on the disk before the method returns.
+
+    All methods raise TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our schema).
+    """
+
+    def __init__(self, folder: Path, data: Json, clock: Callable[[], datetime]) -> None:
+        self._path = folder / PLATFORM_FILE
+        self._data = data
+        self._clock = clock
+
+    @classmethod
+    def create(cls, folder: Path, clock: Callable[[], datetime]) -> PlatformFile:
+        """Begin the file of a new run."""
+        data: Json = {
+            "schema": "platform/1.0",
+            "run_id": folder.name,
+            "base": {"before": None, "after": None},
+            "deployments": {},
+        }
+        made = cls(folder, data, clock)
+        made._write()
+        return made
+
+    @classmethod
+    def read(cls, folder: Path, clock: Callable[[], datetime]) -> PlatformFile:
+        """Take up the file of a run that was cut off. Raises ConfigError as `load_document` does."""
+        return cls(folder, load_document(folder / PLATFORM_FILE, "platform"), clock)
+
+    def set_base(
+        self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record the machine before or after the run; the record before it is never replaced."""
+        for key, record in (("before", before), ("after", after)):
+            if record is None:
+                continue
+            if key == "before" and self._data["base"][key] is not None:
+                raise ToolkitBug("STORE-05", "platform: the record before the run stands already")
+            self._data["base"][key] = as_json(record)
+        self._write()
+
+    def add_deployment(self, deployment_id: str, evidence: Mapping[str, Any]) -> None:
+        """Record what a deployment was; its id must be new."""
+        if deployment_id in self._data["deployments"]:
+            raise ToolkitBug("STORE-05", f"deployment {deployment_id}: is in the run already")
+        self._data["deployments"][deployment_id] = as_json(evidence)
+        self._write()
+
+    def note_doctor(self, suite: str, findings: Sequence[Mapping[str, Any]]) -> None:
+        """Record what was found wrong with the platform before a suite."""
+        entry = {"at": utc_text(self._clock()), "suite": suite, "findings": list(findings)}
+        self._append("doctor", entry)
+
+    def note_records(self, deployment_id: str, records: Mapping[str, Any]) -> None:
+        """Record a deployment's platform, place by place. From the first call on the run is watched."""
+        self._data.setdefault("drift", [])
+        self._data.setdefault("records", {})[deployment_id] = as_json(records)
+        self._write()
+
+    def note_drift(
+        self, deployment_id: str | None, outcomes: Sequence[str], changes: Sequence[Mapping[str, str]]
+    ) -> None:
+        """Record that the platform changed, and which outcomes that makes invalid."""
+        entry = {
+            "at": utc_text(self._clock()),
+            "deployment": deployment_id,
+            "outcomes": list(outcomes),
+            "changes": list(changes),
+        }
+        self._append("drift", entry)
+
+    def _append(self, key: str, entry: Json) -> None:
+        self._data[key] = [*self._data.get(key, ()), as_json(entry)]
+        self._write()
+
+    def _write(self) -> None:
+        check_own(self._data, "platform")
+        write_atomically(self._path, rows(self._data))

@@ -1,0 +1,16 @@
+"""What a run says of the guest that it runs in: no figure of a translated machine may pass for another's."""
+
+from __future__ import annotations
+
+from bmwg.drivers.hosting import guest_run, mounts
+from bmwg.reports.store import RunStore
+
+
+def record_guest(store: RunStore) -> None:
+    """Note in a run that it runs inside a guest of ours, and on which machine; does nothing elsewhere.
+
+    The state of its pods is then kept in the guest's memory.
+    """
+    if machine := guest_run.evidence():
+        mounts.in_memory(target=str(store.folder.resolve() / "pods"))  # a 9p share has no named pipes
+        store.add_driver({**machine, "name": "qemu guest", "version": machine.get("qemu")})

@@ -1,0 +1,123 @@
+"""A whole run inside a guest: the same command there, its results written to the host's folder.
+
+The guest has the distribution's full kernel, so options that the host's kernel lacks (ipvlan, 802.1Q) carry
+frames there. Its record names the accelerator: figures under TCG show function, never a machine's rate.
+Ids: GUEST-01 no command result in time, GUEST-02 the guest's clock runs at another rate than the host's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting.qemu import MachineSpec
+from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.traffic.embedded import build
+from bmwg.methodology.errors import DriverError, TestbedError
+
+CPUS = 2  # choice: the tester's and the DUT's, as testbeds/guest.yaml names them
+MEMORY_OCTETS = 3 << 30
+MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
+_POLL_S = 1.0
+_CALL_DEADLINE_S = 120.0  # a guest under load answers late
+_RESULTS_TAG = "bmwg-results"
+
+
+def run_in_guest(
+    arguments: Sequence[str],
+    *,
+    results: Path,
+    run_id: str,
+    deadline_s: float,
+    say: Callable[[str], None],
+) -> int:
+    """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
+
+    Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.
+    """
+    build.ensure_built()  # here, where the compiler is fast; the guest finds it
+    results.mkdir(parents=True, exist_ok=True)
+    accelerator, _ = qemu.probe_accelerator()
+    spec = MachineSpec(
+        name=f"guest-{run_id[-6:]}",
+        cpus=min(CPUS, os.cpu_count() or 1),
+        memory_octets=MEMORY_OCTETS,
+        accelerator=accelerator,
+        shares={str(results.resolve()): _RESULTS_TAG},
+    )
+    with Machine(spec) as machine:
+        node = machine.node
+        described = dict(machine.describe())
+        say(
+            f"guest booted in {machine.boot_s:.1f} s: {described['accelerator'].upper()} "
+            f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
+        )
+        began = _clocks(node)
+        node.call("bmwg.drivers.hosting.guest_run:tell", machine={**described, "guest_clock": began[0]})
+        status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
+        _check_clock(began, _clocks(node))
+        return status
+
+
+def _follow(
+    node: Node,
+    arguments: Sequence[str],
+    results: Path,
+    run_id: str,
+    deadline_s: float,
+    say: Callable[[str], None],
+) -> int:
+    output = f"/run/{run_id}.output"
+    pid = node.call(
+        "bmwg.drivers.hosting.guest_run:start",
+        argv=[sys.executable, "-m", "bmwg", *arguments],
+        output=output,
+        folder=str(Path.cwd()),
+        environment={"BMWG_RESULTS": str(results)},
+        deadline_s=_CALL_DEADLINE_S,
+    )
+    offset, end_s = 0, time.monotonic() + deadline_s
+    while time.monotonic() < end_s:
+        seen = node.call(
+            "bmwg.drivers.hosting.guest_run:follow",
+            pid=pid,
+            output=output,
+            offset=offset,
+            deadline_s=_CALL_DEADLINE_S,
+        )
+        offset = seen["offset"]
+        if seen["text"]:
+            say(seen["text"])
+        if seen["status"] is not None:
+            return int(seen["status"])
+        time.sleep(_POLL_S)
+    raise DriverError(
+        "GUEST-01", "the run in the guest", expected=f"its end within {deadline_s:g} s", found="it still runs"
+    )
+
+
+def _clocks(node: Node) -> tuple[JsonValue, float, float]:
+    """Read the guest's clock between two readings of the host's."""
+    before_s = time.monotonic()
+    found = node.call("bmwg.drivers.hosting.probe:clock", deadline_s=_CALL_DEADLINE_S)
+    return found, before_s, time.monotonic()
+
+
+def _check_clock(began: tuple[JsonValue, float, float], ended: tuple[JsonValue, float, float]) -> None:
+    """Raise GUEST-02 when the guest's clock was surely off: every rate measured in there was then, too."""
+    inside_s = (ended[0]["monotonic_ns"] - began[0]["monotonic_ns"]) / 1e9
+    shortest_s, longest_s = ended[1] - began[2], ended[2] - began[1]
+    if shortest_s * (1 - MAX_CLOCK_ERROR) <= inside_s <= longest_s * (1 + MAX_CLOCK_ERROR):
+        return
+    raise TestbedError(
+        "GUEST-02",
+        f"the guest's clock ({began[0]['source']}) counted {inside_s:.3f} s",
+        expected=f"{shortest_s:.3f} to {longest_s:.3f} s, as the host counted, within {MAX_CLOCK_ERROR:g}",
+        found="another rate: every load and latency of this run is wrong by it",
+        hint="do not use the run; a host with less load gives the guest's timer a chance",
+    )

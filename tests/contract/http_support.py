@@ -1,0 +1,56 @@
+"""What the tests of the HTTP experiments share: a row of nodes, and what must be gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.workload.row import Row, open_row
+
+NEEDED = {"squid": "squid", "apache2": "apache2-bin", "ab": "apache2-utils"}
+ABSENT = [package for program, package in NEEDED.items() if shutil.which(program) is None]
+needs_http = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
+    pytest.mark.skipif(bool(ABSENT), reason=f"needs {ABSENT}: sh setup/install.sh http"),
+]
+needs_docker = pytest.mark.skipif(
+    shutil.which("dockerd") is None, reason="needs docker.io: sh setup/install.sh http"
+)
+SIZES = [1000, 200_000]
+
+
+@contextmanager
+def row_with_ledger(tmp_path: Path) -> Iterator[tuple[Row, Ledger]]:
+    """A row of three nodes with a server, and the ledger of what else is made."""
+    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
+    with open_row(tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=SIZES) as row:
+        yield row, ledger
+    assert not ledger.pending
+
+
+def labelled(word: str) -> list[str]:
+    """Command lines of running processes in which a word stands."""
+    found = []
+    for pid in (name for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in line:
+            found.append(line)
+    return found
+
+
+def require_gone(token: str, run_dir: Path) -> None:
+    """Assert that nothing of a daemon of this token is left: processes, cgroups, files."""
+    assert labelled(f"bmwg-docker-{token}") == []
+    assert cgroups.folders(f"/bmwg-docker-{token}r") == []
+    assert cgroups.folders(f"/bmwg-docker-{token}n") == []
+    assert list(run_dir.glob("docker-*")) == []

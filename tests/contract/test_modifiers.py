@@ -1,0 +1,110 @@
+"""Modifiers and resets on deployed paths, with packets: each shows itself at work and leaves nothing."""
+
+import os
+
+import pytest
+
+from bmwg.drivers.actuators.acting import ActingTraffic
+from bmwg.drivers.actuators.place import Place
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.drivers.workload import daemons, filters, modifiers
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.records import Cell, TrialSpec
+
+NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
+EVIDENCE = {
+    "filters-1": "modifier.matched_frames",
+    "filters-25": "modifier.matched_frames",
+    "management": "modifier.answered_frames",
+    "route-updates": "modifier.learnt_routes",
+}
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+]
+
+
+def spec(**changes):
+    return TrialSpec(**({"frame_octets": 64, "load_fps": 5_000, "duration_s": 0.3} | changes))
+
+
+@pytest.fixture(scope="module", params=[NODE, POD], ids=["node", "pod"])
+def deployed(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("modifiers")
+    testbed = load_testbed()
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with (
+        open_bed(testbed, ledger, folder) as bed,
+        path_driver(request.param, bed).deploy() as deployment,
+        EmbeddedTraffic.for_testbed(testbed, folder, 0.1) as tester,
+    ):
+        place = Place(cell=request.param, bed=bed)
+        with ActingTraffic(tester, place) as acting:
+            acting.attach(deployment.ports)
+            yield acting, place
+            acting.detach()
+
+
+def seen(acting, wanted, evidence, tries=6):
+    """The evidence in the first trial that shows some; a daemon needs a moment to come up."""
+    for _ in range(tries):
+        result = acting.run_trial(wanted)
+        counts = dict(result.auxiliary)
+        if counts.get(evidence):
+            break
+    return result, counts
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_a_modifier_is_at_work_and_goes_again(deployed, name):
+    acting, place = deployed
+    if lack := modifiers.missing(name):
+        pytest.skip(f"lacks {lack.what}: {lack.mend}")
+    result, counts = seen(acting, spec(modifier=name), EVIDENCE[name])
+    assert counts[EVIDENCE[name]] > 0
+    if name in modifiers.FILTERS:
+        assert counts[EVIDENCE[name]] == result.streams[0].sent_frames
+        assert counts["modifier.filtered_frames"] == 0
+    acting.run_trial(spec())
+    assert place.router("bmwg.drivers.workload.filters:remove") is False
+    assert place.router("bmwg.drivers.workload.daemons:learnt_routes") == 0
+
+
+def test_broadcast_frames_go_beside_the_test_frames(deployed):
+    acting, _ = deployed
+    result, counts = seen(acting, spec(broadcast_every=99), "forward.broadcast_sent_frames")
+    stream = result.streams[0]
+    assert counts["forward.broadcast_sent_frames"] == stream.sent_frames // 99
+    assert counts["forward.broadcast_received_frames"] == 0  # a router floods none
+    assert stream.received_frames <= stream.sent_frames
+    assert stream.foreign_frames == 0
+
+
+def test_a_reset_is_timed_by_its_act(deployed):
+    acting, place = deployed
+    kind = "link" if place.pod is None else "vswitch"
+    result = acting.run_trial(spec(act=kind, act_at_s=0.1, duration_s=0.9, loss_times=True))
+    counts = dict(result.auxiliary)
+    assert counts["act.ended_ns"] > counts["act.began_ns"]
+    assert result.lost_frames > 0
+    assert result.streams[0].losses.runs >= 1
+
+
+def test_what_a_path_cannot_do_is_refused_by_name(deployed):
+    acting, _ = deployed
+    with pytest.raises(ConfigError, match="ACT-02"):
+        acting.run_trial(spec(act="power", act_at_s=0.1))
+    with pytest.raises(ConfigError, match="ACT-02"):
+        acting.run_trial(spec(modifier="jumbo"))
+
+
+def test_a_missing_package_is_said_with_its_line(monkeypatch):
+    monkeypatch.setattr(filters.shutil, "which", lambda *_, **__: None)
+    assert filters.missing().mend == "apt-get install nftables"
+    assert daemons.missing("snmpd", "snmpd").mend == "apt-get install snmpd"

@@ -1,0 +1,80 @@
+"""Port kinds beside veth: each opened once, for what it can do; what it cannot is refused by name."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
+from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.records import TrialSpec
+
+SPEC = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1)
+
+
+def port(number, io, device, **other):
+    return TesterPort(
+        name=f"p{number}",
+        io=io,
+        device=str(device),
+        mac=f"02:00:00:00:00:0{number + 1}",
+        ipv4=f"198.18.{number}.2/24",
+        peer_mac=f"02:00:00:00:00:0{2 - number}",
+        **other,
+    )
+
+
+def test_two_memif_ports_carry_frames_between_them(run_dir):
+    """Shared memory rings: server and client within one tester, as with a switch that offers memif."""
+    socket = run_dir / "memif.sock"
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.2)) as tester:
+        limits = tester.attach((port(0, "memif_server", socket), port(1, "memif", socket)))
+        assert "memif" in limits.capabilities
+        for _ in range(20):  # the two ends shake hands over their socket first
+            result = tester.run_trial(SPEC)
+            stream = result.streams[0]
+            if stream.sent_frames == stream.received_frames == SPEC.intended_frames:
+                break
+        tester.detach()
+    assert stream.received_frames == SPEC.intended_frames
+    assert stream.corrupt_frames == stream.foreign_frames == 0
+
+
+def test_pcap_ports_write_what_was_sent_and_receive_nothing(run_dir):
+    """A file takes every frame and gives none back: its trials lose all, which is its limit, not a DUT's."""
+    written = run_dir / "sent.pcap"
+    ports = (
+        port(0, "pcap", f"tx_pcap={written},infinite_rx=0"),
+        port(1, "pcap", f"tx_pcap={run_dir / 'other.pcap'},infinite_rx=0"),
+    )
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.05)) as tester:
+        limits = tester.attach(ports)
+        assert "pcap" in limits.capabilities
+        result = tester.run_trial(SPEC)
+        tester.detach()
+    sent = result.streams[0].sent_frames
+    assert 0 < sent <= SPEC.intended_frames
+    assert result.streams[0].received_frames == 0
+    assert written.stat().st_size == 24 + sent * (16 + 60)  # file header, then record header and frame
+
+
+def test_a_pci_device_is_used_only_where_it_is_declared(run_dir):
+    addresses = sorted(path.name for path in Path("/sys/bus/pci/devices").glob("*"))
+    network = [
+        name
+        for name in addresses
+        if Path(f"/sys/bus/pci/devices/{name}/class").read_text().startswith("0x02")
+    ]
+    device = network[0] if network else "0000:00:1f.7"
+    assert re.fullmatch(r"[0-9a-f:.]+", device)
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester:
+        with pytest.raises(TestbedError, match="TST-07") as raised:
+            tester.attach((port(0, "pci", device), port(1, "pci", device)))
+        assert device in str(raised.value)
+        assert raised.value.hint
+    if not network:
+        pytest.skip("no network device on a PCI bus here: refused by name only, not opened")
+    if os.readlink(f"/sys/bus/pci/devices/{device}/driver").rpartition("/")[2] != "vfio-pci":
+        pytest.skip(f"{device} is bound to a kernel driver: refused by name only, not opened")

@@ -1,0 +1,160 @@
+"""Journal and answers: chained, recomputed on reading, refused when changed; and the section of the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import judge, profile
+from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http.answers import read_answers, write_answers
+from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
+from bmwg.reports.render import write_report
+from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.resources.http_proxy.measure import CellRuns
+
+AT = "2026-01-31T08:00:00.000000Z"
+
+
+def planned(form: str) -> Planned:
+    cell = HttpCell(
+        experiment="one_client",
+        workload=Workload.AB,
+        form=form,
+        proxies=1,
+        object_octets=1000,
+        clients=1,
+        cache=False,
+        stress_cpus=0,
+    )
+    return Planned(
+        test_id=profile.test_id("one_client", form),
+        cell=cell,
+        requests=10,
+        warm_up_requests=0,
+        repetitions=2,
+        max_invalid=0,
+        deadline_s=10,
+    )
+
+
+def repetition(cell: HttpCell, mean_ns: int) -> Repetition:
+    return Repetition(
+        cell_id=cell.cell_id,
+        number=1,
+        phase="measured",
+        asked_requests=10,
+        requests=10,
+        body_octets=10_000,
+        elapsed_ns=mean_ns * 10,
+        mean_request_ns=mean_ns,
+        probes=((200, True), (200, True)),
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with a number for native and Docker, and nothing to try a machine with."""
+    header = RunHeader(
+        toolkit_version="0",
+        toolkit_commit=None,
+        toolkit_dirty=None,
+        simulated=False,
+        testbed={"name": "row"},
+        testbed_source=None,
+        profile=profile.load("quick").data,
+        medium_kind="veth",
+        line_rate_bps=None,
+    )
+    store = RunStore.create(tmp_path, "r1", header)
+    journal = HttpJournal(store.folder, "r1", read_run(store.folder).header_sha256)
+    plan, outcomes = [planned(form) for form in FORMS], {}
+    for entry, base in zip(plan[:2], (1_000_000, 1_500_000), strict=False):
+        runs = CellRuns(entry, lambda rep: journal.append(rep, AT))
+        for more in (0, 10_000):
+            runs.keep(repetition(entry.cell, base + more))
+        outcomes[entry.cell.cell_id] = runs.answer()
+    for entry in plan[2:]:
+        outcomes[entry.cell.cell_id] = judge.not_assessed(entry.cell, "no QEMU", "apt-get install qemu")
+    write_answers(store.folder, "r1", plan, outcomes)
+    journal.close()
+    store.close(None, "complete")
+    return store.folder
+
+
+def test_answers_are_computed_from_the_journal(run: Path) -> None:
+    found = read_answers(run, "r1", read_run(run).header_sha256)
+    assert [outcome.type for outcome in found] == [OutcomeType.MEASURED] * 2 + [OutcomeType.NOT_ASSESSED] * 3
+    assert found[0].time is not None
+    assert found[0].time.mean == 1_005_000
+    assert found[0].repetitions == (1, 2)
+
+
+def test_a_changed_line_is_refused(run: Path) -> None:
+    path = run / JOURNAL_FILE
+    path.write_text(path.read_text().replace('"mean_request_ns":1000000', '"mean_request_ns":900000'))
+    with pytest.raises(ConfigError) as caught:
+        read_answers(run, "r1", read_run(run).header_sha256)
+    assert caught.value.error_id == "STORE-01"
+
+
+def test_a_line_taken_out_is_refused(run: Path) -> None:
+    path = run / JOURNAL_FILE
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    with pytest.raises(ConfigError) as caught:
+        read_answers(run, "r1", read_run(run).header_sha256)
+    assert caught.value.error_id == "STORE-01"
+
+
+def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> None:
+    path = run / "http.json"
+    data = json.loads(path.read_text())
+    data["plan"][0]["repetitions"] = 3  # then two are too few
+    path.write_text(json.dumps(data))
+    with pytest.raises(ConfigError) as caught:
+        read_answers(run, "r1", read_run(run).header_sha256)
+    assert caught.value.error_id == "STORE-07"
+
+
+def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Path) -> None:
+    page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
+    assert "HTTP proxy by hosting form" in page
+    table = page[page.index("Mean processing time of a request") :]
+    table = table[: table.index("Ratio to native")]
+    assert table.count("not assessed") == 3
+    assert "1.005 ± 0.0635 ms" in table
+    assert "1.498" in page  # Docker's ratio to native
+    assert "slower than native" in page
+    assert "1.072" in page  # the published one beside it
+    assert "apt-get install qemu" in page
+
+
+def test_profiles_keep_to_their_schema_and_forms() -> None:
+    for name in profile.names():
+        plan = profile.load(name).plan()
+        ids = [entry.cell.cell_id for entry in plan]
+        assert len(ids) == len(set(ids))
+        assert {entry.cell.form for entry in plan} == set(FORMS)
+        for entry in plan:
+            if entry.cell.workload is Workload.JMETER:
+                assert entry.requests % entry.cell.clients == 0
+                assert entry.cell.clients % entry.cell.proxies == 0
+                assert entry.warm_up_requests % entry.cell.clients == 0
+
+
+def test_an_unknown_profile_names_a_near_one() -> None:
+    with pytest.raises(ConfigError) as caught:
+        profile.load("quik")
+    assert caught.value.error_id == "HPROF-01"
+    assert "quick" in caught.value.hint
+
+
+def test_repetitions_survive_the_journal() -> None:
+    rep = replace(repetition(planned("native").cell, 5), hits=3, proxied=4, faults=("x",), ttfb_ns={"p50": 1})
+    assert Repetition.from_json(rep.to_json()) == rep

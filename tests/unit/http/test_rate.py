@@ -1,0 +1,101 @@
+"""The search for a rate finds a made proxy's limit, and its outcome follows from the recorded repetitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from bmwg.drivers.workload import open_loop
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.http import rate
+from bmwg.methodology.http.records import HttpCell, Repetition, Workload
+from bmwg.methodology.records import OutcomeType
+
+SETTINGS = {
+    "min_rps": 10,
+    "max_rps": 5000,
+    "duration_s": 2,
+    "relative_width": 0.05,
+    "max_latency_ms": 500,
+    "max_repeats": 1,
+}
+CELL = HttpCell(
+    experiment="request_rate",
+    workload=Workload.OPEN_LOOP,
+    form="native",
+    proxies=1,
+    object_octets=1000,
+    clients=1,
+    cache=False,
+    stress_cpus=0,
+)
+
+
+def made(limit_rps: int, broken_at: int = 0) -> list[tuple[int, Repetition]]:
+    """Search over a proxy that loses a tenth of what is above its limit; return what was recorded."""
+    recorded: list[tuple[int, Repetition]] = []
+
+    def measure(rate_rps: int) -> tuple[int, Repetition]:
+        due = rate_rps * 2
+        recorded.append(
+            (
+                len(recorded) + 1,
+                Repetition(
+                    cell_id=CELL.cell_id,
+                    number=len(recorded) + 1,
+                    phase="measured",
+                    asked_requests=due,
+                    requests=due,
+                    failed=due // 10 if rate_rps > limit_rps else 0,
+                    probes=((200, True), (200, True)),
+                    faults=("the proxy has ended",) if len(recorded) + 1 == broken_at else (),
+                    deployment="d1",
+                    rate_rps=rate_rps,
+                ),
+            )
+        )
+        return recorded[-1]
+
+    rate.search(measure, SETTINGS)
+    return recorded
+
+
+@pytest.mark.parametrize("limit_rps", [37, 400, 1777])
+def test_the_limit_is_found_and_the_outcome_follows_from_the_record(limit_rps: int) -> None:
+    found = rate.outcome(CELL, made(limit_rps), SETTINGS)
+    assert found.type is OutcomeType.MEASURED
+    assert found.rate_rps is not None
+    assert found.upper_rps is not None
+    assert found.rate_rps <= limit_rps < found.upper_rps
+    assert found.upper_rps - found.rate_rps <= 0.05 * found.upper_rps
+
+
+def test_a_limit_outside_the_loads_is_no_number() -> None:
+    assert rate.outcome(CELL, made(9000), SETTINGS).type is OutcomeType.AT_CEILING
+    below = rate.outcome(CELL, made(1), SETTINGS)
+    assert below.type is OutcomeType.AT_FLOOR
+    assert below.rate_rps is None
+
+
+def test_a_repetition_with_a_fault_ends_the_search_without_a_number() -> None:
+    found = rate.outcome(CELL, made(400, broken_at=3), SETTINGS)
+    assert found.type is OutcomeType.INVALID
+    assert found.rate_rps is None
+    assert "the proxy has ended" in found.reason
+
+
+def test_a_record_of_another_order_gives_no_number() -> None:
+    shuffled = made(400)[::-1]
+    assert rate.outcome(CELL, shuffled, SETTINGS).type is OutcomeType.INVALID
+
+
+def test_summary_of_k6() -> None:
+    text = """{"http_reqs": {"values": {"count": 100}}, "late": {"values": {"count": 3}},
+      "dropped_iterations": {"values": {"count": 7}},
+      "http_req_duration": {"values": {"avg": 1, "med": 2, "p(99)": 4.5, "max": 9}},
+      "http_req_waiting": {"values": {"med": 1}}}"""
+    found = open_loop.read_summary(text)
+    assert (found["requests"], found["failed"], found["late"], found["dropped"]) == (100, 0, 3, 7)
+    assert found["latency_ns"] == {"p50": 2_000_000, "p99": 4_500_000, "max": 9_000_000}
+    with pytest.raises(DriverError) as caught:
+        open_loop.read_summary("{}")
+    assert caught.value.error_id == "K6-02"

@@ -1,0 +1,96 @@
+"""What ab and JMeter print is read whole, or refused; what they print wrongly is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from bmwg.drivers.workload import ab, jmeter
+from bmwg.methodology.errors import ConfigError, DriverError
+
+REPORT = """\
+Concurrency Level:      10
+Time taken for tests:   0.123 seconds
+Complete requests:      100
+Failed requests:        2
+Non-2xx responses:      1
+Total transferred:      130000 bytes
+HTML transferred:       100000 bytes
+Requests per second:    813.01 [#/sec] (mean)
+Time per request:       12.345 [ms] (mean)
+Time per request:       1.234 [ms] (mean, across all concurrent requests)
+"""
+
+
+def test_report_of_ab() -> None:
+    found = ab.read_output(REPORT)
+    assert (found["requests"], found["failed"], found["non_2xx"]) == (100, 2, 1)
+    assert found["body_octets"] == 100_000
+    assert found["elapsed_ns"] == 123_450_000  # of the mean, which has more digits than the time taken
+
+
+@pytest.mark.parametrize("line", ["Complete requests", "Failed requests", "HTML transferred", "Time taken"])
+def test_a_report_without_a_line_is_refused(line: str) -> None:
+    text = "\n".join(row for row in REPORT.splitlines() if not row.startswith(line))
+    with pytest.raises(DriverError) as caught:
+        ab.read_output(text)
+    assert caught.value.error_id == "AB-02"
+
+
+def test_shares_beyond_the_last_request_are_left_out() -> None:
+    table = "Percentage served,Time in ms\n" + "".join(
+        f"{share},{'7311156825131.5' if share == 99 else share / 10}\n" for share in range(101)
+    )
+    few = ab.read_shares(table, 50)
+    assert "p99" not in few
+    assert few["p95"] == 9_500_000
+    assert ab.read_shares(table, 1000)["p90"] == 9_000_000
+
+
+def test_first_octet_is_connection_and_waiting() -> None:
+    rows = "starttime\tseconds\tctime\tdtime\tttime\twait\n" + "".join(
+        f"Mon\t1\t{number}\t5\t9\t2\n" for number in range(1, 101)
+    )
+    assert ab.read_first_octets(rows)["p50"] == 52_000_000
+    assert ab.read_first_octets(rows)["max"] == 102_000_000
+
+
+SAMPLES = """\
+timeStamp,elapsed,label,responseCode,success,Latency
+1000,10,get,200,true,4
+1005,30,get,200,false,5
+1010,20,get,503,false,6
+"""
+
+
+def test_samples_of_jmeter() -> None:
+    found = jmeter.read_results(SAMPLES, 1000)
+    assert (found["requests"], found["failed"], found["non_2xx"]) == (3, 2, 1)
+    assert found["body_octets"] == 1000  # of the one whose MD5 was right
+    assert found["elapsed_ns"] == 35_000_000
+    assert found["mean_request_ns"] == 20_000_000
+    assert found["ttfb_ns"]["p50"] == 5_000_000
+
+
+def test_samples_without_a_column_are_refused() -> None:
+    with pytest.raises(DriverError) as caught:
+        jmeter.read_results("timeStamp,elapsed\n1,2\n", 1)
+    assert caught.value.error_id == "JM-03"
+
+
+def test_clients_are_shared_equally_or_refused() -> None:
+    text = jmeter.plan(
+        proxies=[("198.18.1.1", 3128), ("198.18.1.1", 3129)],
+        url="http://198.18.2.2:8080/1.bin",
+        md5="0" * 32,
+        requests=40,
+        clients=4,
+    )
+    assert text.count("<ThreadGroup ") == 2
+    assert text.count('num_threads">2<') == 2
+    assert text.count('loops">10<') == 2
+    for clients, requests in ((3, 30), (4, 41)):
+        with pytest.raises(ConfigError) as caught:
+            jmeter.plan(
+                proxies=[("a", 1), ("b", 2)], url="http://c/d", md5="", requests=requests, clients=clients
+            )
+        assert caught.value.error_id == "JM-02"

@@ -1,0 +1,219 @@
+"""The guard's judgement: stretches, deployments of one kind, and what is stored of each."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from bmwg.drivers.api import Deployment, TesterPort
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.drift import drift, named_drift, reason
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
+from bmwg.resources import platform
+
+CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
+PORTS = (TesterPort(name="p0", io="af_xdp", device="p0"), TesterPort(name="p1", io="af_xdp", device="p1"))
+
+
+def fact(value):
+    return {"value": value, "how": {"kind": "file", "from": "here"}, "at": "2026-01-02T03:04:05Z"}
+
+
+def record(**fields):
+    return {"schema": "record/1.0", "scope": "network", "taken_at": "t", "took_ms": 1, "fields": fields}
+
+
+class Place:
+    """What the machine and a deployment are, to be changed by a test."""
+
+    def __init__(self):
+        self.machine = record(kernel={"settings": fact({"vm.swappiness": "60"})})
+        self.node = record(
+            nic={"veth0a1b": {"mac": fact("02:00:00:00:00:01"), "offloads": fact({"rx-gro": "off"})}},
+            cni={"configurations": fact({"net0": {"plugins": [{"type": "bridge", "mtu": 1500}]}})},
+        )
+
+    def again(self, name, mac):
+        """The same deployment with another drawn name."""
+        self.node = copy.deepcopy(self.node)
+        (interface,) = self.node["fields"]["nic"].values()
+        interface["mac"] = fact(mac)
+        self.node["fields"]["nic"] = {name: interface}
+
+
+class Written:
+    """Stands in for the platform file."""
+
+    def __init__(self):
+        self.data = {"drift": [], "records": {}, "doctor": []}
+
+    def note_doctor(self, suite, findings):
+        self.data["doctor"].append({"suite": suite, "findings": findings})
+
+    def note_records(self, deployment_id, records):
+        self.data["records"][deployment_id] = records
+
+    def note_drift(self, deployment, outcomes, changes):
+        self.data["drift"].append({"deployment": deployment, "outcomes": outcomes, "changes": changes})
+
+
+class Traffic:
+    def describe(self):
+        return {"driver": "made"}
+
+    def run_trial(self, spec):
+        return TrialResult(spec=spec, streams=(), wall_time_ns=1, auxiliary=(("a", 1), ("z", 2)))
+
+
+class Made:
+    """A guard over a place that a test changes."""
+
+    def __init__(self, monkeypatch):
+        self.place, self.written, self.told = Place(), Written(), []
+        self.name = "veth0a1b"
+        monkeypatch.setattr(platform, "collect", lambda scope: copy.deepcopy(self.place.machine))
+        monkeypatch.setattr(
+            platform.record_of, "take", lambda *given: {"dut1": copy.deepcopy(self.place.node)}
+        )
+        monkeypatch.setattr(platform.record_of, "drawn_names", lambda evidence: evidence["drawn"])
+        self.guard = platform.PlatformGuard(load_testbed(), self.written, self.told.append)
+
+    def deployed(self, deployment_id):
+        deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}})
+        return self.guard.ready(None, CELL, deployment_id, deployment, Traffic())
+
+
+@pytest.fixture
+def made(monkeypatch):
+    return Made(monkeypatch)
+
+
+def outcome(name="o"):
+    return Outcome(
+        outcome_id=name, metric="m", cell=CELL, type=OutcomeType.AT_FLOOR, trials=(1, 2), statement="below 9"
+    )
+
+
+def test_an_unchanged_stretch_stands_and_one_that_changed_is_invalid_by_name(made):
+    with made.deployed("d-1"):
+        assert made.guard.judged([outcome("a")]) == [outcome("a")]
+        made.place.node["fields"]["nic"]["veth0a1b"]["offloads"] = fact({"rx-gro": "on"})
+        (moved,) = made.guard.judged([outcome("b")])
+        assert made.guard.judged([outcome("c")]) == [outcome("c")]  # on the new platform, which is recorded
+    assert moved.type is OutcomeType.INVALID
+    assert "dut1: nic/veth0a1b/offloads/rx-gro: off -> on" in moved.reason
+    assert (moved.trials, moved.statement, moved.lower) == ((1, 2), "", None)
+    assert [entry["outcomes"] for entry in made.written.data["drift"]] == [["b"]]
+    assert moved.reason == reason(named_drift(made.written.data, "b"))
+
+
+def test_all_outcomes_of_one_stretch_fall_together(made):
+    with made.deployed("d-1"):
+        made.place.machine["fields"]["kernel"]["settings"] = fact({"vm.swappiness": "1"})
+        found = made.guard.judged([outcome("a"), outcome("b")])
+    assert {one.type for one in found} == {OutcomeType.INVALID}
+    assert "machine: kernel/settings/vm.swappiness: 60 -> 1" in found[1].reason
+
+
+def test_what_changes_between_deployments_is_named_and_touches_no_answer(made):
+    with made.deployed("d-1"):
+        made.guard.judged([outcome("a")])
+    made.place.machine["fields"]["kernel"]["settings"] = fact({"vm.swappiness": "1"})
+    with made.deployed("d-2"):
+        assert made.guard.judged([outcome("b")]) == [outcome("b")]
+    (entry,) = made.written.data["drift"]
+    assert (entry["deployment"], list(entry["outcomes"])) == (None, [])
+
+
+def test_a_deployment_made_again_is_equal_whatever_names_were_drawn(made):
+    with made.deployed("d-1"):
+        pass
+    made.place.again("veth9f9f", "02:00:00:00:00:09")
+    made.name = "veth9f9f"
+    with made.deployed("d-2"):
+        assert made.guard.judged([outcome()]) == [outcome()]
+    assert made.written.data["records"]["d-2"] == {"dut1": {"equal_to": "d-1"}}
+
+
+def test_a_deployment_with_another_cni_option_invalidates_its_cells_by_that_name(made):
+    with made.deployed("d-1"):
+        pass
+    made.place.node["fields"]["cni"]["configurations"] = fact(
+        {"net0": {"plugins": [{"type": "bridge", "mtu": 1400}]}}
+    )
+    with made.deployed("d-2"):
+        for name in ("a", "b"):  # every cell of it, not the first alone
+            (moved,) = made.guard.judged([outcome(name)])
+            assert "dut1: cni/configurations/net0/plugins/0/mtu: 1500 -> 1400" in moved.reason
+    assert "fields" in made.written.data["records"]["d-2"]["dut1"]
+    assert "is not what d-1 was" in made.told[-1]
+
+
+def test_another_kind_is_not_held_against_the_first(made):
+    with made.deployed("bridge-1"):
+        pass
+    made.place.node["fields"]["cni"]["configurations"] = fact({"net0": {"plugins": [{"type": "ptp"}]}})
+    with made.deployed("ptp-2"):
+        assert made.guard.judged([outcome()]) == [outcome()]
+
+
+def test_a_continued_run_holds_its_deployments_against_those_before(made):
+    with made.deployed("d-1"):
+        pass
+    evidence = {"drawn": {"veth0a1b": "(host end 0)"}}
+    earlier = {**made.written.data, "deployments": {"d-1": evidence}}
+    made.guard = platform.PlatformGuard(load_testbed(), Written(), made.told.append, None, earlier)
+    made.place.again("veth9f9f", "02:00:00:00:00:09")
+    made.name = "veth9f9f"
+    made.place.node["fields"]["nic"]["veth9f9f"]["offloads"] = fact({"rx-gro": "on"})
+    with made.deployed("d-2"):
+        (moved,) = made.guard.judged([outcome()])
+    assert "dut1: nic/(host end 0)/offloads/rx-gro: off -> on" in moved.reason
+
+
+def test_a_place_that_is_gone_is_a_change(made, monkeypatch):
+    with made.deployed("d-1"):
+        monkeypatch.setattr(platform.record_of, "take", lambda *given: {})
+        (moved,) = made.guard.judged([outcome()])
+    assert "dut1: record: there -> (absent)" in moved.reason
+
+
+def test_trials_carry_what_the_host_did_beside_the_testers_counts(made):
+    spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1)
+    with made.deployed("d-1") as traffic:
+        counts = dict(traffic.run_trial(spec).auxiliary)
+    assert {"a", "z", "host.steal_ns", "host.softirq_ns", "host.foreign_frames"} <= counts.keys()
+    assert list(counts) == sorted(counts)
+    assert traffic.describe() == {"driver": "made"}
+
+
+def test_the_doctor_looks_once_a_suite(made):
+    for suite in ("one", "two", "one"):
+        made.guard.begin_suite(suite)
+    assert [look["suite"] for look in made.written.data["doctor"]] == ["one", "two"]
+
+
+def test_outside_a_deployment_nothing_is_judged(made):
+    assert made.guard.judged([outcome()]) == [outcome()]
+
+
+def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_path):
+    measured = {"host": {"hostname": fact("h")}, "bios": {"version": fact("2")}}
+    bare = {**record(**measured), "scope": "machine"}
+    monkeypatch.setattr(platform, "collect", lambda: copy.deepcopy(bare))
+    overlay = tmp_path / "o.yaml"
+    overlay.write_text("schema: overlay/1.0\ndeclared_by: A. Tester\nfacts:\n  bios/changes: [SNC off]\n")
+    before = platform.machine_record(overlay)
+    assert before["fields"]["bios"]["changes"]["value"] == ["SNC off"]
+    after = platform.machine_record(None, before)
+    assert drift(before, after) == ()
+    bare["fields"]["bios"]["changes"] = fact([])  # now measured, and not what was declared
+    changed = drift(before, platform.machine_record(None, before))
+    assert [change.path for change in changed] == ["bios/changes"]
+    overlay.write_text(overlay.read_text() + "  bios/version: '3'\n")
+    with pytest.raises(ConfigError, match="REC-06"):
+        platform.machine_record(overlay)
+    with pytest.raises(ConfigError, match="REC-08"):
+        platform.machine_record(tmp_path / "none.yaml")
