@@ -16,10 +16,17 @@ STREAM = {
     "largest_lateness_ns": 9,
     "effective_duration_ns": 1000,
     "latency": {"buckets": [[1, 2, 2], [3, 4, 1]], "sum_ns": 7, "min_ns": 1, "max_ns": 4},
+    "losses": {
+        "longest": [{"first_frame": 2, "frames": 1, "before_ns": 5, "after_ns": None}],
+        "runs": 1,
+        "first_received_frames": 3,
+        "reduced_at_ns": None,
+        "last_lost_ns": 7,
+    },
 }
 TRIAL = {
     "largest_gap_ns": 5,
-    "port_counters_before": [{}, {}],
+    "port_counters_before": [dict.fromkeys(COUNTERS, 0)] * 2,
     "port_counters": [COUNTERS, COUNTERS],
     "streams": [STREAM, None],
     "unassigned_frames": [0, 0],
@@ -29,6 +36,7 @@ TRIAL = {
     "loop_passes": 7,
     "no_buffer_events": 0,
     "real_time": True,
+    "extras": [{"port": 0, "sent_frames": 1, "answered_frames": 1}],
     "watchdogs": [{"cpu": 1, "largest_stall_ns": 17}],
 }
 PORTS = tuple(TesterPort(name=name, io="af_packet", device=name) for name in ("p0", "p1"))
