@@ -133,5 +133,5 @@ def test_the_graph_of_frame_loss_has_a_description_and_both_ends(evidence):
     plot = frame_loss_plot(facts(read_run(Path(evidence.files.where))))
     assert plot is not None
     assert 'role="img"' in plot.svg
-    assert "Both axes run from 0 to 100" in plot.description
+    assert "both in percent from 0 to 100" in plot.description
     assert "of the highest load of the tester" in plot.svg
