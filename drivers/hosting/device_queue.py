@@ -28,6 +28,7 @@ _POLICIES = {os.SCHED_FIFO: "fifo", os.SCHED_OTHER: "other"}
 VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth.c
 _UNSEEN = "kernel threads are outside this PID namespace: the thread exists and is not pinned"
 _GRO = "rx-gro"
+_TAG_OFFLOAD = "tx-vlan-hw-insert"
 _TSO = (
     "tx-tcp-segmentation",
     "tx-tcp-ecn-segmentation",
@@ -96,6 +97,15 @@ def release(*, interface: str) -> bool:
         threaded.write_text("0")
     _set_features(interface, (_GRO,), False)
     return True
+
+
+def insert_tags(*, interface: str, by_device: bool) -> dict[str, JsonValue]:
+    """Node function: whether the device inserts 802.1Q tags, or the kernel before it hands the frame over.
+
+    A veth pair passes what its device is to insert on beside the frame, where AF_XDP at the far end does not
+    see it: the frame arrives without its tag.
+    """
+    return {"interface": interface, "offload_changed": _set_features(interface, (_TAG_OFFLOAD,), by_device)}
 
 
 def inspect(*, interface: str, threads: list[int], cpu: int) -> dict[str, JsonValue]:

@@ -159,8 +159,9 @@ class Machine:
             return "QEMU was not started"
         status = self._process.poll()
         console = self.console()
-        if any("Kernel panic" in line for line in console):
-            return "the guest's kernel panicked: " + " | ".join(console[-_CONSOLE_LINES:])
+        panic = [line for line in console if "Kernel panic" in line]
+        if panic:
+            return "the guest's kernel panicked: " + " | ".join([*panic, *console[-_CONSOLE_LINES:]])
         if status is None:
             return None
         log = _tail(self._log_file, 5)
@@ -179,6 +180,9 @@ class Machine:
         try:
             state = self.monitor.execute("query-status", deadline_s=0.8)
         except ToolkitError as error:
+            if self._process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.1)  # its sockets close before it can be waited for
             return self.ended() or f"its monitor is gone: {error.found}"
         if state["status"] != "running":
             return f"the guest is {state['status']}"

@@ -30,6 +30,8 @@ class Monitor:
     def __init__(self, name: str, connection: socket.socket, *, deadline_s: float = 10.0) -> None:
         self._name = name
         self._loop = asyncio.new_event_loop()
+        # what a broken connection leaves in the library's tasks was raised to the caller already
+        self._loop.set_exception_handler(lambda loop, context: None)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name=f"monitor {name}")
         self._thread.start()
         self._client = QMPClient(name)

@@ -60,7 +60,10 @@ class PvpPath:
         sides = bed.sides()
         node = bed.node(sides[0].node)
         with ExitStack() as stack:
-            stack.enter_context(queues.released(bed, node, [side.nic for side in sides]))
+            nics = tuple(side.nic for side in sides)
+            stack.enter_context(queues.released(bed, node, nics))
+            if self._cell.vlan_id is not None:
+                stack.enter_context(queues.tags_in_frames(node, nics))
             if self._uplink == uplinks.ROUTED:
                 stack.enter_context(routers.forwarding(node))
                 for side in sides:

@@ -11,6 +11,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import Pod
 
 _RELEASE = "bmwg.drivers.hosting.device_queue:release"
+_INSERT_TAGS = "bmwg.drivers.hosting.device_queue:insert_tags"
 _ISOLATE = "bmwg.drivers.hosting.device_queue:isolate"
 
 
@@ -26,6 +27,18 @@ def released(bed: Bed, node: NamespaceNode, interfaces: Iterable[str]) -> Iterat
         if bed.testbed.dut.device_queue == "threaded":
             for interface in interfaces:
                 node.call(_RELEASE, interface=interface)
+
+
+@contextmanager
+def tags_in_frames(node: NamespaceNode, interfaces: tuple[str, ...]) -> Iterator[None]:
+    """Enter before ADD: 802.1Q tags of these interfaces stand in the frames themselves; undone on leaving."""
+    try:
+        for interface in interfaces:
+            node.call(_INSERT_TAGS, interface=interface, by_device=False)
+        yield
+    finally:
+        for interface in interfaces:
+            node.call(_INSERT_TAGS, interface=interface, by_device=True)
 
 
 def isolate(bed: Bed, place: NamespaceNode | Pod, interface: str, number: int) -> dict[str, JsonValue]:
