@@ -196,7 +196,10 @@ python_step() {
     stamp=$venv/bmwg-setup
     found=$(cat "$stamp" 2>/dev/null) || found=
     kind=$mode
-    case "$found" in tests*) kind=tests ;; esac # what a checkout once had for the tests, it keeps
+    case "$found" in # what a checkout once had for the tests, it keeps
+    tests*) kind=tests ;;
+    http*) if [ "$kind" = main ]; then kind=http; fi ;;
+    esac
     usable=no
     # a virtual environment that was moved has scripts that name the old place
     if new_enough "$venv/bin/python" && head -n 2 "$venv/bin/pip" 2>/dev/null | grep -qF "$venv/bin/python"; then
@@ -250,7 +253,6 @@ tester_step() {
 }
 
 http_step() {
-    steps=6
     title "clients: JMeter and k6 from their registries"
     run 1200 sh "$here/http-tools.sh" || {
         show_log
@@ -297,7 +299,7 @@ mode=main
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
-http) mode=http ;;
+http) mode=http steps=6 ;;
 *)
     say "unknown argument '$1': expected nothing, 'tests' or 'http'" >&2
     exit 2

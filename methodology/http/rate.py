@@ -91,7 +91,7 @@ def outcome(
             ttfb_ns=at_bound[-1].ttfb_ns,
             repetitions=numbers,
         )
-    reason = found.reason or {
+    reason = found.reason.replace("frames/s", "requests/s") or {
         OutcomeType.AT_CEILING: f"no request lost up to {settings['max_rps']} requests/s, the highest load",
         OutcomeType.AT_FLOOR: f"requests were lost at {settings['min_rps']} requests/s, the lowest load",
     }.get(found.type, "")

@@ -18,9 +18,12 @@ from tests.contract.http_support import labelled, needs_docker, needs_http
 
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting import process
+from bmwg.drivers.workload import tools
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http.answers import read_answers
+from bmwg.reports.store import read_run
 from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
@@ -144,3 +147,28 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_docker_away(tmp_pat
     assert ledger.cleanup(tmp_path, index_dir=tmp_path / "index") == []
     assert labelled(token) == []
     assert list(tmp_path.glob("docker-*")) == []
+
+
+@pytest.mark.skipif(tools.k6() is None, reason="needs k6: sh setup/install.sh http")
+def test_a_rate_is_searched_recorded_and_found_again_from_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data: dict[str, Any] = json.loads(json.dumps(load_profile("quick").data))
+    entry = next(e for e in data["experiments"] if e["id"] == "request_rate")
+    entry["rate"] |= {"max_rps": 40, "duration_s": 1, "max_latency_ms": 2000}
+    data |= {"experiments": [entry]}
+    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="tiny", data=data))
+    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-RATE-1"})
+    try:
+        (answer,) = bench.outcomes("request_rate", "native", "HP-RATE-1")
+    finally:
+        bench.close()
+    assert answer.type in (OutcomeType.AT_CEILING, OutcomeType.MEASURED), answer
+    assert len(answer.repetitions) >= 2
+    run = read_run(tmp_path / "r")
+    (again,) = read_answers(run.folder, run.run_id, run.header_sha256)
+    assert (again.type, again.rate_rps, again.repetitions) == (
+        answer.type,
+        answer.rate_rps,
+        answer.repetitions,
+    )
