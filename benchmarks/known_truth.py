@@ -1,8 +1,8 @@
 """The whole chain against a truth that is known: a policer of 100,000 frames/s on the DUT's way out.
 
-Real nodes, the kernel forwarder on its own CPU, the embedded tester, our trial policy and our search. 48 Mbit/s are
-100,000 frames/s of 64 octets, whose FCS no Linux queue counts (60 octets, 480 bit). Bucket and device queue let about
-270 frames through beyond the rate, 0.3 % of a trial of 0.9 s. Prints JSON.
+Real nodes, the kernel forwarder on its own CPU, the embedded tester, our trial policy and our search.
+48 Mbit/s are 100,000 frames/s of 64 octets, whose FCS no Linux queue counts (60 octets, 480 bit). Bucket and
+device queue let about 270 frames through beyond the rate, 0.3 % of a trial of 0.9 s. Prints JSON.
 """
 
 from __future__ import annotations

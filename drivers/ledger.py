@@ -4,7 +4,7 @@ A ledger is `ledger.jsonl` in the run's folder; an index below /var/lib/bmwg/led
 find ledgers of any folder. An undo is a node function with arguments as data, and idempotent: it is right
 whether the act happened, happened half or did not. Ids: LEDGER-01 unreadable,
 LEDGER-02 unknown kind, LEDGER-03 its node is not open, LEDGER-04 the run is still going, LEDGER-05 the undo
-cannot be written (the act must not happen).
+cannot be written (the act must not happen), LEDGER-06 a file in the index that is no entry of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Node
@@ -24,6 +24,7 @@ from bmwg.drivers.hosting import cgroups, oci, process
 from bmwg.drivers.hosting.agent import resolve
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.ledger_format import Entry, read_entries, read_index
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitBug, ToolkitError
 
 FILE_NAME = "ledger.jsonl"
@@ -60,16 +61,6 @@ KINDS: dict[str, Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One act that is not undone yet. `place` says where: `{"kind": "local" | "namespace" | "ssh", ...}`."""
-
-    number: int
-    kind: str
-    place: Mapping[str, JsonValue]
-    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
-
-
 LOCAL: Mapping[str, JsonValue] = {"kind": "local"}
 
 
@@ -80,7 +71,7 @@ class Ledger:
         self.path = Path(path).absolute()
         self._index = index_dir / f"{hashlib.sha256(str(self.path).encode()).hexdigest()[:16]}.json"
         self._indexed = False
-        self._pending, self._next = _read(self.path)
+        self._pending, self._next = read_entries(self.path, KINDS)
 
     def before(self, kind: str, place: Mapping[str, JsonValue] = LOCAL, /, **arguments: JsonValue) -> int:
         """Write the undo of the act that follows, on disk when this returns; gives its number for `done`."""
@@ -113,16 +104,17 @@ class Ledger:
 
     def require_ended(self) -> None:
         """TestbedError LEDGER-04 when the run that wrote this ledger is still going (another process)."""
-        if self._index.exists():
-            runner = json.loads(self._index.read_text())
-            if runner["pid"] != os.getpid() and process.same(runner["pid"], runner["start_ticks"]):
-                raise TestbedError(
-                    "LEDGER-04",
-                    f"run folder {self.path.parent}",
-                    expected="a run that has ended",
-                    found=f"process {runner['pid']} still runs it",
-                    hint="nothing of it was touched; end that process first",
-                )
+        runner = read_index(self._index)
+        if runner is None or runner["pid"] == os.getpid():
+            return
+        if process.same(runner["pid"], runner["start_ticks"]):
+            raise TestbedError(
+                "LEDGER-04",
+                f"run folder {self.path.parent}",
+                expected="a run that has ended",
+                found=f"process {runner['pid']} still runs it",
+                hint="nothing of it was touched; end that process first",
+            )
 
     @property
     def pending(self) -> tuple[Entry, ...]:
@@ -277,7 +269,13 @@ def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
     """`cleanup` for every ledger in the index; failures by run folder. A ledger that is gone is dropped."""
     found: dict[str, list[str]] = {}
     for index in sorted(index_dir.glob("*.json")):
-        path = Path(json.loads(index.read_text())["ledger"])
+        runner = read_index(index)
+        if runner is None:
+            found[str(index)] = [
+                f"LEDGER-06  {index} is no entry of the index: nothing was undone by it; remove it by hand"
+            ]
+            continue
+        path = Path(runner["ledger"])
         if path.exists():
             try:
                 found[str(path.parent)] = cleanup(path.parent, index_dir=index_dir)
@@ -294,13 +292,15 @@ def cleanup_all(*, index_dir: Path = INDEX_DIR) -> dict[str, list[str]]:
 def at_work(index_dir: Path = INDEX_DIR) -> Iterator[Path]:
     """Folders of runs that have ended while pods or processes of theirs still run on this machine."""
     for index in sorted(index_dir.glob("*.json")):
+        runner = read_index(index)
+        if runner is None or process.same(runner["pid"], runner["start_ticks"]):
+            continue
+        path = Path(runner["ledger"])
         try:
-            runner = json.loads(index.read_text())
-            path = Path(runner["ledger"])
-            if process.same(runner["pid"], runner["start_ticks"]) or not path.exists():
+            if not path.exists():
                 continue
             pending = Ledger(path, index_dir=index_dir).pending
-        except (OSError, ValueError, KeyError, TypeError, TestbedError):
+        except (OSError, TestbedError):
             continue  # `bmwg cleanup` says what is wrong with it
         if any(_works(entry) for entry in pending):
             yield path.parent
@@ -325,41 +325,6 @@ def remove_file(*, path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _read(path: Path) -> tuple[dict[int, Entry], int]:
-    pending: dict[int, Entry] = {}
-    following = 1
-    for line_number, line in _lines(path):
-        try:
-            document = json.loads(line)
-            if "done" in document:
-                pending.pop(document["done"], None)
-                continue
-            entry = Entry(**document)
-            if entry.kind not in KINDS:
-                raise ValueError(f"unknown kind {entry.kind!r}")
-        except (ValueError, TypeError) as error:
-            raise TestbedError(
-                "LEDGER-01",
-                f"{path} line {line_number}",
-                expected="an entry of this format",
-                found=str(error),
-            ) from error
-        pending[entry.number] = entry
-        following = max(following, entry.number + 1)
-    return pending, following
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    whole, _, torn = data.rpartition(b"\n")
-    if torn:  # the run was killed while writing; its act had not begun, since that waits for fsync
-        with path.open("r+b") as stream:
-            stream.truncate(len(data) - len(torn))
-    yield from enumerate((line for line in whole.split(b"\n") if line), start=1)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 from bmwg import __version__
+from bmwg.drivers.hosting import bounded
 
-GIT_DEADLINE_S = 5.0
+GIT_DEADLINE_S = 20.0  # choice: a late answer would make a run that cannot be continued
 
 
 def toolkit_state() -> tuple[str, str | None, bool | None]:
@@ -24,13 +25,7 @@ def _git(root: Path, *arguments: str) -> str | None:
     if not (root / ".git").exists():
         return None
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=GIT_DEADLINE_S,
-            check=True,
-        )
+        done = bounded.run(["git", "-C", str(root), *arguments], deadline_s=GIT_DEADLINE_S)
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout
+    return done.stdout if done.returncode == 0 else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from bmwg.drivers import registry
 from bmwg.drivers.hosting import process
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.ledger import Ledger
@@ -113,6 +114,8 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         testbed, profile = continued.testbed, continued.profile
     else:
         testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
+    tester = registry.load("traffic", testbed.tester.driver, where=f"{testbed.file}: tester.driver")
+    tester.for_testbed(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
     plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
     with ExitStack() as stack:
         display = open_display(settings.console)

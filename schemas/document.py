@@ -6,6 +6,7 @@ Pure: takes text, opens nothing. Each place in the document keeps its line, for 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ import yaml
 from bmwg.schemas.validation import Problem, shown
 
 MAX_NODES = 50_000  # choice: bounds what nested aliases can unfold to
+MAX_DEPTH = 100  # choice: our deepest document has eight levels
+_BRACKETS = re.compile(r"[\[\]{}]")
 _PLAIN = {
     "tag:yaml.org,2002:null",
     "tag:yaml.org,2002:bool",
@@ -43,15 +46,17 @@ class Document:
 
 def parse(text: str) -> Document:
     """Read one YAML document; what is wrong with its form is in `problems`, nothing is raised."""
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
+    except yaml.reader.ReaderError as error:  # a control character, say
+        return _no_yaml(error.reason, text.count("\n", 0, error.position) + 1)
+    try:
+        if (line := _too_deep(text)) is not None:
+            return _no_yaml("nesting too deep", line)
         root = loader.get_single_node()
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        reason = getattr(error, "problem", None) or "nesting too deep"
-        line = mark.line + 1 if mark else 1
-        problem = Problem(location=(), expected="YAML", found=f"{reason} at line {line}")
-        return Document(data=None, lines={(): line}, problems=(problem,))
+        return _no_yaml(getattr(error, "problem", None) or "nesting too deep", mark.line + 1 if mark else 1)
     finally:
         loader.dispose()
     if root is None:
@@ -71,6 +76,21 @@ def parse(text: str) -> Document:
     return Document(data=data, lines=walk.lines, problems=tuple(walk.problems))
 
 
+def _too_deep(text: str) -> int | None:
+    """Return the line where brackets stand too deep: the parser's time grows with their square."""
+    depth = 0
+    for bracket in _BRACKETS.finditer(text):
+        depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
+        if depth > MAX_DEPTH:
+            return text.count("\n", 0, bracket.start()) + 1
+    return None
+
+
+def _no_yaml(reason: str, line: int) -> Document:
+    problem = Problem(location=(), expected="YAML", found=f"{reason} at line {line}")
+    return Document(data=None, lines={(): line}, problems=(problem,))
+
+
 class _TooLargeError(Exception):
     def __init__(self, location: tuple[str | int, ...]) -> None:
         super().__init__()
@@ -86,7 +106,7 @@ class _Walk:
 
     def value(self, node: yaml.Node, location: tuple[str | int, ...]) -> Any:
         self._nodes += 1
-        if self._nodes > MAX_NODES or len(location) > 100:
+        if self._nodes > MAX_NODES or len(location) > MAX_DEPTH:
             raise _TooLargeError(location)
         self.lines.setdefault(location, node.start_mark.line + 1)
         if node.tag not in _PLAIN:

@@ -1,4 +1,4 @@
-"""Interruptions of known length on a node: a link, a bridge or one of its ports. Node functions.
+"""Interruptions of known length on a node: a link, or a bridge as a whole. Node functions.
 
 Each returns when it began and ended, and how long the kernel took to begin it, in nanoseconds of the node's
 monotonic clock: that is the truth which an outage measured by traffic is held against. Ids: ACT-01 length.
@@ -14,7 +14,6 @@ from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.methodology.errors import ConfigError
 
 LONGEST_S = 60.0  # choice: beyond it a trial's own deadline ends first
-_BLOCKED, _FORWARDING = 4, 3  # BR_STATE_BLOCKING and BR_STATE_FORWARDING of the Linux kernel
 
 
 def link(*, interface: str, for_s: float) -> dict[str, JsonValue]:
@@ -24,17 +23,6 @@ def link(*, interface: str, for_s: float) -> dict[str, JsonValue]:
         return _interrupted(
             lambda: kernel.link("set", index=number, state="down"),
             lambda: kernel.link("set", index=number, state="up"),
-            for_s,
-        )
-
-
-def bridge_port(*, interface: str, for_s: float) -> dict[str, JsonValue]:
-    """Node function: have a bridge forward nothing over one of its ports for a time; no link changes."""
-    with rtnetlink(f"block bridge port {interface}") as kernel:
-        number = index(kernel, interface)
-        return _interrupted(
-            lambda: kernel.brport("set", index=number, IFLA_BRPORT_STATE=_BLOCKED),
-            lambda: kernel.brport("set", index=number, IFLA_BRPORT_STATE=_FORWARDING),
             for_s,
         )
 

@@ -78,9 +78,13 @@ class DockerHosting:
     def __enter__(self) -> DockerHosting:
         """Start the daemon and make the network."""
         self._undo = self._ledger.before("docker", token=self._token, data_root=self._data_root)
-        started = self._node.call(
-            f"{_DAEMON}:start", deadline_s=60.0, token=self._token, data_root=self._data_root
-        )
+        try:
+            started = self._node.call(
+                f"{_DAEMON}:start", deadline_s=60.0, token=self._token, data_root=self._data_root
+            )
+        except BaseException:
+            self._ledger.undo(self._undo)
+            raise
         self._daemon = started["process"]
         self._version = started["version"]
         try:

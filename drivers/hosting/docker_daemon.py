@@ -14,6 +14,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from bmwg.methodology.errors import DriverError, TestbedError
 PACKAGES = ("docker.io", "iptables")
 MIN_API = (1, 41)  # choice: what Debian 12 has; older ones were never tried
 _UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child=SIGKILL"]
+_EXEC = "bmwg.drivers.hosting.docker_exec"
 _SDK_TIMEOUT_S = 30
 _LABEL = "org.ietf.bmwg.run"
 
@@ -68,7 +70,8 @@ def start(*, token: str, data_root: str, within_s: float = 30.0) -> dict[str, Js
     folder = Path(_socket(token)).parent
     folder.mkdir(parents=True)
     Path(data_root).mkdir(parents=True, mode=0o711)
-    command = [*_UNSHARE, "--propagation", "private", "dockerd", "--host", f"unix://{_socket(token)}"]
+    command = [*_UNSHARE, "--propagation", "private", sys.executable, "-m", _EXEC, str(folder)]
+    command += ["dockerd", "--host", f"unix://{_socket(token)}"]
     command += ["--data-root", data_root, "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
     command += ["--cgroup-parent", cgroup_of(token), "--bridge", "none", "--log-level", "warn"]
     command += ["--config-file", str(_empty_config(folder))]

@@ -58,6 +58,13 @@ def in_memory(*, target: str) -> None:
     _mount("tmpfs", target, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
 
 
+def cover(*, path: str, layers: str) -> None:
+    """Lay a writable layer of this mount namespace over a folder: what is written there lands in `layers`."""
+    for name in ("upper", "work"):
+        os.makedirs(f"{layers}/{name}")
+    _mount("overlay", path, "overlay", 0, f"lowerdir={path},upperdir={layers}/upper,workdir={layers}/work")
+
+
 def unmount(*, target: str) -> bool:
     """Detach the mount tree at `target`; `False` when there was none. Idempotent."""
     if not os.path.ismount(target):

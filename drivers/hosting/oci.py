@@ -17,13 +17,14 @@ import time
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.hosting import bundle, cgroups, mounts, process
+from bmwg.drivers.hosting import bounded, bundle, cgroups, mounts, process
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _BUNDLES = Path("/run/bmwg-pods")
 _PID_FILE = "pid"
 _ERROR_LINES = 20
+_LOG_TAIL_OCTETS = 8192
 
 
 def probe() -> dict[str, str] | None:
@@ -145,8 +146,14 @@ def state(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
     """Node function: `{"status", "pid"}`; status is created, running, stopped or absent."""
     if not Path(state_dir, pod_id).exists():
         return {"status": "absent", "pid": 0}
-    found = json.loads(_crun(state_dir, "state", pod_id, deadline_s=5.0))
-    return {"status": found["status"], "pid": found["pid"]}
+    said = _crun(state_dir, "state", pod_id, deadline_s=5.0)
+    try:
+        found = json.loads(said)
+        return {"status": str(found["status"]), "pid": int(found["pid"])}
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DriverError(
+            "POD-03", f"pod {pod_id}: crun state", expected="status and pid", found=repr(said[:200])
+        ) from error
 
 
 def require_running(*, pod_id: str, state_dir: str) -> None:
@@ -154,7 +161,7 @@ def require_running(*, pod_id: str, state_dir: str) -> None:
     status = state(pod_id=pod_id, state_dir=state_dir)["status"]
     if status != "running":
         log = _BUNDLES / pod_id / "log"
-        tail = log.read_text(errors="replace").splitlines()[-_ERROR_LINES:] if log.exists() else []
+        tail = _tail(log)
         raise DriverError("POD-05", f"pod {pod_id}", expected="running", found="\n".join([status, *tail]))
 
 
@@ -196,10 +203,11 @@ def describe(*, pod_id: str, state_dir: str) -> dict[str, JsonValue]:
 
 def _version() -> str:
     try:
-        done = subprocess.run(["crun", "--version"], capture_output=True, text=True, timeout=5, check=True)
+        done = bounded.run(["crun", "--version"], deadline_s=5.0)
     except (OSError, subprocess.SubprocessError) as error:
         return f"unknown ({error})"
-    return done.stdout.splitlines()[0]
+    lines = done.stdout.splitlines()
+    return lines[0] if done.returncode == 0 and lines else f"unknown (exit status {done.returncode})"
 
 
 def _kill_members(cgroup: str, end_s: float) -> None:
@@ -216,31 +224,55 @@ def _kill_members(cgroup: str, end_s: float) -> None:
 def _crun(state_dir: str, *arguments: str, deadline_s: float, log: Path | None = None) -> str:
     """Run crun. With `log`, the pod inherits that file as its output, so no pipe of ours is left in it."""
     command = ["crun", "--root", state_dir, "--cgroup-manager", "cgroupfs", *arguments]
-    with contextlib.ExitStack() as stack:
-        output = stack.enter_context(log.open("wb")) if log else subprocess.PIPE
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT if log else subprocess.PIPE,
-                timeout=deadline_s,
-                check=False,
-                env={**os.environ, "LC_ALL": "C"},
-            )
-        except FileNotFoundError as error:
-            raise TestbedError("POD-02", "no `crun` in PATH", hint="apt-get install crun") from error
-        except subprocess.TimeoutExpired as error:
-            raise DriverError(
-                "POD-04", " ".join(command), expected=f"an end within {deadline_s:g} s", found="none"
-            ) from error
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        if log is None:
+            done = bounded.run(command, deadline_s=deadline_s, env=environment)
+        else:
+            done = _logged(command, log, deadline_s, environment)
+    except FileNotFoundError as error:
+        raise TestbedError("POD-02", "no `crun` in PATH", hint="apt-get install crun") from error
+    except subprocess.TimeoutExpired as error:
+        raise DriverError(
+            "POD-04", " ".join(command), expected=f"an end within {deadline_s:g} s", found="none"
+        ) from error
+    except bounded.TooMuchOutputError as error:
+        raise DriverError("POD-03", " ".join(command), expected="a few lines", found=str(error)) from error
     if done.returncode != 0:
-        said = log.read_bytes() if log else done.stderr
-        tail = said.decode(errors="replace").strip().splitlines()[-_ERROR_LINES:]
+        tail = done.stderr.strip().splitlines()[-_ERROR_LINES:]
         raise DriverError(
             "POD-03",
             " ".join(command),
             expected="exit status 0",
             found="\n".join([f"exit status {done.returncode}", *tail]),
         )
-    return "" if log else done.stdout.decode(errors="replace")
+    return done.stdout
+
+
+def _tail(log: Path) -> list[str]:
+    """The last lines of a pod's output, of which a pod may write as much as it likes."""
+    try:
+        with log.open("rb") as written:
+            written.seek(max(0, log.stat().st_size - _LOG_TAIL_OCTETS))
+            said = written.read(_LOG_TAIL_OCTETS)
+    except FileNotFoundError:
+        return []
+    return said.decode(errors="replace").strip().splitlines()[-_ERROR_LINES:]
+
+
+def _logged(command: list[str], log: Path, deadline_s: float, environment: dict[str, str]) -> bounded.Ended:
+    """Run it with the file as its output, of which the end is returned when it failed."""
+    with log.open("wb") as output:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=deadline_s,
+            check=False,
+            env=environment,
+        )
+    said = ""
+    if done.returncode != 0:
+        said = "\n".join(_tail(log))
+    return bounded.Ended(returncode=done.returncode, stdout="", stderr=said)

@@ -321,7 +321,7 @@ def _result(run: PluginRun, call: _Call, network: NetworkList, binary: str, vers
         raise _plugin_error(run, call, network, binary, "ADD")
     try:
         answer = json.loads(run.stdout) if run.stdout.strip() else None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _nonsense(run, network, binary, f"no JSON ({error})") from error
     if answer is None:
         raise _nonsense(run, network, binary, "nothing")
@@ -352,7 +352,7 @@ def _plugin_error(
         code = str(int(answer["code"]))
         message = str(answer.get("msg", ""))
         details = str(answer.get("details", "") or "")
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         message = f"no error object; stdout begins {run.stdout[:120]!r}" if run.stdout.strip() else ""
     said = "; ".join(
         part for part in (message, details, f"stderr: {run.stderr}" if run.stderr else "") if part

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.network.exec import run_plugin
+from bmwg.drivers.hosting import bounded
+from bmwg.drivers.network.exec import PluginRun, run_plugin
 from bmwg.drivers.network.results import KNOWN_VERSIONS
 from bmwg.methodology.errors import TestbedError
 
@@ -74,11 +75,20 @@ def _identify(path: Path, _state: tuple[int, int, int], deadline_s: float) -> Pl
         "CNI_PATH": str(path.parent),
     }
     run = run_plugin(path, "VERSION", variables, question, deadline_s=deadline_s)
+    versions, reply = versions_of(path, run)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Plugin(path=str(path), sha256=digest, versions=versions, version_reply=reply)
+
+
+def versions_of(path: Path, run: PluginRun) -> tuple[tuple[str, ...], str]:
+    """Return the versions that a VERSION reply names, and the reply as text. Raises TestbedError CNI-06."""
     reply = run.stdout.decode("utf-8", "replace").strip()
     try:
-        answer = json.loads(reply)
-        versions = tuple(str(version) for version in answer["supportedVersions"])
-    except (ValueError, TypeError, KeyError) as error:
+        versions = json.loads(reply)["supportedVersions"]
+        if not isinstance(versions, list) or not all(isinstance(version, str) for version in versions):
+            raise TypeError("supportedVersions is no list of texts")
+        return tuple(versions), reply
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise TestbedError(
             "CNI-06",
             f"CNI plugin {path} did not say which versions it speaks",
@@ -86,8 +96,6 @@ def _identify(path: Path, _state: tuple[int, int, int], deadline_s: float) -> Pl
             found=f"exit status {run.exit_status}, {reply[:200]!r}"
             + (f", stderr: {run.stderr}" if run.stderr else ""),
         ) from error
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Plugin(path=str(path), sha256=digest, versions=versions, version_reply=reply)
 
 
 def evidence(*, plugin_dir: str, binaries: list[str]) -> list[dict[str, Any]]:
@@ -113,23 +121,14 @@ def evidence(*, plugin_dir: str, binaries: list[str]) -> list[dict[str, Any]]:
 @functools.lru_cache(maxsize=256)
 def _package(path: str) -> tuple[str | None, str]:
     try:
-        owner = subprocess.run(
-            ["dpkg-query", "--search", path],
-            capture_output=True,
-            text=True,
-            timeout=_PACKAGE_QUERY_DEADLINE_S,
-            check=False,
-        )
+        owner = bounded.run(["dpkg-query", "--search", path], deadline_s=_PACKAGE_QUERY_DEADLINE_S)
         if owner.returncode != 0:
             return None, "no Debian package owns the file"
         name = owner.stdout.split(":", 1)[0].strip()
-        version = subprocess.run(
-            ["dpkg-query", "--show", "--showformat=${Version}", name],
-            capture_output=True,
-            text=True,
-            timeout=_PACKAGE_QUERY_DEADLINE_S,
-            check=True,
-        )
+        asked = ["dpkg-query", "--show", "--showformat=${Version}", name]
+        version = bounded.run(asked, deadline_s=_PACKAGE_QUERY_DEADLINE_S)
     except (OSError, subprocess.SubprocessError) as error:
         return None, f"dpkg-query: {error}"
+    if version.returncode != 0:
+        return None, f"dpkg-query: exit status {version.returncode}"
     return f"{name} {version.stdout.strip()}", ""

@@ -24,10 +24,13 @@ def problems(result: Any, version: str) -> list[str]:
     stated = result.get("cniVersion", "0.1.0" if version in _FLAT_VERSIONS else None)
     if stated not in KNOWN_VERSIONS:
         return [f"cniVersion: expected {version}, found {stated!r}"]
+    if not isinstance(result.get("dns") or {}, Mapping):
+        found.append("dns: expected an object")
     if stated in _FLAT_VERSIONS:
         for key in ("ip4", "ip6"):
             if key in result:
                 _check_address(result[key], "ip", key, found)
+                _check_routes(result[key], f"{key}.", found)
         return found
     interfaces = _objects(result, "interfaces", found)
     for at, interface in enumerate(interfaces):
@@ -38,14 +41,20 @@ def problems(result: Any, version: str) -> list[str]:
         index = address.get("interface")
         if index is not None and not (isinstance(index, int) and 0 <= index < len(interfaces)):
             found.append(f"ips[{at}].interface: expected an index of interfaces, found {index!r}")
-    for at, route in enumerate(_objects(result, "routes", found)):
-        if not _is_prefix(route.get("dst")):
-            found.append(f"routes[{at}].dst: expected a prefix, found {route.get('dst')!r}")
+    _check_routes(result, "", found)
     return found
 
 
-def _objects(result: Mapping[str, Any], key: str, found: list[str]) -> list[Mapping[str, Any]]:
-    items = result.get(key) or []
+def _check_routes(holder: Any, where: str, found: list[str]) -> None:
+    for at, route in enumerate(_objects(holder, "routes", found)):
+        if not _is_prefix(route.get("dst")):
+            found.append(f"{where}routes[{at}].dst: expected a prefix, found {route.get('dst')!r}")
+
+
+def _objects(result: Any, key: str, found: list[str]) -> list[Mapping[str, Any]]:
+    items = result.get(key) if isinstance(result, Mapping) else None
+    if items is None:
+        return []
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
         found.append(f"{key}: expected a list of objects")
         return []
@@ -59,11 +68,13 @@ def _check_address(item: Any, key: str, where: str, found: list[str]) -> None:
 
 
 def _is_prefix(value: Any) -> bool:
+    if not isinstance(value, str) or "/" not in value:
+        return False
     try:
         ipaddress.ip_interface(value)
     except ValueError:
         return False
-    return isinstance(value, str) and "/" in value
+    return True
 
 
 def convert(result: Mapping[str, Any], version: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class ApartPath:
         """What is missing."""
         return Missing(
             what=f"path {self._cell.path} with driver {self._driver}",
-            reason="its ports are interfaces of two pods, and this tester opens both in one network namespace",
+            reason="its ports are in two pods, and this tester opens both in one network namespace",
             mend="tester.driver: embedded, whose process enters the namespace of each port",
         )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, catalogue
-from bmwg.reports.checker import clauses_benchmarks, clauses_common
+from bmwg.reports.checker import clauses_benchmarks, clauses_common, clauses_others
 from bmwg.reports.checker.documents import (
     COUNTED,
     COVERED,
@@ -32,14 +33,19 @@ from bmwg.reports.checker.verdicts import (
     Verdict,
 )
 
-RULES: tuple[ClauseRule, ...] = (*clauses_common.RULES, *clauses_benchmarks.RULES)
-BENCHMARKS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # of RFC 2544: section, metric ids
+RULES: tuple[ClauseRule, ...] = (
+    *clauses_common.RULES,
+    *clauses_benchmarks.RULES,
+    *clauses_others.RULES,
+)
+BENCHMARKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    # of RFC 2544: section, metric ids; one that ends in a point is a family
     "throughput": ("26.1", (throughput.METRIC,)),
     "latency": ("26.2", (latency.METRIC, latency.RFC2544_METRIC)),
     "frame loss rate": ("26.3", ("frame_loss_ratio.rfc2544_26_3",)),
     "back-to-back frames": ("26.4", ("back_to_back.rfc9004",)),
     "system recovery": ("26.5", ("system_recovery.rfc2544_26_5",)),
-    "reset": ("26.6", ("reset.rfc6201",)),
+    "reset": ("26.6", ("reset.rfc6201.",)),
 }
 _MUST = (Level.MUST, Level.MUST_NOT)
 _SHOULD = (Level.SHOULD, Level.SHOULD_NOT)
@@ -56,13 +62,18 @@ class Judgement:
     grades: tuple[DocumentGrade, ...]
 
 
+def among(metrics: tuple[str, ...], metric: str) -> bool:
+    """Whether a metric is one of these exactly, or of a family among them."""
+    return metric in metrics or metric.startswith(tuple(one for one in metrics if one.endswith(".")))
+
+
 def judge(evidence: Evidence) -> Judgement:
     """Judge a run from its files. Deterministic; nothing that the run does not hold counts as kept."""
     said = state(evidence)
     verdicts: list[ClauseVerdict] = []
     grades: list[DocumentGrade] = []
     for benchmark, (section, metrics) in BENCHMARKS.items():
-        scope = scope_of(evidence, benchmark, metrics.__contains__)
+        scope = scope_of(evidence, benchmark, partial(among, metrics))
         if scope is None:
             grades.append(ungraded("RFC2544", benchmark, "the run holds no outcome of it"))
             continue

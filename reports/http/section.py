@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
@@ -45,6 +45,7 @@ def http_section(run: Run) -> list[str]:
     lines = title("HTTP proxy by hosting form", 1)
     if not outcomes:
         return [*lines, "The run holds no answer.", ""]
+    words = {form: _words(run, form) for form in FORMS}
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
         mine = [outcome for outcome in outcomes if outcome.cell.experiment == experiment]
@@ -52,11 +53,26 @@ def http_section(run: Run) -> list[str]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0].cell, entry.get("source", ""))), ""]
-            lines += _rates(mine) if mine[0].cell.workload is Workload.OPEN_LOOP else _times(mine)
-            lines += _comparison(mine, entry.get("published", ""))
+            lines += (
+                _rates(mine, words) if mine[0].cell.workload is Workload.OPEN_LOOP else _times(mine, words)
+            )
+            lines += _comparison(mine, words, entry.get("published", ""))
             if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
-                lines += _details(mine)
+                lines += _details(mine, words)
     return [*lines, *_without(outcomes)]
+
+
+def _words(run: Run, form: str) -> str:
+    """Name a hosting form; a virtual machine with what executed it, so that TCG is never read as KVM."""
+    if form not in SLOW_FORMS:
+        return FORM_WORDS[form]
+    found = set()
+    for evidence in run.deployments.values():
+        hosting = evidence.get("hosting")
+        if isinstance(hosting, Mapping) and hosting.get("form") == form:
+            machine = hosting.get("machine")
+            found.add(str(machine.get("accelerator", "")) if isinstance(machine, Mapping) else "")
+    return f"{FORM_WORDS[form]} ({'/'.join(sorted(found)).upper() or 'accelerator not recorded'})"
 
 
 def _conditions(cell: HttpCell, source: str) -> str:
@@ -83,7 +99,7 @@ def _shape_words(cell: HttpCell, *, proxies: bool) -> str:
     return f"{size}, {cell.proxies} prox{'y' if cell.proxies == 1 else 'ies'}" if proxies else size
 
 
-def _times(outcomes: Sequence[HttpOutcome]) -> list[str]:
+def _times(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
     """Return the table of times: a row a size, a column a hosting form."""
     several = len({outcome.cell.proxies for outcome in outcomes}) > 1
     by_shape = {(_shape(o.cell), o.cell.form): o for o in outcomes}
@@ -91,19 +107,19 @@ def _times(outcomes: Sequence[HttpOutcome]) -> list[str]:
     rows = []
     for shape in sorted({_shape(o.cell) for o in outcomes}):
         found = [by_shape.get((shape, form)) for form in used]
-        words = next(_shape_words(o.cell, proxies=several) for o in found if o)
-        rows.append([esc(words), *(_time(o) for o in found)])
+        shape_words = next(_shape_words(o.cell, proxies=several) for o in found if o)
+        rows.append([esc(shape_words), *(_time(o) for o in found)])
     started = outcomes[0].cell.workload is Workload.START
-    head = ["" if started else "object", *(FORM_WORDS[form] for form in used)]
+    head = ["" if started else "object", *(words[form] for form in used)]
     caption = "Time until it serves" if started else "Mean processing time of a request"
     return table(head, rows, caption)
 
 
-def _rates(outcomes: Sequence[HttpOutcome]) -> list[str]:
+def _rates(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
     """Return the highest rate without a lost request of each form, and what is known without one."""
     rows = [
         [
-            esc(FORM_WORDS[outcome.cell.form]),
+            esc(words[outcome.cell.form]),
             esc(_shape_words(outcome.cell, proxies=False)),
             role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type]),
             esc(f"{outcome.rate_rps} requests/s") if outcome.rate_rps is not None else esc(outcome.reason),
@@ -131,7 +147,7 @@ def _spread(found: Interval, divisor: float) -> str:
     return f"{found.mean / divisor:.4g}{half}"
 
 
-def _comparison(outcomes: Sequence[HttpOutcome], published: str) -> list[str]:
+def _comparison(outcomes: Sequence[HttpOutcome], words: Mapping[str, str], published: str) -> list[str]:
     """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
     native = {_shape(o.cell): o for o in outcomes if o.cell.form == "native"}
     several = len({outcome.cell.proxies for outcome in outcomes}) > 1
@@ -144,7 +160,7 @@ def _comparison(outcomes: Sequence[HttpOutcome], published: str) -> list[str]:
         rows.append(
             [
                 esc(_shape_words(outcome.cell, proxies=several)),
-                esc(FORM_WORDS[outcome.cell.form]),
+                esc(words[outcome.cell.form]),
                 esc(f"{outcome.time.mean / base.time.mean:.3f}"),
                 esc(_shown(shown.sign) if shown else "too few repetitions to tell"),
                 esc(_published(published, outcome.cell)),
@@ -167,10 +183,11 @@ def _published(table_id: str, cell: HttpCell) -> str:
     item = _PUBLISHED_ITEMS.get(cell.object_octets, "")
     base = known.figures.get((item, "native"))
     figure = known.figures.get((item, _PUBLISHED_FORMS.get(cell.form, "")))
-    return f"{figure.mean / base.mean:.3f}" if base and figure and base.mean else NONE
+    machine = " (KVM)" if cell.form in SLOW_FORMS else ""
+    return f"{figure.mean / base.mean:.3f}{machine}" if base and figure and base.mean else NONE
 
 
-def _details(outcomes: Sequence[HttpOutcome]) -> list[str]:
+def _details(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
     rows = []
     several = len({outcome.cell.proxies for outcome in outcomes}) > 1
     for outcome in outcomes:
@@ -180,7 +197,7 @@ def _details(outcomes: Sequence[HttpOutcome]) -> list[str]:
         rows.append(
             [
                 esc(_shape_words(outcome.cell, proxies=several)),
-                esc(FORM_WORDS[outcome.cell.form]),
+                esc(words[outcome.cell.form]),
                 esc(f"{_spread(outcome.total, 1e9)} s for {outcome.requests}"),
                 esc(_percentiles(outcome.request_ns)),
                 esc(_percentiles(outcome.ttfb_ns)),
@@ -200,7 +217,8 @@ def _details(outcomes: Sequence[HttpOutcome]) -> list[str]:
 def _percentiles(found: object) -> str:
     values = dict(found)  # type: ignore[call-overload]
     names = [name for name in ("p50", "p95", "p99") if name in values]
-    return " / ".join(nanoseconds(values[name]) for name in names) or NONE
+    # ab and JMeter tell whole milliseconds, k6 never zero
+    return " / ".join(nanoseconds(values[name]) if values[name] else "< 1\u00a0ms" for name in names) or NONE
 
 
 def _without(outcomes: Sequence[HttpOutcome]) -> list[str]:

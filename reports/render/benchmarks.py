@@ -34,6 +34,16 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
 )
 
 
-def sections(facts: Facts) -> list[str]:
-    """Return the sections of what the run holds; of a benchmark that it does not hold, nothing."""
-    return [line for section in SECTIONS for line in section(facts)]
+FIGURES = {frame_loss_table.frame_loss: "frame-loss"}  # the plot that ends a section
+
+
+def sections(facts: Facts, figure: Callable[[str], list[str]] = lambda name: []) -> list[str]:
+    """Return the sections of what the run holds; of a benchmark that it does not hold, nothing.
+
+    `figure` gives the lines of a plot by its name, none where the form of the report shows none.
+    """
+    lines: list[str] = []
+    for section in SECTIONS:
+        lines += section(facts)
+        lines += figure(FIGURES[section]) if section in FIGURES else []
+    return lines

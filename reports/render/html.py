@@ -11,7 +11,7 @@ from docutils.core import publish_string
 from docutils.writers import html5_polyglot
 
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.reports.render.plots import Plot
+from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.text import NONE
 
 SETTINGS = {

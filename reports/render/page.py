@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from bmwg.reports.http import section as http  # as a module: it uses this package itself
 from bmwg.reports.published.ratios import published_section
 from bmwg.reports.render import benchmarks, declarations, evidence, guard, results, statements
+from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.plots import Plot
 from bmwg.reports.render.text import esc, title
 
 ROLES = (
@@ -39,7 +39,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
-    lines += benchmarks.sections(facts)
+    lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     lines += http.http_section(facts.run)
     lines += published_section(facts.run)
     lines += results.missing(facts)

@@ -1,119 +1,28 @@
 """SVG plots by matplotlib, made the same on every run and in every colour scheme of the reader.
 
-Colours are written as marks and then replaced by CSS variables with a fallback: the page's style decides.
 Plots show measured numbers only; each has a table on the page that holds all of it.
 """
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Callable
 from typing import Any
 
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
+from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
-from bmwg.reports.render.text import nanoseconds, plain
+from bmwg.reports.render.frame_loss_plot import frame_loss_plot
+from bmwg.reports.render.text import nanoseconds
 
-_INK, _GRID = "#010203", "#010204"
-_SERIES = ("#010210", "#010211", "#010212", "#010213", "#010214", "#010215")
-_VARIABLES = {
-    _INK: "var(--ink, #1b2430)",
-    _GRID: "var(--line, #c9d1da)",
-    _SERIES[0]: "var(--s0, #0b62a4)",
-    _SERIES[1]: "var(--s1, #b54708)",
-    _SERIES[2]: "var(--s2, #12805c)",
-    _SERIES[3]: "var(--s3, #8a3ffc)",
-    _SERIES[4]: "var(--s4, #a8195b)",
-    _SERIES[5]: "var(--s5, #5c6b00)",
-}
-_MARKERS = "osD^vP"
 _MAX_ROWS = 24  # of bars and of search panels: choice, more is no reading
 _MAX_LINES = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """One plot: its file name, an accessible title and description, and the SVG element."""
-
-    name: str
-    title: str
-    description: str
-    svg: str
-
-
 def plots(facts: Facts) -> tuple[Plot, ...]:
     """Draw what the run has numbers for; a run without leaves plots out."""
-    made = (_throughput(facts), _options(facts), _latency(facts), _search(facts))
+    made = (_throughput(facts), _options(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
     return tuple(plot for plot in made if plot is not None)
-
-
-def _draw(
-    name: str, title: str, description: str, size: tuple[float, float], draw: Callable[[Any], None]
-) -> Plot:
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    style: Mapping[str, Any] = {
-        "svg.hashsalt": name,
-        "svg.fonttype": "none",
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "text.color": _INK,
-        "axes.labelcolor": _INK,
-        "axes.edgecolor": _INK,
-        "xtick.color": _INK,
-        "ytick.color": _INK,
-        "grid.color": _GRID,
-        "grid.linewidth": 0.6,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.formatter.useoffset": False,
-        "text.parse_math": False,
-        "lines.linewidth": 1.6,
-    }
-    settings: Any = {**mpl.rcParamsDefault, **style}
-    with mpl.rc_context(settings):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return Plot(
-        name=name,
-        title=title,
-        description=description,
-        svg=_inline(buffer.getvalue(), name, title, description),
-    )
-
-
-def _inline(svg: str, name: str, title: str, description: str) -> str:
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{name}-", svg)
-    for mark, variable in _VARIABLES.items():
-        svg = svg.replace(mark, variable)
-    svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font: \1px sans-serif", svg)
-    box = re.search(r'viewBox="([^"]+)"', svg)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'class="plot" viewBox="{box[1] if box else "0 0 100 100"}" role="img" '
-        f'aria-labelledby="{name}-t {name}-d"><title id="{name}-t">{escape(plain(title))}</title>'
-        f'<desc id="{name}-d">{escape(plain(description))}</desc>'
-    )
-    return head + svg[svg.index(">") + 1 :].strip() + "\n"
-
-
-def _label(text: str, limit: int = 40) -> str:
-    text = plain(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _thousands(axis: Any) -> None:
@@ -143,14 +52,14 @@ def _throughput(facts: Facts) -> Plot | None:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         if facts.run.line_rate_bps is not None:
-            axes.plot(*zip(*maximum, strict=True), color=_INK, linestyle=":", label="theoretical maximum")
+            axes.plot(*zip(*maximum, strict=True), color=INK, linestyle=":", label="theoretical maximum")
         for number, (name, points) in enumerate(shown.items()):
             axes.plot(
                 *zip(*points, strict=True),
-                color=_SERIES[number],
-                marker=_MARKERS[number],
+                color=SERIES[number],
+                marker=MARKERS[number],
                 linestyle="--" if name == "wire" else "-",
-                label=_label(envelope if name == "wire" else name),
+                label=label(envelope if name == "wire" else name),
             )
         axes.set(xlabel="frame size, octets", ylabel="throughput, frames/s", ylim=(0, None), xticks=sizes)
         axes.tick_params(axis="x", rotation=45 if len(sizes) > 4 else 0)
@@ -164,7 +73,7 @@ def _throughput(facts: Facts) -> Plot | None:
         else f"{facts.run.medium_kind} has no theoretical maximum; the tester's envelope is dashed."
     )
     left = len(series) - len(shown)
-    return _draw(
+    return draw_plot(
         "throughput",
         "Throughput against frame size",
         f"Measured throughput of {', '.join(shown)}, frames/s per port and direction. {reference}"
@@ -186,10 +95,10 @@ def _options(facts: Facts) -> Plot | None:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        names = [_label(name, 28) for name, _ in bars]
+        names = [label(name, 28) for name, _ in bars]
         numbers = [number for _, number in bars]
         places = range(len(bars))
-        colours = [_SERIES[0] if name != "wire" else _GRID for name, _ in bars]
+        colours = [SERIES[0] if name.split()[0] != "wire" else GRID for name, _ in bars]
         axes.barh(places, numbers, color=colours, height=0.62)
         axes.set_yticks(places, names)
         axes.invert_yaxis()
@@ -201,7 +110,7 @@ def _options(facts: Facts) -> Plot | None:
         _thousands(axes.xaxis)
 
     left = len(measured) - len(bars)
-    return _draw(
+    return draw_plot(
         "options",
         f"Throughput of each option at {size} octets",
         f"{len(bars)} measured options as bars. {left} answers that are no plain number, or beyond "
@@ -224,20 +133,20 @@ def _latency(facts: Facts) -> Plot | None:
         for place, row in enumerate(rows):
             reached = [row[name] for name in names if name in row]
             if reached:
-                axes.plot([min(reached), max(reached)], [place, place], color=_GRID, zorder=1)
+                axes.plot([min(reached), max(reached)], [place, place], color=GRID, zorder=1)
         for number, name in enumerate(names):
             points = [(row[name], place) for place, row in enumerate(rows) if name in row]
             if points:
                 axes.scatter(
                     *zip(*points, strict=True),
                     s=22,
-                    color=_SERIES[number],
-                    marker=_MARKERS[number],
+                    color=SERIES[number],
+                    marker=MARKERS[number],
                     label=name,
                     zorder=2,
                 )
         axes.set_yticks(
-            range(len(shown)), [_label(f"{option(o.cell)}, {o.cell.frame_octets}", 30) for o in shown]
+            range(len(shown)), [label(f"{option(o.cell)}, {o.cell.frame_octets}", 30) for o in shown]
         )
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xscale("log")
@@ -248,7 +157,7 @@ def _latency(facts: Facts) -> Plot | None:
         figure.legend(loc="outside lower center", ncols=5, frameon=False, columnspacing=1, handletextpad=0.2)
 
     left = len(measured) - len(shown)
-    return _draw(
+    return draw_plot(
         "latency",
         "Latency percentiles at the throughput",
         f"Percentiles of {len(shown)} cells (option, frame size in octets) on a logarithmic axis."
@@ -282,7 +191,7 @@ def _search(facts: Facts) -> Plot | None:
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
 
     left = len(searched) - len(shown)
-    return _draw(
+    return draw_plot(
         "search",
         "The searches as they went",
         f"Loads of {len(shown)} searches in the order they were tried: lossless, with loss, not valid; "
@@ -299,9 +208,9 @@ def _search_panel(axes: Any, facts: Facts, outcome: Outcome) -> None:
     trials = [facts.run.trial(seq) for seq in outcome.trials]
     ends = (0.5, len(trials) + 0.5)
     kinds: list[tuple[str, str, str, str, Callable[[Any], bool]]] = [
-        ("lossless", "o", _SERIES[2], "full", lambda t: t.validity is Validity.VALID and not t.loss_ratio),
-        ("with loss", "X", _SERIES[1], "full", lambda t: t.validity is Validity.VALID and t.loss_ratio > 0),
-        ("not valid", "D", _INK, "none", lambda t: t.validity is not Validity.VALID),
+        ("lossless", "o", SERIES[2], "full", lambda t: t.validity is Validity.VALID and not t.loss_ratio),
+        ("with loss", "X", SERIES[1], "full", lambda t: t.validity is Validity.VALID and t.loss_ratio > 0),
+        ("not valid", "D", INK, "none", lambda t: t.validity is not Validity.VALID),
     ]
     low: list[float] = []
     high: list[float] = []
@@ -313,14 +222,14 @@ def _search_panel(axes: Any, facts: Facts, outcome: Outcome) -> None:
         low.append(max(before[0], load) if valid and not trial.loss_ratio else before[0])
         high.append(min(before[1], load) if valid and trial.loss_ratio > 0 else before[1])
     steps = range(1, len(trials) + 1)
-    axes.fill_between(steps, low, high, step="post", color=_GRID, alpha=0.55, linewidth=0)
-    for label, marker, colour, fill, belongs in kinds:
+    axes.fill_between(steps, low, high, step="post", color=GRID, alpha=0.55, linewidth=0)
+    for name, marker, colour, fill, belongs in kinds:
         points = [(place, t.spec.load_fps) for place, t in zip(steps, trials, strict=True) if belongs(t)]
         x, y = zip(*points, strict=True) if points else ((), ())
         axes.plot(
-            x, y, linestyle="", marker=marker, color=colour, fillstyle=fill, markersize=4.5, label=label
+            x, y, linestyle="", marker=marker, color=colour, fillstyle=fill, markersize=4.5, label=name
         )
-    axes.set_title(_label(f"{option(outcome.cell)}, {outcome.cell.frame_octets}", 32), size=8.5, loc="left")
+    axes.set_title(label(f"{option(outcome.cell)}, {outcome.cell.frame_octets}", 32), size=8.5, loc="left")
     axes.set_xlim(*ends)
     axes.set_ylim(0, top * 1.08)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))

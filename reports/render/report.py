@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bmwg.reports.render.blocks import blocks
+from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.html import html
 from bmwg.reports.render.mail import mail_text
 from bmwg.reports.render.markdown import markdown
 from bmwg.reports.render.page import PLOT_FOLDER, page
-from bmwg.reports.render.plots import Plot, plots
+from bmwg.reports.render.plots import plots
 from bmwg.reports.render.rfcxml import rfcxml
 from bmwg.reports.store import read_run
 from bmwg.reports.store.files import not_written, write_atomically

@@ -60,7 +60,7 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "frame_format": spec.frame_format.value,
         "flows": spec.flows,
         "vlan_id": spec.vlan_id,
-        **{name: value for name, value in later.items() if value not in (None, False)},
+        **{name: value for name, value in later.items() if value is not None and value is not False},
         **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
     }
 

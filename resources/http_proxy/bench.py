@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from typing import Any
 
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import forms, process
@@ -206,11 +207,17 @@ class HttpBench:
 
         def once(number: int) -> int:
             instance, took_ns = start_serving(row, hosting, program, 0, deadline_s)
+            told.append({"hosting": dict(hosting.describe()), "instances": [dict(instance.describe())]})
             instance.stop()
             return took_ns
 
         runs = CellRuns(planned, self._record)
-        start_runs(runs, once, deployment_id=f"{planned.cell.form}-start")
+        told: list[dict[str, Any]] = []
+        self._deployments += 1
+        deployment_id = f"{planned.cell.form}-start-{self._deployments}"
+        start_runs(runs, once, deployment_id)
+        if told:  # of the first of them; all are alike
+            self._store.add_deployment(deployment_id, told[0])
         self._keep(runs.answer())
 
     def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:

@@ -5,7 +5,8 @@ Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Template       Benchmark Is Measured
 Test Tags           metric:frame-loss    clause:rfc2544-26.3    req:RFC2544-26.3-01    req:RFC2544-26.3-02
-...                 req:RFC2544-26.3-03    req:RFC2544-26.3-04
+...                 req:RFC2544-26.3-03    req:RFC2544-26.3-04    req:RFC2544-26.3-06
+...                 req:RFC2544-26.3-07    req:RFC2544-26.3-08
 
 
 *** Test Cases ***

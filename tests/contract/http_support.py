@@ -48,6 +48,11 @@ def labelled(word: str) -> list[str]:
     return found
 
 
+def written() -> list[str]:
+    """What daemons like to leave on the machine itself."""
+    return [path for path in ("/etc/docker/key.json", "/opt/containerd") if os.path.exists(path)]
+
+
 def require_gone(token: str, run_dir: Path) -> None:
     """Assert that nothing of a daemon of this token is left: processes, cgroups, files."""
     assert labelled(f"bmwg-docker-{token}") == []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.contract.http_support import needs_docker, needs_http, require_gone, row_with_ledger
+from tests.contract.http_support import needs_docker, needs_http, require_gone, row_with_ledger, written
 
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.forms import hosting
@@ -35,9 +35,11 @@ FORMS = [
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Row, Ledger, Path]]:
     folder = tmp_path_factory.mktemp("http")
+    before = written()
     with row_with_ledger(folder) as (row, ledger):
         yield row, ledger, folder
     require_gone(row.place.token, folder)
+    assert written() == before  # nothing on the machine itself
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -55,6 +55,10 @@ SIMULATED_PROFILE = {
 }
 
 
+class MachineChangedError(Exception):
+    """Something else changed the machine between the run and its continuation: the refusal is right."""
+
+
 class Forked:
     """A run in a process of its own, forked from this one, in a session of its own."""
 
@@ -110,7 +114,7 @@ class Campaign:
         self.log = folder / "runner.log"
 
     def start(self, run_id):
-        robot = ["--output", "NONE", "--report", "NONE", "--log", "NONE", "--console", "none"]
+        robot = ["--output", "NONE", "--report", "NONE", "--log", "NONE", "--console", "verbose"]
         for test_id in TESTS:
             robot += ["--include", f"id:{test_id}"]
 
@@ -138,26 +142,48 @@ class Campaign:
     def checked(self, run, kept):
         return check_complete(run, kept, wire_max_fps=policed.WIRE_MAX_FPS)
 
-    def kill_within(self, process, run, reference, chance, standing):
-        """SIGKILL at a point of the reference's time, found again by its trials; False when it had ended."""
+    def kill_within(self, process, run, reference, chance, standing, haste=1.0):
+        """SIGKILL at a point of the reference's time, found again by its trials; False when it had ended.
+
+        `haste` (0..1) shortens the wait after the trial: the machine may have been slower in the reference.
+        """
         at_s = chance.random() * reference["wall_s"]
         before = [stamp for stamp in reference["stamps_s"] if stamp <= at_s]
         trials, wait_s = max(len(before), standing), at_s - (before[-1] if before else 0.0)
         while trials_on_disk(run) < trials and process.poll() is None:
             time.sleep(POLL_S)
-        time.sleep(wait_s)
+        time.sleep(wait_s * haste)
         if process.poll() is not None:
             return False
         process.kill()
         return True
 
+    def resumed(self, run):
+        said_before = self.log.stat().st_size
+        if self.command("resume", run).wait() != 0:
+            said = self.log.read_bytes()[said_before:]
+            assert b"RES-04" in said, f"resume failed: {said[-1500:].decode(errors='replace')}"
+            assert self.command("cleanup", run).wait() == 0, "cleanup failed"
+            assert eventually_clean(run) == []
+            shutil.rmtree(run)
+            raise MachineChangedError
+
     def point(self, number, seed, reference):
+        """`attempt`, again with another point of time where something else changed the machine meanwhile."""
+        for changed in range(REDRAWS):
+            with contextlib.suppress(MachineChangedError):
+                return self.attempt(number, f"{seed}/{number}/{changed}", reference) | {
+                    "machine_changed": changed
+                }
+        raise AssertionError("the machine was changed by something else each time")
+
+    def attempt(self, number, seed, reference):
         """Kill, continue, clear away, compare; returns what to write down."""
         begun_s = time.monotonic()
-        chance = random.Random(f"{seed}/{number}")
+        chance = random.Random(seed)
         for draw in range(REDRAWS):
             process, run = self.start(f"point-{number}-{draw}")
-            if self.kill_within(process, run, reference, chance, 0):
+            if self.kill_within(process, run, reference, chance, 0, 0.5**draw):
                 break
             shutil.rmtree(run)
         else:
@@ -177,7 +203,7 @@ class Campaign:
             process, run = self.start(run.name)
             assert process.wait() == 0, "the run anew failed"
         elif read_run(run).status != "complete":
-            assert self.command("resume", run).wait() == 0, "resume failed"
+            self.resumed(run)
         assert self.command("cleanup", run).wait() == 0, "cleanup failed"
         found = self.checked(run, kept)
         assert Ledger(run / "ledger.jsonl").pending == ()
@@ -249,6 +275,7 @@ def summary(reference, points, chosen):
         "as_promised": len(good),
         "killed_twice": sum(point["kills"] > 1 for point in good),
         "killed_before_it_began": sum(not point["began"] for point in good),
+        "redrawn_as_the_machine_changed": sum(point["machine_changed"] for point in good),
         "undisturbed_run_s": round(reference["wall_s"], 2),
         "undisturbed_trials": len(reference["stamps_s"]),
         "bounds": reference["bounds"],

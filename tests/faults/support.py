@@ -21,7 +21,7 @@ from bmwg.reports.store import read_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "testcases" / "containerized"
-END_DEADLINE_S = 120.0
+END_DEADLINE_S = 240.0  # of a busy machine; nothing waits for it otherwise
 
 SHORT_PROFILE = {
     "schema": "profile/1.0",
@@ -168,6 +168,19 @@ def kill_at(process, run, trials, delay_s):
     if process.poll() is None:
         os.kill(process.pid, signal.SIGKILL)
     process.wait(30)
+
+
+def in_trial_of(process, run, path):
+    """Wait until a trial on a path is under way."""
+
+    def under_way():
+        try:
+            note = json.loads((run / "under_way.json").read_text())
+        except (OSError, ValueError):
+            return False
+        return note["cell"].startswith(path) and note["after_trial"] == trials_on_disk(run)
+
+    wait_for(under_way, f"a trial on {path}", process=process)
 
 
 def journal_lines(run):

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from tests.faults.support import (
+    END_DEADLINE_S,
     bmwg,
     bounds,
     check_complete,
@@ -41,14 +42,14 @@ def small_disk(tmp_path):
 def test_a_full_disk_ends_the_run_and_keeps_every_finished_trial(tmp_path, small_disk):
     testbed, profile = write_testbed(tmp_path, "simulated"), write_profile(tmp_path)
     whole, undisturbed = start(tmp_path, profile, testbed, run_id="undisturbed")
-    assert whole.wait(120) == 0
+    assert whole.wait(END_DEADLINE_S) == 0
     process, run = start(tmp_path, profile, testbed, run_id="filled", results=small_disk)
     wait_for(lambda: trials_on_disk(run) >= 3, "three trials", process=process)
     ballast = small_disk / "ballast"
     with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
         while True:
             file.write(b"\0" * 4096)
-    assert process.wait(120) != 0
+    assert process.wait(END_DEADLINE_S) != 0
     log = (tmp_path / "runner.log").read_text()
     assert "STORE-08" in log, log
     stopped = read_run(run)
@@ -65,7 +66,7 @@ def test_a_full_disk_ends_the_run_and_keeps_every_finished_trial(tmp_path, small
 def test_addresses_and_serials_are_their_owners_alone(tmp_path):
     testbed, profile = write_testbed(tmp_path, "simulated"), write_profile(tmp_path)
     process, run = start(tmp_path, profile, testbed, tests=("CN-TPUT-1.1",))
-    assert process.wait(60) == 0
+    assert process.wait(END_DEADLINE_S) == 0
     assert stat.S_IMODE(run.stat().st_mode) == 0o700
     for name in ("run.json", "platform.json", "trials.jsonl", "ledger.jsonl"):
         assert stat.S_IMODE((run / name).stat().st_mode) == 0o600, name

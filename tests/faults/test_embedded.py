@@ -1,6 +1,5 @@
 """Faults on the embedded bed: real namespaces, pods, plugins and packets, and nothing of them left."""
 
-import json
 import os
 import random
 import shutil
@@ -18,12 +17,12 @@ from tests.faults.support import (
     command_line,
     eventually_clean,
     hostname_of,
+    in_trial_of,
     journal_lines,
     kill_at,
     machine,
     remains,
     start,
-    trials_on_disk,
     wait_for,
     write_profile,
     write_testbed,
@@ -88,19 +87,6 @@ def test_killed_with_a_pod_standing_cleanup_alone_leaves_nothing(bed):
     assert machine() == before
 
 
-def _in_trial_of(process, run, path):
-    """Wait until a trial on a path is under way."""
-
-    def under_way():
-        try:
-            note = json.loads((run / "under_way.json").read_text())
-        except (OSError, ValueError):
-            return False
-        return note["cell"].startswith(path) and note["after_trial"] == trials_on_disk(run)
-
-    wait_for(under_way, f"a trial on {path}", process=process)
-
-
 def _faulty(run, outcome_id):
     """The outcome of a cell whose trial failed: invalid, without a bound; and the trial's own words."""
     outcome = next(found for found in run.outcomes if found.outcome_id == outcome_id)
@@ -118,7 +104,7 @@ PVP = "CN-TPUT-1.3:pvp/pod/kernel-l3/bridge/64/forward"
 def test_a_tester_killed_in_a_trial_makes_it_a_fault_and_the_next_cell_gets_a_new_one(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    _in_trial_of(process, run, "wire")
+    in_trial_of(process, run, "wire")
     (tester,) = [pid for pid in children(process.pid) if "bmwg-tester" in command_line(pid)]
     os.kill(tester, signal.SIGKILL)
     process.wait(120)
@@ -131,7 +117,7 @@ def test_a_tester_killed_in_a_trial_makes_it_a_fault_and_the_next_cell_gets_a_ne
 def test_a_pod_killed_in_a_trial_makes_it_a_fault_never_a_bound(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    _in_trial_of(process, run, "pvp")
+    in_trial_of(process, run, "pvp")
     (pod_id,) = (run / "pods").iterdir()
     members = (Path("/sys/fs/cgroup/pids") / f"bmwg-{pod_id.name}" / "cgroup.procs").read_text().split()
     for pid in members:
@@ -145,7 +131,7 @@ def test_a_pod_killed_in_a_trial_makes_it_a_fault_never_a_bound(bed):
 def test_an_interface_removed_in_a_trial_makes_it_a_fault(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    _in_trial_of(process, run, "pvp")
+    in_trial_of(process, run, "pvp")
     agents = [pid for pid in children(process.pid) if hostname_of(pid) == "dut1"]
     subprocess.run(
         ["nsenter", "-t", str(agents[0]), "-n", "ip", "link", "del", "nic1"], check=True, timeout=10
@@ -161,7 +147,7 @@ def test_an_interrupted_run_ends_in_order_and_goes_on(bed, number):
     folder, profile, testbed = bed
     before = machine()
     process, run = start(folder, profile, testbed)
-    _in_trial_of(process, run, "pvp")
+    in_trial_of(process, run, "pvp")
     os.kill(process.pid, number)
     assert process.wait(60) != 0
     stopped = read_run(run)

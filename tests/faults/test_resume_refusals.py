@@ -4,7 +4,15 @@ import json
 import shutil
 
 import pytest
-from tests.faults.support import bmwg, start, trials_on_disk, wait_for, write_profile, write_testbed
+from tests.faults.support import (
+    END_DEADLINE_S,
+    bmwg,
+    start,
+    trials_on_disk,
+    wait_for,
+    write_profile,
+    write_testbed,
+)
 
 from bmwg.drivers.ledger import cleanup
 from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
@@ -33,7 +41,7 @@ def contents(run):
 def test_a_complete_run_is_not_continued(tmp_path):
     testbed, profile = write_testbed(tmp_path, "simulated"), write_profile(tmp_path)
     process, run = start(tmp_path, profile, testbed, tests=("CN-TPUT-1.1",))
-    assert process.wait(60) == 0
+    assert process.wait(END_DEADLINE_S) == 0
     before = contents(run)
     done = bmwg(tmp_path, "resume", str(run))
     assert done.returncode == 2

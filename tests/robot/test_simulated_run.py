@@ -8,17 +8,22 @@ from pathlib import Path
 import pytest
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.suites import DEFAULT_TESTS
+from bmwg.methodology.suites import DEFAULT_TESTS, tests_in
+from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
+from bmwg.reports.verify.replay import contradictions
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "testcases" / "containerized"
+RFC2544 = ROOT / "testcases" / "rfc2544"
 
 
-def robot(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def robot(
+    folder: Path, *arguments: str, suites: Path = SUITES, **settings: str
+) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
     return subprocess.run(
-        [sys.executable, "-m", "robot", *arguments, str(SUITES)],
+        [sys.executable, "-m", "robot", *arguments, str(suites)],
         check=False,
         cwd=folder,
         env=kept | settings,
@@ -113,3 +118,19 @@ def test_an_existing_run_is_never_overwritten(tmp_path):
 def test_all_keywords_resolve(tmp_path):
     done = robot(tmp_path, "--dryrun", "--output", "NONE")
     assert done.returncode == 0, done.stdout
+
+
+def test_every_benchmark_of_rfc2544_is_measured_and_follows_from_its_trials(tmp_path):
+    done = robot(tmp_path, suites=RFC2544, BMWG_TESTBED=str(ROOT / "testbeds" / "simulated.yaml"))
+    assert done.returncode == 0, done.stdout
+    folder = next((tmp_path / "results").iterdir())
+    run = read_run(folder)
+    asked = {planned.test_id for planned in run.plan}
+    assert asked == tests_in(["rfc2544"]) - {"R2544-RESET-1.3"}  # no function of the plan is a container's
+    assert {o.outcome_id: o.reason for o in run.outcomes if o.type is not OutcomeType.MEASURED} == {}
+    evidence = folder_evidence(folder)
+    assert [wrong for outcome in evidence.outcomes for wrong in contradictions(evidence, outcome)] == []
+    page = (folder / "report.rst").read_text(encoding="utf-8")
+    for heading in ("RFC 2544 26.2", "RFC 2544 26.3", "RFC 8219 7.2", "RFC 8219 7.3", "RFC 9971", "RFC 9004"):
+        assert f"({heading})" in page
+    assert "this version holds no definition" not in page

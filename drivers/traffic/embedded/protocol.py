@@ -92,12 +92,14 @@ class Channel:
     def _result(line: bytes, identity: int) -> Any:
         try:
             reply = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise nonsense("no JSON", line) from error
         if not isinstance(reply, dict) or not ({"result", "error"} & set(reply)):
             raise nonsense("neither result nor error", reply)
         if "error" in reply:
             reason = reply["error"]
+            if not isinstance(reason, dict):
+                raise nonsense("an error without a reason", reply)
             raise RefusalError(str(reason.get("code")), str(reason.get("text")))
         if reply.get("id") != identity:
             raise nonsense(f"reply to request {reply.get('id')}, not {identity}", reply)
@@ -116,13 +118,14 @@ def read_histogram(reply: Mapping[str, Any], received_frames: int) -> LatencyHis
     """The latency histogram of one stream; it must hold every received frame, in ascending buckets."""
     buckets: list[tuple[int, int, int]] = []
     for entry in reply["buckets"]:
-        low, high, frames = (int(number) for number in entry)
-        if not low <= high or frames < 1 or (buckets and low <= buckets[-1][1]):
+        low, high, frames = entry
+        if any(type(number) is not int for number in entry):
+            raise nonsense("histogram bucket of no whole numbers", entry)
+        if not 0 <= low <= high or frames < 1 or (buckets and low <= buckets[-1][1]):
             raise nonsense("histogram buckets out of order", entry)
         buckets.append((low, high, frames))
-    histogram = LatencyHistogram(
-        buckets=tuple(buckets), sum_ns=whole(reply, "sum_ns"), min_ns=reply["min_ns"], max_ns=reply["max_ns"]
-    )
+    ends = {key: None if reply[key] is None else whole(reply, key) for key in ("min_ns", "max_ns")}
+    histogram = LatencyHistogram(buckets=tuple(buckets), sum_ns=whole(reply, "sum_ns"), **ends)
     if histogram.frames != received_frames:
         raise nonsense(f"histogram of {histogram.frames} frames", f"{received_frames} received")
     return histogram

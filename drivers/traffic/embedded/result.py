@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import TesterPort
-from bmwg.drivers.traffic.embedded.protocol import read_stream, whole
+from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.methodology.records import Direction, HostDisturbance, StreamCounts, TrialResult, TrialSpec
 
 
@@ -36,10 +36,25 @@ def faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
 def read_result(
     spec: TrialSpec,
     ports: tuple[TesterPort, TesterPort],
+    reply: Any,
+    steal_before_ns: Mapping[int, int],
+) -> TrialResult:
+    """The tester's counts as a record.
+
+    DriverError TST-14 when they contradict each other, or are not what the protocol knows.
+    """
+    try:
+        return _result(spec, ports, reply, steal_before_ns)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise nonsense(f"a trial's reply ({type(error).__name__}: {str(error)[:80]})", reply) from error
+
+
+def _result(
+    spec: TrialSpec,
+    ports: tuple[TesterPort, TesterPort],
     reply: Mapping[str, Any],
     steal_before_ns: Mapping[int, int],
 ) -> TrialResult:
-    """The tester's counts as a record; DriverError TST-14 when they contradict each other."""
     gap_ns = whole(reply, "largest_gap_ns")
     streams = []
     auxiliary: dict[str, int] = {}
@@ -72,7 +87,9 @@ def read_result(
         for key in ("stale_frames", "beyond_window_frames", "backpressure_bursts"):
             auxiliary[f"{name}.{key}"] = whole(entry, key)
     for port, counters, unassigned in zip(ports, counted, reply["unassigned_frames"], strict=True):
-        auxiliary[f"{port.name}.unassigned_frames"] = int(unassigned)
+        auxiliary[f"{port.name}.unassigned_frames"] = whole(
+            {"unassigned_frames": unassigned}, "unassigned_frames"
+        )
         auxiliary |= {f"{port.name}.{key}": value for key, value in counters.items()}
     if spec.loss_times:
         auxiliary["started_ns"] = whole(reply, "started_ns")  # of the machine's monotonic clock

@@ -140,12 +140,15 @@ def read_reply(line: bytes | str) -> Any:
     """Return the result of a reply line; RefusedError with the client's reason, DriverError TREX-07."""
     try:
         reply = json.loads(line)
-    except ValueError as error:
-        raise DriverError("TREX-07", "TRex's client", expected="a line of JSON", found=repr(line)) from error
-    if isinstance(reply, dict) and "error" in reply:
+    except (ValueError, RecursionError) as error:
+        found = repr(line[:200])
+        raise DriverError("TREX-07", "TRex's client", expected="a line of JSON", found=found) from error
+    if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
         raise RefusedError(str(reply["error"].get("type")), str(reply["error"].get("text")))
     if not isinstance(reply, dict) or "result" not in reply:
-        raise DriverError("TREX-07", "TRex's client", expected="a result or an error", found=repr(reply))
+        raise DriverError(
+            "TREX-07", "TRex's client", expected="a result or an error", found=repr(reply)[:200]
+        )
     return reply["result"]
 
 

@@ -20,6 +20,7 @@ from bmwg.methodology.errors import DriverError, TestbedError
 
 _MAJOR = "3."  # of the release, whose stateless protocol the session speaks
 _RETRY_S = 0.25
+_ASKED = 3  # times that a next hop is asked for: the first question may find it asleep
 
 
 class Connection:
@@ -157,20 +158,17 @@ class Connection:
     def _resolved(self, number: int, port: TesterPort) -> str:
         """MAC of the next hop, asked by TRex itself over ARP; TREX-15 without one."""
         vlan = {} if port.vlan_id is None else {"vlan": port.vlan_id}
-        try:
-            self._call("set_service_mode", ports=[number], enabled=True)
-            self._call(
-                "set_l3_mode",
-                deadline_s=15.0,
-                port=number,
-                src_ipv4=plain(port.ipv4),
-                dst_ipv4=plain(port.gateway_ipv4),
-                **vlan,
-            )
-            self._call("set_service_mode", ports=[number], enabled=False)
-            found = str(self._call("get_port_attr", port=number).get("arp", ""))
-        except RefusedError as error:
-            found = error.text
+        addresses = {"src_ipv4": plain(port.ipv4), "dst_ipv4": plain(port.gateway_ipv4)}
+        found = "none"
+        self._call("set_service_mode", ports=[number], enabled=True)
+        for _ in range(_ASKED):
+            try:
+                self._call("set_l3_mode", deadline_s=15.0, port=number, **addresses, **vlan)
+                found = str(self._call("get_port_attr", port=number).get("arp", ""))
+                break
+            except RefusedError as error:
+                found = error.text
+        self._call("set_service_mode", ports=[number], enabled=False)
         if len(found) == 17 and found.count(":") == 5:
             return found
         raise TestbedError(

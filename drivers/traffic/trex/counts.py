@@ -68,10 +68,12 @@ def whole(tree: Mapping[str, Any], *path: object) -> int:
         if not isinstance(value, Mapping) or str(key) not in value:
             raise ContradictionError(f"TRex gave no {' / '.join(map(str, path))}")
         value = value[str(key)]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r:.80}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r:.80}")
     if value < 0 or value != int(value):
-        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r}, no count")
+        raise ContradictionError(f"{' / '.join(map(str, path))} is {value!r:.80}, no count")
     return int(value)
 
 
@@ -80,7 +82,8 @@ def read(stats: Any, ports: tuple[int, int], groups: tuple[tuple[int, int, int],
     if not isinstance(stats, Mapping):
         raise ContradictionError(f"TRex's statistics are {type(stats).__name__}, no table")
     stray = 0
-    if "global" in stats.get("latency", {}):
+    latency = stats.get("latency")
+    if isinstance(latency, Mapping) and "global" in latency:
         stray = whole(stats, "latency", "global", "old_flow") + whole(stats, "latency", "global", "bad_hdr")
     first, second = (
         PortCounters(
@@ -102,14 +105,18 @@ def read(stats: Any, ports: tuple[int, int], groups: tuple[tuple[int, int, int],
 def _group(stats: Mapping[str, Any], group: int, sender: int, receiver: int) -> GroupCounters:
     received = whole(stats, "flow_stats", group, "rx_pkts", receiver)
     errors = ("latency", group, "err_cntrs")
+    duplicates = whole(stats, *errors, "dup")  # so there is such a group
+    latency = stats["latency"][str(group)].get("latency", {})
+    if not isinstance(latency, Mapping):
+        raise ContradictionError(f"latency of group {group} is {latency!r}")
     return GroupCounters(
         sent=whole(stats, "flow_stats", group, "tx_pkts", sender),
         received=received,
-        duplicates=whole(stats, *errors, "dup"),
+        duplicates=duplicates,
         out_of_order=whole(stats, *errors, "out_of_order"),
         sequence_too_high=whole(stats, *errors, "seq_too_high"),
         sequence_too_low=whole(stats, *errors, "seq_too_low"),
-        latency=histogram(stats["latency"][str(group)].get("latency", {}), received),
+        latency=histogram(latency, received),
     )
 
 
@@ -122,6 +129,8 @@ def histogram(latency: Mapping[str, Any], received: int) -> LatencyHistogram:
     table = latency.get("histogram") or {}
     if not isinstance(table, Mapping):
         raise ContradictionError(f"latency histogram is {table!r}")
+    if not all(isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 10 for key in table):
+        raise ContradictionError(f"latency histogram with the bounds {list(table)[:8]!r}")
     entries = sorted((int(key), whole(table, key)) for key in table)
     if not entries or sum(frames for _, frames in entries) != received:
         return LatencyHistogram()

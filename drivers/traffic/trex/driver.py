@@ -19,6 +19,7 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
 from bmwg.drivers.traffic.embedded.result import read_steal_ns
+from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
@@ -130,7 +131,8 @@ class TrexTraffic:
         self._runner = TrialRunner(client, options.ports, ways, wait)
         interfaces = [port.device for port in ports] if ports[0].io == "af_packet" else []
         cpus = (*self.config.cpus, *self.config.watch_cpus) if options.mode == "start" else ()
-        self._watch = Watch(cpus, netns=netns, interfaces=interfaces, log=self._log)
+        place = ports[0].netns if interfaces else None
+        self._watch = Watch(cpus, netns=place, interfaces=interfaces, log=self._log)
         stack.callback(self._watch.close)
 
     def detach(self) -> None:
@@ -152,6 +154,8 @@ class TrexTraffic:
             raise DriverError("TREX-05", "driver trex: no ports are attached", hint="attach() comes first")
         if spec.frame_format not in _FAMILIES:
             raise _unsendable("format", "frames with IP", spec.frame_format, "TRex counts streams by IP")
+        if more := beyond_constant_load(spec):
+            raise _unsendable("trial", "a constant load of equal frames", more)
         least = frames.min_frame_octets(spec.frame_format, tagged=spec.vlan_id is not None)
         if not least <= spec.frame_octets <= self._limits.max_frame_octets:
             wanted = f"{least}..{self._limits.max_frame_octets} octets"

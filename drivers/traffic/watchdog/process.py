@@ -23,6 +23,7 @@ from bmwg.methodology.records import HostDisturbance
 
 SOURCE = Path(__file__).resolve().parent / "src" / "main.c"
 REPLY_S = 5.0
+REPLY_LIMIT_OCTETS = 1 << 20  # choice: a reply is a few hundred octets
 BUILD_DEADLINE_S = 120.0
 _NEEDS = ("watchdog.c", "watchdog.h")
 
@@ -107,25 +108,16 @@ class Watch:
 
     def read(self) -> Sight:
         """End looking and return what was seen since `arm`."""
-        seen = self._ask(b"read\n")
-        return Sight(
-            stalls_ns={int(dog["cpu"]): int(dog["largest_stall_ns"]) for dog in seen["watchdogs"]},
-            ports={
-                str(port["interface"]): PortSight(
-                    **{name: int(port[name]) for name in PortSight.__dataclass_fields__}
-                )
-                for port in seen["ports"]
-            },
-        )
+        return read_sight(self._ask(b"read\n"))
 
-    def _ask(self, word: bytes) -> Any:
+    def _ask(self, word: bytes) -> bytes:
         try:
             assert self._process.stdin is not None
             self._process.stdin.write(word)
             self._process.stdin.flush()
         except OSError as error:
             raise self._silent(word.decode().strip()) from error
-        return json.loads(self._line(word.decode().strip()))
+        return self._line(word.decode().strip())
 
     def _line(self, what: str) -> bytes:
         assert self._process.stdout is not None
@@ -140,6 +132,8 @@ class Watch:
                 if not received:
                     raise self._silent(what)
                 self._buffer += received
+                if len(self._buffer) > REPLY_LIMIT_OCTETS:
+                    raise self._silent(what)
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
@@ -161,6 +155,34 @@ class Watch:
                     pipe.close()
                 except OSError:
                     continue
+
+
+def read_sight(line: bytes) -> Sight:
+    """What the watch answered to `read`; DriverError WATCH-02 when it is something else."""
+    try:
+        seen = json.loads(line)
+        return Sight(
+            stalls_ns={_count(dog["cpu"]): _count(dog["largest_stall_ns"]) for dog in seen["watchdogs"]},
+            ports={
+                str(port["interface"]): PortSight(
+                    **{name: _count(port[name]) for name in PortSight.__dataclass_fields__}
+                )
+                for port in seen["ports"]
+            },
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+        raise DriverError(
+            "WATCH-02",
+            "the watch on CPUs: read",
+            expected="stalls by CPU and counts by interface",
+            found=repr(line[:200]),
+        ) from error
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
 
 
 def disturbance(

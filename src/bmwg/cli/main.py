@@ -15,6 +15,7 @@ MODULES = (  # of the verbs, in the order of the help
     "resume",
     "plan",
     "record",
+    "calibrate",
     "report",
     "compare",
     "bundle",

@@ -215,3 +215,17 @@ def test_redaction_refuses_a_short_salt_and_a_second_time(record):
 def test_every_declared_fact_has_a_meaning():
     assert all(fact.meaning and fact.supply for fact in declared().values())
     assert {fact.sensitive for fact in declared().values()} == {None, "serial", "name", "mac", "address"}
+
+
+def test_numbers_that_the_kernel_gives_out_are_no_drift(record):
+    def with_program(number, tag):
+        xdp = {"mode": "native", "program": number, "tag": tag}
+        filters = [{"interface": "eth0", "hook": "ingress", "bpf_program": number, "bpf_tag": tag}]
+        changed = _changed(record, "nic/ens1f0/xdp", value=xdp)
+        return _changed(changed, "datapath/filters", value=filters)
+
+    loaded = with_program(7, "a1")
+    assert drift(loaded, with_program(9, "a1")) == ()
+    assert len(differences(loaded, with_program(9, "a1"))) == 2
+    named = [change.path for change in drift(loaded, with_program(9, "b2"))]
+    assert named == ["datapath/filters/0/bpf_tag", "nic/ens1f0/xdp/tag"]

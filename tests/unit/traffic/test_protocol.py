@@ -11,6 +11,7 @@ from bmwg.drivers.traffic.embedded.protocol import (
     RefusalError,
     TesterGoneError,
     TesterLateError,
+    read_losses,
     read_stream,
 )
 from bmwg.methodology.errors import DriverError
@@ -101,3 +102,37 @@ def test_silence_and_death(pair):
     theirs.close()
     with pytest.raises(TesterGoneError):
         channel.request("hello", {}, deadline_s=1)
+
+
+LOSSES = {
+    "runs": 3,
+    "first_received_frames": 10,
+    "reduced_at_ns": None,
+    "last_lost_ns": 900,
+    "longest": [
+        {"first_frame": 4, "frames": 2, "before_ns": 100, "after_ns": 200},
+        {"first_frame": 9, "frames": 1, "before_ns": 300, "after_ns": None},
+    ],
+}
+
+
+def test_runs_of_missing_frames_are_read():
+    losses = read_losses(LOSSES)
+    assert [(run.first_frame, run.frames, run.after_ns) for run in losses.longest] == [
+        (4, 2, 200),
+        (9, 1, None),
+    ]
+    assert (losses.runs, losses.last_lost_ns, losses.reduced_at_ns) == (3, 900, None)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"first_frame": 5, "frames": 1, "before_ns": 0, "after_ns": 0},  # within the run before it
+        {"first_frame": 9, "frames": 0, "before_ns": 0, "after_ns": 0},
+        {"first_frame": 9, "frames": 1, "before_ns": -1, "after_ns": 0},
+    ],
+)
+def test_runs_that_cannot_be_are_refused(run):
+    with pytest.raises(DriverError, match="TST-14"):
+        read_losses({**LOSSES, "longest": [LOSSES["longest"][0], run]})

@@ -148,10 +148,10 @@ static void send_phase(const struct pace *pace, int control_fd, double hz, struc
 			record->gaps_over_1ms += gap > millisecond;
 			if (now > pace->end)
 				break;
+			extras_send(now); /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
 			for (unsigned int i = 0; i < 2; i++)
 				if (trial.streams[i].active)
 					send_due(&trial.streams[i], pace, now, record);
-			extras_send(now);
 		}
 		before = now;
 		for (unsigned int i = 0; i < PORTS; i++)

@@ -1,0 +1,110 @@
+"""What the harness adds to `ab`: the same 10,000 requests by hand and as a repetition, in turn, on one proxy.
+
+Root. Prints JSON: seconds that ab took by its own clock either way, and the whole repetition with its probes,
+samples and journal line against ab alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from bmwg.drivers.hosting.forms import hosting
+from bmwg.drivers.hosting.instance import Form
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.workload import ab
+from bmwg.drivers.workload.row import Row, open_row
+from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.records import HttpCell, Repetition, Workload
+from bmwg.reports.http.journal import HttpJournal
+from bmwg.resources.http_proxy.deployment import deployed
+from bmwg.resources.http_proxy.measure import CellRuns
+
+REQUESTS, OCTETS, TIMES = 10_000, 1000, 5
+AT = "2026-01-31T08:00:00.000000Z"  # of the journal's lines; nobody reads them
+
+
+def by_hand(row: Row, endpoint: tuple[str, int]) -> tuple[float, float]:
+    """Run ab in the clients' namespace without any of the harness; own time and whole life in seconds."""
+    pid = row.client.place["pid"]  # type: ignore[attr-defined]
+    command = ["nsenter", "-t", str(pid), "-n", "ab", "-q", "-n", str(REQUESTS), "-c", "1"]
+    command += ["-X", f"{endpoint[0]}:{endpoint[1]}", row.url(OCTETS)]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return ab.read_output(done.stdout)["elapsed_ns"] / 1e9, time.monotonic() - began
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Median, minimum and maximum."""
+    return {
+        "median": round(statistics.median(values), 4),
+        "min": round(min(values), 4),
+        "max": round(max(values), 4),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    cell = HttpCell(
+        experiment="one_client",
+        workload=Workload.AB,
+        form="native",
+        proxies=1,
+        object_octets=OCTETS,
+        clients=1,
+        cache=False,
+        stress_cpus=0,
+    )
+    planned = Planned(
+        test_id="HP-ONE-1",
+        cell=cell,
+        requests=REQUESTS,
+        warm_up_requests=0,
+        repetitions=1,
+        max_invalid=0,
+        deadline_s=120,
+    )
+    hand, hand_life, ours, ours_wall = [], [], [], []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+        with open_row(folder, kept, f"harness-{os.getpid()}", sizes_octets=[OCTETS]) as row:
+            place = hosting(Form.NATIVE, node=row.proxy, place=row.place, ledger=kept)
+            with deployed(row, place, proxies=1, cache=False, stress_cpus=0, deadline_s=30) as made:
+                journal = HttpJournal(folder, "harness", "0" * 64)
+
+                def record(repetition: Repetition) -> int:
+                    return journal.append(repetition, AT)
+
+                by_hand(row, made.endpoints[0])  # warm-up
+                for _ in range(TIMES):
+                    own, life = by_hand(row, made.endpoints[0])
+                    hand.append(own)
+                    hand_life.append(life)
+                    runs = CellRuns(planned, record)
+                    began = time.monotonic()
+                    runs.run(made, "d")
+                    ours_wall.append(time.monotonic() - began)
+                    ours.append(runs.done[-1][1].elapsed_ns / 1e9)
+                journal.close()
+    report = {
+        "requests": REQUESTS,
+        "times": TIMES,
+        "ab_by_hand_s": spread(hand),
+        "ab_in_the_harness_s": spread(ours),
+        "ab_by_hand_whole_life_s": spread(hand_life),
+        "repetition_s": spread(ours_wall),
+        "repetition_beyond_ab_percent": spread(
+            [(wall - own) / own * 100 for wall, own in zip(ours_wall, ours, strict=True)]
+        ),
+    }
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

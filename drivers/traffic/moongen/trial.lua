@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One trial for MoonGen (libmoon's API): a constant rate of equal UDP frames, counted, with sampled time stamps.
+-- Usage: MoonGen trial.lua ORDER RESULT, two files. ORDER holds lines of `key value`; RESULT is written as JSON.
+local mg     = require "moongen"
+local device = require "device"
+local memory = require "memory"
+local stats  = require "stats"
+local ts     = require "timestamping"
+local hist   = require "histogram"
+local timer  = require "timer"
+local log    = require "log"
+
+local FIRST_PORT, ECHO = 0xc020, 7
+
+local function readOrder(path)
+	local order = {}
+	for line in io.lines(path) do
+		local key, value = line:match("^(%S+)%s+(.+)$")
+		order[key] = tonumber(value) or value
+	end
+	return order
+end
+
+function configure(parser)
+	parser:argument("order", "file that says what to send")
+	parser:argument("result", "file that receives the counts")
+end
+
+-- Send exactly `count` frames and say how many left and how long it took.
+function sender(queue, order, side)
+	local size = order.frame_octets - 4
+	local mem = memory.createMemPool(function(buf)
+		buf:getUdpPacket():fill{
+			ethSrc = order["mac_" .. side], ethDst = order["next_" .. side],
+			ip4Src = order["ipv4_" .. side], ip4Dst = order["ipv4_" .. (1 - side)],
+			udpSrc = FIRST_PORT, udpDst = ECHO, pktLength = size,
+		}
+	end)
+	local bufs = mem:bufArray(order.burst)
+	local sent, flow, began = 0, 0, mg.getTime()
+	while mg.running() and sent < order.frames do
+		bufs:allocN(size, math.min(order.burst, order.frames - sent))
+		for _, buf in ipairs(bufs) do
+			buf:getUdpPacket().udp:setSrcPort(FIRST_PORT + flow)
+			flow = (flow + 1) % order.flows
+			if order.software_pacing == 1 then
+				buf:setRate(order.load_fps / 1e6)
+			end
+		end
+		bufs:offloadUdpChecksums()
+		if order.software_pacing == 1 then
+			sent = sent + queue:sendWithDelay(bufs)
+		else
+			sent = sent + queue:send(bufs)
+		end
+	end
+	return sent, mg.getTime() - began
+end
+
+-- Time stamps of single frames beside the load; hardware where the device has them.
+function stamper(txQueue, rxQueue, order, side)
+	local h = hist:create()
+	local stamps = order.hardware_stamps == 1 and ts:newUdpTimestamper(txQueue, rxQueue)
+	local pause = timer:new(0.01)
+	local finish = timer:new(order.frames / order.load_fps)
+	while stamps and mg.running() and not finish:expired() do
+		h:update(stamps:measureLatency(math.max(84, order.frame_octets), function(buf)
+			local pkt = buf:getUdpPacket()
+			pkt.eth.src:setString(order["mac_" .. side])
+			pkt.eth.dst:setString(order["next_" .. side])
+		end))
+		pause:wait()
+		pause:reset()
+	end
+	return h.numSamples or 0, h:min() or -1, h:avg() or -1, h:max() or -1
+end
+
+local function number(value)
+	if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then
+		return "null"
+	end
+	return string.format("%.17g", value)
+end
+
+function master(args)
+	local order = readOrder(args.order)
+	local devs = {}
+	for side = 0, 1 do
+		devs[side] = device.config{ port = order["port_" .. side], txQueues = 2, rxQueues = 2 }
+	end
+	device.waitForLinks()
+	local before, tasks, probes = {}, {}, {}
+	for side = 0, 1 do
+		before[side] = { devs[side]:getTxStats(), devs[side]:getRxStats() }
+		if order["send_" .. side] == 1 then
+			local queue = devs[side]:getTxQueue(0)
+			if order.software_pacing ~= 1 then
+				queue:setRatePerSecond(order.load_fps, order.frame_octets)
+			end
+			tasks[side] = mg.startTask("sender", queue, order, side)
+			probes[side] = mg.startTask("stamper", devs[side]:getTxQueue(1), devs[1 - side]:getRxQueue(1), order, side)
+		end
+	end
+	local lines = {}
+	for side = 0, 1 do
+		if tasks[side] then
+			local sent, took = tasks[side]:wait()
+			local samples, least, mean, most = probes[side]:wait()
+			table.insert(lines, string.format(
+				'"%d": {"sent": %s, "took_s": %s, "samples": %s, "min_ns": %s, "mean_ns": %s, "max_ns": %s}',
+				side, number(sent), number(took), number(samples), number(least), number(mean), number(most)))
+		end
+	end
+	-- Residual frames, then the counters of both sides, which stand still by now.
+	mg.sleepMillisIdle(order.drain_ms)
+	local ports = {}
+	for side = 0, 1 do
+		local tx, rx = devs[side]:getTxStats(), devs[side]:getRxStats()
+		table.insert(ports, string.format('"%d": {"tx": %s, "rx": %s}', side,
+			number(tx - before[side][1]), number(rx - before[side][2])))
+	end
+	local out = io.open(args.result .. ".part", "w")
+	out:write(string.format('{"version": %q, "senders": {%s}, "ports": {%s}}\n',
+		tostring(mg.version or "unknown"), table.concat(lines, ", "), table.concat(ports, ", ")))
+	out:close()
+	os.rename(args.result .. ".part", args.result)
+	mg.stop()
+end

@@ -1,0 +1,1 @@
+"""Any Open Traffic Generator implementation behind the protocol of all traffic drivers, through snappi."""

@@ -1,0 +1,106 @@
+"""How every plot is drawn: the same on every run, and coloured by the page that shows it.
+
+Colours are written as marks and then replaced by CSS variables with a fallback: the page's style decides.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from bmwg.reports.render.text import plain
+
+INK, GRID = "#010203", "#010204"
+SERIES = ("#010210", "#010211", "#010212", "#010213", "#010214", "#010215")
+_VARIABLES = {
+    INK: "var(--ink, #1b2430)",
+    GRID: "var(--line, #c9d1da)",
+    SERIES[0]: "var(--s0, #0b62a4)",
+    SERIES[1]: "var(--s1, #b54708)",
+    SERIES[2]: "var(--s2, #12805c)",
+    SERIES[3]: "var(--s3, #8a3ffc)",
+    SERIES[4]: "var(--s4, #a8195b)",
+    SERIES[5]: "var(--s5, #5c6b00)",
+}
+MARKERS = "osD^vP"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """One plot: its file name, an accessible title and description, and the SVG element."""
+
+    name: str
+    title: str
+    description: str
+    svg: str
+
+
+def draw_plot(
+    name: str, title: str, description: str, size: tuple[float, float], draw: Callable[[Any], None]
+) -> Plot:
+    """Draw one plot by a function that gets the figure; `size` is in inches."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    style: Mapping[str, Any] = {
+        "svg.hashsalt": name,
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "font.size": 9,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "axes.edgecolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "grid.color": GRID,
+        "grid.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.formatter.useoffset": False,
+        "text.parse_math": False,
+        "lines.linewidth": 1.6,
+    }
+    settings: Any = {**mpl.rcParamsDefault, **style}
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return Plot(
+        name=name,
+        title=title,
+        description=description,
+        svg=_inline(buffer.getvalue(), name, title, description),
+    )
+
+
+def _inline(svg: str, name: str, title: str, description: str) -> str:
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{name}-", svg)
+    for mark, variable in _VARIABLES.items():
+        svg = svg.replace(mark, variable)
+    svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font: \1px sans-serif", svg)
+    box = re.search(r'viewBox="([^"]+)"', svg)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'class="plot" viewBox="{box[1] if box else "0 0 100 100"}" role="img" '
+        f'aria-labelledby="{name}-t {name}-d"><title id="{name}-t">{escape(plain(title))}</title>'
+        f'<desc id="{name}-d">{escape(plain(description))}</desc>'
+    )
+    return head + svg[svg.index(">") + 1 :].strip() + "\n"
+
+
+def label(text: str, limit: int = 40) -> str:
+    """Return a text that fits beside an axis."""
+    text = plain(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

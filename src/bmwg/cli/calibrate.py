@@ -1,0 +1,160 @@
+"""`bmwg calibrate`: what each generator can do on its own ports, with nothing between them, side by side.
+
+For each testbed file: the highest rate without loss, the error of the rate sent, the lowest latency. It is
+the ladder's wire rung without a run; nothing of it is journaled, so it is for looking, not for publishing.
+Ids: CAL-01 a tester that nothing can be asked of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import statistics
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.hosting import process
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.locks import reserve
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.latency import summarize
+from bmwg.methodology.planning import QUALIFICATION_MAX_FPS
+from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.records import Cell, TrialResult, TrialSpec
+from bmwg.methodology.search.bisection import search
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
+
+_SHARES = (0.1, 0.25, 0.5, 0.75)  # choice: of the rate without loss, where pacing is looked at
+_REPEATS = 3
+_NS = 1_000_000_000
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb to the command."""
+    parser = verbs.add_parser(
+        "calibrate", help="what each traffic generator can do on its own ports", description=__doc__
+    )
+    parser.add_argument(
+        "testbeds", nargs="*", type=Path, help="testbed files (default: the embedded testbed)"
+    )
+    parser.add_argument("--profile", default="low-rate", help="its trials and search are used (low-rate)")
+    parser.add_argument("--frame-octets", type=int, default=64, help="frame size (64)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handler=handle)
+
+
+def handle(chosen: argparse.Namespace) -> int:
+    """Calibrate each testbed's tester in turn and print what was found."""
+    profile = load_profile(chosen.profile)
+    cell = Cell(
+        path="wire", hosting="none", function="none", network="none", frame_octets=chosen.frame_octets
+    )
+    found = []
+    for file in chosen.testbeds or [None]:
+        found.append(calibrate(load_testbed(file), profile, cell))
+    print(json.dumps(found, indent=2) if chosen.json else table(found))
+    return 0
+
+
+def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
+    """Run one tester on a wire of its own; leaves nothing behind."""
+    if testbed.tester.driver == SIMULATED:
+        raise ConfigError(
+            "CAL-01",
+            f"{testbed.file}: nothing was started",
+            expected="a tester that sends frames",
+            found=f"driver {SIMULATED}",
+        )
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bmwg-calibrate-")))
+        stack.enter_context(reserve(testbed))
+        ledger = Ledger(folder / "ledger.jsonl")
+        owner = f"calibrate-{secrets.token_hex(4)}"
+        stack.callback(ledger.undo, ledger.before("owner", owner=owner))
+        stack.enter_context(process.owned(owner))
+        bed = stack.enter_context(open_bed(testbed, ledger, folder, owner))
+        deployment = stack.enter_context(path_driver(cell, bed).deploy())
+        kind = registry.load("traffic", testbed.tester.driver)
+        tester = stack.enter_context(kind.for_testbed(testbed, folder, profile.policy.drain_s))
+        tester.attach(deployment.ports)
+        found = _measured(tester, profile, cell)
+        described = dict(tester.describe())
+        tester.detach()
+    return {"testbed": testbed.name, "driver": testbed.tester.driver, "describe": described, **found}
+
+
+def _measured(tester: TrafficDriver, profile: Profile, cell: Cell) -> dict[str, Any]:
+    trials: list[TrialResult] = []
+
+    def measure(spec: TrialSpec) -> JudgedTrial:
+        trials.append(tester.run_trial(spec))
+        return judge(RecordedTrial(seq=len(trials), result=trials[-1]), profile.policy)
+
+    goal = profile.goal(cell, max_load_fps=QUALIFICATION_MAX_FPS, qualifies_tester=True)
+    tester.learn(goal.spec(goal.min_load_fps))
+    answer = search(measure, goal)
+    lossless_fps = answer.lower.load_fps if answer.lower else None
+    rates: list[float] = []
+    latencies: list[tuple[int, int]] = []
+    for share in _SHARES:
+        load_fps = max(100, round((lossless_fps or goal.min_load_fps) * share))
+        for _ in range(_REPEATS):
+            judged = measure(goal.spec(load_fps))
+            stream = judged.result.streams[0]
+            if judged.valid and stream.effective_duration_ns:
+                sent_fps = (stream.sent_frames - 1) * _NS / stream.effective_duration_ns
+                rates.append((sent_fps / load_fps - 1) * 1e6)
+            if judged.valid and stream.latency.buckets:
+                summary = summarize(stream.latency)
+                latencies.append((stream.latency.buckets[0][1], summary.p50_ns))
+    return {
+        "search": answer.type.value,
+        "lossless_fps": lossless_fps,
+        "lossy_fps": answer.upper.load_fps if answer.upper else None,
+        "trials": len(trials),
+        "rate_error_ppm": _spread(rates),
+        "latency_floor_ns": min((floor for floor, _ in latencies), default=None),
+        "latency_p50_ns": _spread([float(median) for _, median in latencies]),
+    }
+
+
+def _spread(values: list[float]) -> dict[str, float | int] | None:
+    if not values:
+        return None
+    return {
+        "median": round(statistics.median(values), 1),
+        "min": round(min(values), 1),
+        "max": round(max(values), 1),
+        "n": len(values),
+    }
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    """Text for people: one row a tester, every figure with its unit."""
+    lines = [
+        f"{'tester':<20} {'no loss, frames/s':>18} {'rate error, ppm (median, min..max, n)':>42} "
+        f"{'latency <=, us':>15} {'p50, us':>9}"
+    ]
+    for entry in found:
+        rate, p50, floor = entry["rate_error_ppm"], entry["latency_p50_ns"], entry["latency_floor_ns"]
+        lossless = entry["lossless_fps"]
+        speed = f"{lossless:,}" if lossless is not None else f"none ({entry['search']})"
+        error = f"{rate['median']} ({rate['min']}..{rate['max']}, {rate['n']})" if rate else "no valid trial"
+        lines.append(
+            f"{entry['testbed'] + '/' + entry['driver']:<20} {speed:>18} {error:>42} "
+            f"{_us(floor):>15} {_us(p50['median'] if p50 else None):>9}"
+        )
+    return "\n".join(lines)
+
+
+def _us(value_ns: float | None) -> str:
+    return "-" if value_ns is None else f"{value_ns / 1000:.1f}"

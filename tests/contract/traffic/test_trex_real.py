@@ -1,0 +1,161 @@
+"""TRex for real, in its low-end mode on veth in namespaces made here; skipped by name where there is none."""
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tester_bed as bed
+
+from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions
+from bmwg.drivers.traffic.trex.driver import TrexTraffic
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.trial import TrialPolicy, assess
+
+FOLDER = os.environ.get(DIR_VARIABLE, "")
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not FOLDER, reason=f"lacks TRex: {DIR_VARIABLE} names no folder (transcripts stand in for it)"
+    ),
+]
+SPEC = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.5)
+
+
+def config(folder, **options):
+    last = (os.cpu_count() or 1) - 1
+    return TrexConfig(
+        folder=Path(FOLDER),
+        options=TrexOptions(**options),
+        cpus=(0,),
+        watch_cpus=(last,),
+        run_dir=folder,
+        drain_quiet_s=0.1,
+    )
+
+
+@pytest.fixture(scope="module")
+def tester(tmp_path_factory):
+    with TrexTraffic(config(tmp_path_factory.mktemp("trex"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def wire(tester):
+    with bed.direct("af_packet") as ports:
+        joined = (ports[0], replace(ports[1], netns=ports[0].netns))
+        bed.inside(Path(ports[1].netns).name, "ip", "link", "set", "p1", "netns", Path(ports[0].netns).name)
+        bed.inside(Path(ports[0].netns).name, "ip", "link", "set", "p1", "up")
+        bed.inside(Path(ports[0].netns).name, "ip", "link", "set", "lo", "up")
+        tester.attach(joined)
+        yield joined
+        tester.detach()
+
+
+def undisturbed(tester, spec, tries=10):
+    """A trial in which no CPU was taken away; the last one when the machine gives none."""
+    for _ in range(tries):
+        result = tester.run_trial(spec)
+        if assess(result, TrialPolicy()).reason == "":
+            break
+    return result
+
+
+def whole(result):
+    assert result.fault is None
+    for stream in result.streams:
+        assert stream.sent_frames == stream.intended_frames
+        assert stream.received_frames == stream.sent_frames
+        assert stream.duplicate_frames == stream.reordered_frames == 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"frame_octets": 1518},
+        {"frame_octets": 66, "vlan_id": 100},
+        {"frame_octets": 82, "frame_format": FrameFormat.IPV6_UDP},
+        {"flows": 100},
+        {"direction": Direction.REVERSE},
+        {"direction": Direction.BOTH},
+    ],
+)
+def test_every_frame_is_accounted_for(tester, wire, changes):
+    spec = replace(SPEC, **changes)
+    tester.learn(spec)
+    whole(undisturbed(tester, spec))
+
+
+def test_sending_takes_as_long_as_it_was_seen_to(tester, wire):
+    stream = undisturbed(tester, replace(SPEC, duration_s=1.0)).streams[0]
+    assert abs(stream.effective_duration_ns - 1e9) < 20e6
+    assert stream.latency.frames == stream.received_frames
+    assert stream.latency.max_ns < 1e9
+
+
+def test_a_load_beyond_it_is_never_called_sent(tester, wire):
+    result = tester.run_trial(replace(SPEC, load_fps=20_000_000, duration_s=0.1))
+    assert assess(result, TrialPolicy()).validity != "valid"
+
+
+def test_what_it_cannot_send_is_refused(tester, wire):
+    for changes in ({"frame_octets": 64, "vlan_id": 7}, {"frame_octets": 1519}, {"flows": 20_000}):
+        with pytest.raises(ConfigError, match="TREX-16"):
+            tester.run_trial(replace(SPEC, **changes))
+
+
+def test_ports_of_somebody_else_are_refused(tester, wire, tmp_path):
+    other = config(tmp_path, mode="attach", user="somebody")
+    inside = threading.Event()
+    said = []
+
+    def second():
+        from bmwg.drivers.netns import within
+
+        def act():
+            with pytest.raises(TestbedError, match="TREX-11") as raised, TrexTraffic(other) as late:
+                late.attach(wire)
+            said.append(str(raised.value))
+
+        within(wire[0].netns, act)
+        inside.set()
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    thread.join(60)
+    assert inside.is_set()
+    assert "owned" in said[0]
+    whole(undisturbed(tester, SPEC))  # and the first run goes on
+
+
+def test_a_server_that_dies_in_a_trial_is_noticed_within_three_seconds(tmp_path):
+    with bed.namespace("t") as space, TrexTraffic(config(tmp_path)) as tester:
+        bed.veth((space, "p0"), (space, "p1"))
+        bed.inside(space, "ip", "link", "set", "lo", "up")
+        tester.attach((bed.port(0, space, "p0", "af_packet"), bed.port(1, space, "p1", "af_packet")))
+        killed = []
+
+        def kill():
+            killed.append(time.monotonic())
+            os.kill(tester.server_pid, signal.SIGKILL)
+
+        threading.Timer(1.0, kill).start()
+        result = tester.run_trial(replace(SPEC, duration_s=20.0))
+        assert time.monotonic() - killed[0] < 3.0
+        assert result.fault is not None
+        assert result.sent_frames == 0
+
+
+def test_no_server_is_named(tmp_path):
+    options = {"mode": "attach", "sync_port": 1, "reply_s": 0.5}
+    with bed.namespace("t") as space:
+        bed.veth((space, "p0"), (space, "p1"))
+        ports = (bed.port(0, space, "p0", "af_packet"), bed.port(1, space, "p1", "af_packet"))
+        with pytest.raises(TestbedError, match="TREX-12"), TrexTraffic(config(tmp_path, **options)) as tester:
+            tester.attach(ports)

@@ -1,0 +1,146 @@
+"""Runs of HTTP experiments that lose their proxy or daemon in the midst, or are killed themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.http_support import labelled, needs_docker, needs_http
+
+from bmwg.drivers import ledger
+from bmwg.drivers.hosting import process
+from bmwg.methodology.http.profile import HttpProfile
+from bmwg.methodology.http.profile import load as load_profile
+from bmwg.methodology.records import OutcomeType
+from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.settings import Settings
+
+pytestmark = needs_http
+
+
+def tiny(form: str, *, requests: int) -> HttpProfile:
+    """One cell on one form, two repetitions."""
+    data: dict[str, Any] = json.loads(json.dumps(load_profile("quick").data))
+    first = data["experiments"][0]
+    first |= {"objects": [{"octets": 1000, "requests": requests}], "forms": [form], "warm_up_requests": 0}
+    data |= {"experiments": [first], "repetitions": 2, "max_invalid": 2}
+    return HttpProfile(name="tiny", data=data)
+
+
+def words_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def owned(program: bytes, owner: str) -> list[int]:
+    """Processes of a program that carry a run's label."""
+    return [
+        pid for pid in process.owned_pids(owner) if words_of(pid)[:1] and words_of(pid)[0].endswith(program)
+    ]
+
+
+def kill_under_load(program: bytes, owner: str, killed: list[int]) -> threading.Thread:
+    """Kill the run's processes of a program as soon as its ab is asking."""
+
+    def look() -> None:
+        end_s = time.monotonic() + 100
+        while time.monotonic() < end_s and not owned(b"ab", owner):
+            time.sleep(0.01)
+        for pid in owned(program, owner):
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(
+    ("form", "program"),
+    [
+        ("native", b"squid"),
+        pytest.param("docker_nat", b"dockerd", marks=[needs_docker, pytest.mark.slow]),
+    ],
+)
+def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, program: bytes
+) -> None:
+    monkeypatch.setattr(bench_module, "load", lambda name: tiny(form, requests=3000))
+    test_id = {"native": "HP-ONE-1", "docker_nat": "HP-ONE-3"}[form]
+    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {test_id})
+    try:
+        row = bench._opened_row()
+        killed: list[int] = []
+        thread = kill_under_load(program, bench._owner, killed)
+        answers = bench.outcomes("one_client", form, test_id)
+        thread.join(5)
+        assert killed
+        assert [answer.type for answer in answers] == [OutcomeType.MEASURED], answers
+    finally:
+        bench.close()
+    lines = [json.loads(line) for line in (tmp_path / "r" / "http.jsonl").read_text().splitlines()]
+    broken = [line for line in lines if line["faults"]]
+    assert broken, "the kill fell between repetitions"
+    assert len({line["deployment"] for line in lines}) > 1
+    assert labelled(row.place.token) == []
+    assert (tmp_path / "r" / "report.html").is_file()
+
+
+def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supplies_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_module, "load", lambda name: tiny("native", requests=10))
+    monkeypatch.setattr(bench_module, "_CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
+    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
+    try:
+        (answer,) = bench.outcomes("one_client", "native", "HP-ONE-1")
+    finally:
+        bench.close()
+    assert answer.type is OutcomeType.NOT_ASSESSED
+    assert "apt-get install" in answer.mend
+    assert "apache2-utils" in answer.mend
+
+
+@needs_docker
+@pytest.mark.slow
+def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_docker_away(tmp_path: Path) -> None:
+    code = f"""
+        import os, signal, time
+        from pathlib import Path
+        from bmwg.drivers.hosting import process
+        from bmwg.drivers.hosting.forms import hosting
+        from bmwg.drivers.hosting.instance import Form
+        from bmwg.drivers.ledger import Ledger
+        from bmwg.drivers.workload import squid
+        from bmwg.drivers.workload.row import open_row
+        from bmwg.resources.http_proxy.deployment import start_serving
+        folder = Path({str(tmp_path)!r})
+        kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+        owner = f"killed-{{os.getpid()}}"
+        kept.before("owner", owner=owner)
+        with process.owned(owner), open_row(folder, kept, owner, sizes_octets=[1000]) as row:
+            with hosting(Form.DOCKER_ROUTED, node=row.proxy, place=row.place, ledger=kept) as place:
+                start_serving(row, place, squid.program(cache=False), 0, 30.0)
+                (folder / "token").write_text(row.place.token)
+                os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd="/", timeout=120, check=False, capture_output=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+    token = (tmp_path / "token").read_text()
+    assert ledger.cleanup(tmp_path, index_dir=tmp_path / "index") == []
+    assert labelled(token) == []
+    assert list(tmp_path.glob("docker-*")) == []

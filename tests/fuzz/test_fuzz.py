@@ -1,0 +1,37 @@
+"""Each reader of outside data against some inputs, and all that once found something. In full: fuzz.py."""
+
+import random
+
+import pytest
+from tests.fuzz.fuzz import kept
+from tests.fuzz.mutate import mutated
+from tests.fuzz.targets import refused, targets
+
+TARGETS = targets()
+INPUTS = {"bundle": 20, "testbed": 40, "profile": 40}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_good_inputs_are_taken(name):
+    for octets in TARGETS[name].seeds:
+        said_no = refused(TARGETS[name], octets)
+        assert said_no is (name == "cni-error" or name == "signature"), octets[:200]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_other_inputs_are_taken_or_refused_by_name(name):
+    target = TARGETS[name]
+    chance = random.Random(name)
+    for octets in kept(name):
+        refused(target, octets)
+    refusals = 0
+    for _ in range(INPUTS.get(name, 150)):
+        refusals += refused(target, mutated(chance.choice(target.seeds), chance, target.form))
+    if name not in (
+        "ledger-index",
+        "under-way",
+        "cni-result",
+        "bundle",
+        "trex-stats",
+    ):  # these say no by what they return
+        assert refusals

@@ -1,0 +1,68 @@
+"""What a trial may ask for beside a constant load: written only where asked for, and read back whole."""
+
+import json
+
+import pytest
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
+from bmwg.methodology.records import TrialSpec
+from bmwg.reports.store.codec import result_from_json, result_to_json, spec_from_json, spec_to_json
+
+PLAIN = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.5)
+SHAPES = {
+    "burst": {"burst": True},
+    "two loads": {"then_load_fps": 50_000, "then_duration_s": 0.5, "loss_times": True},
+    "reset": {"loss_times": True, "act": "link", "act_at_s": 0.0},
+    "broadcast": {"broadcast_every": 99},
+    "filters": {"modifier": "filters-25"},
+}
+
+
+def shaped(**changes):
+    return TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.5, **changes)
+
+
+def test_a_constant_load_is_written_as_it_always_was():
+    assert set(spec_to_json(PLAIN)) == {
+        "frame_octets",
+        "load_fps",
+        "duration_s",
+        "direction",
+        "frame_format",
+        "flows",
+        "vlan_id",
+    }
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_is_read_back_with_its_result(name):
+    spec = shaped(**SHAPES[name])
+    assert spec_from_json(json.loads(json.dumps(spec_to_json(spec)))) == spec
+    with SimulatedTraffic(SimulatedConfig(knee_fps=60_000)) as traffic:
+        traffic.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
+        result = traffic.run_trial(spec)
+    assert result.lost_frames > 0
+    assert (result.streams[0].losses is not None) is spec.loss_times
+    written = json.loads(json.dumps(result_to_json(result)))
+    assert result_from_json(spec_to_json(spec), written) == result
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"then_load_fps": 1}, "then_duration_s"),
+        ({"then_load_fps": 0, "then_duration_s": 1.0}, "then_load_fps"),
+        ({"act": "link"}, "act_at_s"),
+        ({"act": "link", "act_at_s": 0.5}, "act_at_s"),
+        ({"broadcast_every": 0}, "broadcast_every"),
+    ],
+)
+def test_a_shape_that_is_none_is_refused(changes, field):
+    with pytest.raises(ValueError, match=field):
+        shaped(**changes)
+
+
+def test_two_loads_send_the_frames_of_both():
+    spec = shaped(then_load_fps=50_000, then_duration_s=0.5)
+    assert (spec.first_frames, spec.intended_frames, spec.total_s) == (50_000, 75_000, 1.0)
