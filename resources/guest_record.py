@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
-
 from bmwg.drivers.hosting import guest_run, mounts
 from bmwg.reports.store import RunStore
-
-
-_FIRST_USE = ("nft", "--json", "list", "ruleset")  # loads kernel modules and libraries over 9p
-_FIRST_USE_DEADLINE_S = 60.0
 
 
 def record_guest(store: RunStore) -> None:
@@ -20,7 +13,4 @@ def record_guest(store: RunStore) -> None:
     """
     if machine := guest_run.evidence():
         mounts.in_memory(target=str(store.folder.resolve() / "pods"))  # a 9p share has no named pipes
-        # a later record must not find what an earlier one gave up waiting for: that would be drift
-        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            subprocess.run(_FIRST_USE, capture_output=True, timeout=_FIRST_USE_DEADLINE_S, check=False)
         store.add_driver({**machine, "name": "qemu guest", "version": machine.get("qemu")})
