@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
@@ -234,7 +235,8 @@ class PvpPath:
         return queues.isolate(self._bed, pod.node, side.nic, side.number)
 
     def _port(self, side: Side, attached: Attached) -> TesterPort:
-        port = routed_port(self._bed, side)
+        # the router's interface has the tag, so its address is asked for with the tag, too
+        port = replace(routed_port(self._bed, side), vlan_id=self._cell.vlan_id)
         if self._cell.function == "testpmd" and self._uplink != uplinks.ROUTED:
             return self._bed.port(
                 name=port.name,
