@@ -29,6 +29,7 @@ from bmwg.reports.store import read_run
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"),
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
     pytest.mark.skipif(
@@ -95,9 +96,7 @@ def test_a_pod_whose_memory_ends_makes_its_trial_a_fault(bed):
     assert eventually_clean(run) == []
 
 
-@pytest.mark.parametrize(
-    "before", ["", pytest.param('{crun} "$@";', marks=pytest.mark.slow)], ids=["at once", "after its work"]
-)
+@pytest.mark.parametrize("before", ["", '{crun} "$@";'], ids=["at once", "after its work"])
 def test_a_container_runtime_that_is_killed_costs_the_cell_and_leaves_nothing(bed, monkeypatch, before):
     folder, profile, testbed = bed
     programs = folder / "programs"
