@@ -18,5 +18,5 @@ Latency Of One Tagged Frame A Stream
 
 Typical And Worst Case Latency Of Tagged Frames
     [Tags]    id:R2544-LAT-3.1    clause:rfc8219-7.2    req:RFC8219-7.2-02    req:RFC8219-7.2-03
-    ...    req:RFC8219-7.2-06    req:RFC8219-7.2-07
+    ...       req:RFC8219-7.2-06    req:RFC8219-7.2-07
     latency_rfc8219
