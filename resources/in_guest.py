@@ -58,7 +58,11 @@ def run_in_guest(
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
         began = _clocks(node)
-        node.call("bmwg.drivers.hosting.guest_run:tell", machine={**described, "guest_clock": began[0]})
+        node.call(
+            "bmwg.drivers.hosting.guest_run:tell",
+            machine={**described, "guest_clock": began[0]},
+            deadline_s=_CALL_DEADLINE_S,
+        )
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
         _check_clock(began, _clocks(node))
         return status

@@ -34,7 +34,10 @@ def test_vlan_carries_frames_in_a_guest_and_ipvlan_is_refused_by_name(tmp_path: 
     run = json.loads(record.read_text())
     outcomes = {outcome["id"]: outcome for outcome in run["outcomes"]}
     outcome = outcomes["CN-TPUT-1.3:pvp/pod/kernel-l3/vlan/64/forward/vlan100"]
-    assert outcome["type"] in ("measured", "unstable", "at_ceiling"), (outcome, done.stdout[-2000:])
+    assert outcome["type"] in ("measured", "unstable", "at_ceiling", "tester_limited"), (
+        outcome,
+        done.stdout[-2000:],
+    )
     refused = outcomes["CN-TPUT-1.3:pvp/pod/kernel-l3/ipvlan/64/forward"]
     assert (refused["type"], "ipvlan hands" in refused["reason"]) == ("not_assessed", True)
     trials = [json.loads(line) for line in (record.parent / "trials.jsonl").read_text().splitlines()]
