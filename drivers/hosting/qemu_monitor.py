@@ -1,7 +1,7 @@
 """The control channel to one QEMU (QMP), by QEMU's own library, each command under a deadline.
 
 The library is asyncio; one thread runs its loop, so that events are taken in while nobody asks. Ids: VM-07
-the monitor is gone, late, or refuses a command.
+the monitor is gone, late, refuses a command, or answers what is no QMP.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
-from qemu.qmp import ExecuteError, QMPClient, QMPError
+from qemu.qmp import ExecuteError, QMPClient
 
 from bmwg.drivers.api import JsonValue
 from bmwg.methodology.errors import DriverError
@@ -78,7 +78,8 @@ class Monitor:
             raise self._failure(what, f"no answer within {deadline_s:g} s") from error
         except ExecuteError as error:
             raise self._failure(what, str(error)) from error
-        except (QMPError, OSError, EOFError, asyncio.CancelledError) as error:
+        # of an answer that is no QMP the library raises what comes: AssertionError, KeyError
+        except (Exception, asyncio.CancelledError) as error:
             raise self._failure(what, f"{type(error).__name__} {error}".strip()) from error
 
     def _failure(self, what: str, found: str) -> DriverError:

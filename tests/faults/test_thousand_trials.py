@@ -50,6 +50,7 @@ def make_run(results):
         )
         if number == VOUCHED:
             store.add_driver({"driver": "made"})
+    store._release()  # as a kill does: nothing says that the run has ended
     return store.folder
 
 
