@@ -226,9 +226,7 @@ def _search_panel(axes: Any, facts: Facts, outcome: Outcome) -> None:
     for name, marker, colour, fill, belongs in kinds:
         points = [(place, t.spec.load_fps) for place, t in zip(steps, trials, strict=True) if belongs(t)]
         x, y = zip(*points, strict=True) if points else ((), ())
-        axes.plot(
-            x, y, linestyle="", marker=marker, color=colour, fillstyle=fill, markersize=4.5, label=name
-        )
+        axes.plot(x, y, linestyle="", marker=marker, color=colour, fillstyle=fill, markersize=4.5, label=name)
     axes.set_title(label(f"{option(outcome.cell)}, {outcome.cell.frame_octets}", 32), size=8.5, loc="left")
     axes.set_xlim(*ends)
     axes.set_ylim(0, top * 1.08)
