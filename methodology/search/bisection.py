@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from enum import StrEnum
+from itertools import takewhile
 from math import isqrt
 
 from bmwg.methodology.records import Bound, OutcomeType, TrialSpec, Validity
@@ -255,7 +256,7 @@ def _result(
     if conclusion.type is not OutcomeType.MEASURED and conclusion.type is not OutcomeType.INVALID:
         statement = f"no loss up to {lower} frames/s" if lower is not None else conclusion.reason
         if conclusion.type is OutcomeType.UNSTABLE:
-            statement = "no load could be confirmed as bound"
+            statement = "no load could be confirmed as bound" + _agreed(trials)
     return SearchResult(
         type=conclusion.type,
         lower=_bound(trials, lower, lossless=True),
@@ -267,6 +268,19 @@ def _result(
         quality=tuple(quality),
         error=error,
     )
+
+
+def _agreed(trials: list[JudgedTrial]) -> str:
+    """Say up to which load, and from which on, all valid trials of an unstable search agree."""
+    found: dict[int, set[bool]] = {}
+    for trial in trials:
+        if trial.valid:
+            found.setdefault(trial.result.spec.load_fps, set()).add(trial.lossless)
+    clean = list(takewhile(lambda load: found[load] == {True}, sorted(found)))
+    lossy = list(takewhile(lambda load: found[load] == {False}, sorted(found, reverse=True)))
+    parts = [f"no loss up to {clean[-1]} frames/s"] if clean else []
+    parts += [f"loss in every trial from {lossy[-1]} frames/s on"] if lossy else []
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def _forwarded_more(trials: list[JudgedTrial], upper: int | None) -> list[str]:

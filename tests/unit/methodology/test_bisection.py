@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import re
 
 import pytest
 from fake_measurers import Device
@@ -349,6 +350,11 @@ def test_a_lower_bound_that_fails_its_verification_becomes_the_upper_one():
     assert result.upper.load_fps == contradicted
     assert result.upper.trials == (failing,)
     assert result.reopenings == 1
+    clean, lossy = (int(number) for number in re.findall(r"(\d+) frames/s", result.statement))
+    assert clean < contradicted < lossy  # one trial of two at that load was lossless
+    assert result.statement.endswith(
+        f"no loss up to {clean} frames/s, loss in every trial from {lossy} frames/s on"
+    )
 
 
 def test_a_load_beyond_the_tester_takes_exactly_the_declared_short_trials():
