@@ -312,12 +312,15 @@ def test_a_run_that_was_continued_says_so_beside_the_number(run_copy, said):
 
 def test_another_version_of_a_procedure_is_named_and_not_mistaken_for_a_fault(run_copy):
     run, trials = json.loads((run_copy / "run.json").read_text()), replayable.bodies(run_copy)
-    run["procedures"] = {"trial": 2}
+    run["procedures"] = {"trial": 2, "throughput.rfc2544_26_1": 2}
     replayable.forge(run_copy, run, trials)
     found = verify_folder(run_copy).findings
     assert {finding.rule_id for finding in found} == {"VER-13"}
     assert "version 1, which this toolkit knows" in str(found[0])
     assert "recorded with version 2" in str(found[0])
-    del run["procedures"], run["qualification_max_fps"]  # as a run of the first version has it
+    del run["procedures"], run["qualification_max_fps"]  # as a run of the first versions has it
     replayable.forge(run_copy, run, trials)
-    assert verify_folder(run_copy).findings == ()
+    found = verify_folder(run_copy).findings
+    assert {finding.rule_id for finding in found} == {"VER-13"}
+    assert "throughput.rfc2544_26_1" in str(found[0])
+    assert "recorded with version 1" in str(found[0])
