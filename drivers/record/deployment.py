@@ -49,8 +49,9 @@ def take(
         here = [found for where, found in attachments if where in ("", name)] if mine else []
         told: dict[str, JsonValue] = {"scope": "network"}
         if name == _TESTER:
-            told["topology"] = _topology(cell, evidence, attachments, len(roles))
-            told["tester"] = _tester(deployment, tester)
+            cabled = bool(bed.testbed.lab_ports)
+            told["topology"] = _topology(cell, evidence, attachments, len(roles), cabled=cabled)
+            told["tester"] = _tester(deployment, tester, cabled=cabled)
         else:
             told["workloads"] = {
                 role: _workload(bed, cell, pod, evidence, here, number)
@@ -146,7 +147,10 @@ def _topology(
     evidence: Mapping[str, Any],
     attachments: list[tuple[str, Mapping[str, Any]]],
     pods: int,
+    *,
+    cabled: bool,
 ) -> dict[str, JsonValue]:
+    """What the path is. With lab ports nobody here knows what hardware lies between: that is left untold."""
     plugins = sorted({plugin["type"] for _, one in attachments for plugin in one["conflist"]["plugins"]})
     between = cell.path in _BETWEEN_NODES
     shown = evidence.get("network")
@@ -165,14 +169,14 @@ def _topology(
         },
         "chain": [function],
         "chains": [{"functions": [function], "cni": cell.network, "shared_functions": []}],
-        "physical_interfaces": [],
+        "physical_interfaces": None if cabled else [],
         "links": evidence.get("hops", []),
-        "switches": [],
+        "switches": None if cabled else [],
         "locality": "inter-node" if between else "intra-node",
         "internode": _BETWEEN_NODES.get(cell.path, {"not_applicable": "the path stays on one node"}),
         "underlay": evidence.get("tunnel")
         or (
-            {"kind": "a veth pair between the nodes' network namespaces"}
+            (None if cabled else {"kind": "a veth pair between the nodes' network namespaces"})
             if between
             else {"not_applicable": "the path stays on one node"}
         ),
@@ -181,11 +185,13 @@ def _topology(
     }
 
 
-def _tester(deployment: Deployment, described: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _tester(
+    deployment: Deployment, described: Mapping[str, JsonValue], *, cabled: bool
+) -> dict[str, JsonValue]:
     kept = {key: value for key, value in described.items() if key != "ports"}
     versions = {key: described[key] for key in ("source_sha256", "dpdk", "protocol") if key in described}
     return {
-        "kind": "software on the host of the device under test",
+        "kind": None if cabled else "software on the host of the device under test",
         "name": described.get("driver"),
         "version": versions or None,
         "configuration": kept,

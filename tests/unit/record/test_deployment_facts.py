@@ -1,0 +1,28 @@
+"""What a path's record claims of hardware that nobody looked at."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.drivers.api import Deployment, TesterPort
+from bmwg.drivers.record.deployment import take
+from bmwg.methodology.records import Cell
+
+CELL = Cell(path="p2p-underlay", hosting="pod", function="none", network="bridge", frame_octets=64)
+PORTS = tuple(TesterPort(name=f"p{side}", io="none", device=f"p{side}") for side in (0, 1))
+
+
+@pytest.mark.parametrize("lab_ports", [(), ("0000:31:00.0",)])
+def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_host(lab_ports):
+    node = SimpleNamespace(call=lambda function, **told: told)
+    bed = SimpleNamespace(
+        nodes=("tester",), pods={}, node=lambda name: node, testbed=SimpleNamespace(lab_ports=lab_ports)
+    )
+    told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
+    claims = (
+        told["topology"]["physical_interfaces"],
+        told["topology"]["switches"],
+        told["topology"]["underlay"],
+        told["tester"]["kind"],
+    )
+    assert [claim is None for claim in claims] == [bool(lab_ports)] * 4
