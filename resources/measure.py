@@ -17,7 +17,7 @@ from bmwg.methodology.records import Outcome, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
 from bmwg.reports.store import RunStore
 from bmwg.resources.continuation import Recorded
-from bmwg.resources.progress import LineDisplay, bounds_text, trial_text
+from bmwg.resources.progress import LineDisplay, bounds_text, narrowed, trial_text
 
 # The run itself cannot go on: no disk, an undo that cannot be written, a frame outside, a broken record.
 STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06"})
@@ -144,8 +144,7 @@ class CellMeasurement:
         return replace(outcome, quality=(*outcome.quality, *remarks))
 
     def _note_bounds(self, trial: JudgedTrial) -> None:
-        load = trial.result.spec.load_fps
-        if trial.lossless:
-            self._lower_fps = max(load, self._lower_fps or 0)
-        elif trial.validity in (Validity.VALID, Validity.SENT_SHORT):
-            self._upper_fps = min(load, self._upper_fps or load)
+        if trial.lossless or trial.validity in (Validity.VALID, Validity.SENT_SHORT):
+            self._lower_fps, self._upper_fps = narrowed(
+                self._lower_fps, self._upper_fps, trial.result.spec.load_fps, lossless=trial.lossless
+            )

@@ -25,6 +25,17 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{second:02}" if hours else f"{minutes}:{second:02}"
 
 
+def narrowed(
+    lower_fps: int | None, upper_fps: int | None, load_fps: int, *, lossless: bool
+) -> tuple[int | None, int | None]:
+    """Return the bounds after one more load, frames/s; a bound that it contradicts is not known any more."""
+    if lossless:
+        lower_fps = max(load_fps, lower_fps or 0)
+        return lower_fps, None if upper_fps is not None and upper_fps <= lower_fps else upper_fps
+    upper_fps = min(load_fps, upper_fps or load_fps)
+    return None if lower_fps is not None and lower_fps >= upper_fps else lower_fps, upper_fps
+
+
 def bounds_text(lower_fps: int | None, upper_fps: int | None) -> str:
     """Format the bounds of a search so far, frames/s; a question mark for what is not yet known."""
     lower = f"{lower_fps:,}" if lower_fps is not None else "?"

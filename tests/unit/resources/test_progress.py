@@ -5,7 +5,7 @@ import pytest
 
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
 from bmwg.resources import progress
-from bmwg.resources.progress import Estimate, LineDisplay, bounds_text, clock_text, trial_text
+from bmwg.resources.progress import Estimate, LineDisplay, bounds_text, clock_text, narrowed, trial_text
 
 SPEC = TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0)
 
@@ -73,3 +73,11 @@ def test_a_long_trial_is_never_silent(monkeypatch):
     with display.trial("cell", "soak", SPEC):
         time.sleep(0.2)
     assert "cell: soak at 1,000 fps" in stream.getvalue()
+
+
+def test_bounds_never_cross_and_what_a_load_contradicts_is_unknown():
+    assert narrowed(None, None, 500, lossless=True) == (500, None)
+    assert narrowed(500, None, 900, lossless=False) == (500, 900)
+    assert narrowed(500, 900, 400, lossless=False) == (None, 400)
+    assert narrowed(None, 400, 300, lossless=True) == (300, 400)
+    assert narrowed(300, 400, 400, lossless=True) == (400, None)
