@@ -22,6 +22,7 @@ from pathlib import Path
 from robot.run import run_cli
 from tests.faults import policed
 from tests.faults.support import (
+    ROOT,
     SUITES,
     TESTS,
     bounds,
@@ -36,8 +37,10 @@ from tests.faults.support import (
 
 from bmwg.cli.main import main as bmwg_main
 from bmwg.drivers.ledger import Ledger
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 
+OLD_RUN = ROOT / "tests" / "data" / "runs" / "run-1.0"
 RUN_DEADLINE_S = 180.0
 TWICE_RATIO = 0.25  # of the points kill the continued run once more
 REDRAWS = 6  # a run that ended before its kill is no point
@@ -51,7 +54,7 @@ SIMULATED_TESTER = {
 }
 SIMULATED_PROFILE = {
     "trial": {"restabilize_s": 0.1},
-    "search": {"min_load_fps": 940, "relative_width": 0.01, "verification_trials": 2},
+    "search": {"min_load_fps": 188, "relative_width": 0.01, "verification_trials": 2},
 }
 
 
@@ -112,6 +115,8 @@ class Campaign:
         policed.install(self.profile)
         os.environ.update(BMWG_TESTBED=str(self.testbed), BMWG_RESULTS=str(folder / "results"))
         self.log = folder / "runner.log"
+        shutil.copytree(OLD_RUN, folder / "old")
+        write_report(folder / "old")  # imports what is imported at the first report only
 
     def start(self, run_id):
         robot = ["--output", "NONE", "--report", "NONE", "--log", "NONE", "--console", "verbose"]
