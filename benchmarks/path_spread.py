@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
+from memory import resident_mib
 from tester_latency import spread
 
 from bmwg.drivers.ledger import Ledger
@@ -29,38 +29,6 @@ from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
 
 ENVELOPE_FPS = 1_600_000  # choice: about what the tester carries on veth; no path comes near
-
-
-def family(root: int) -> list[int]:
-    """This process and all that descend from it."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(stat[stat.rindex(")") + 2 :].split()[1])
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found
-
-
-def resident_mib() -> dict[str, float]:
-    """Resident memory by role, shared pages counted in full, and in proportion (`pss`) for all together."""
-    roles: Counter[str] = Counter()
-    for pid in family(os.getpid()):
-        try:
-            name = (Path("/proc") / str(pid) / "comm").read_text().strip()
-            rollup = (Path("/proc") / str(pid) / "smaps_rollup").read_text()
-        except OSError:
-            continue
-        role = "tester" if name.startswith("bmwg-tester") else "runner" if pid == os.getpid() else "agents"
-        rss, pss = (int(re.search(rf"^{key}:\s+(\d+)", rollup, re.M)[1]) for key in ("Rss", "Pss"))  # type: ignore[index]
-        roles[role] += rss
-        roles["pss of all"] += pss
-    return {role: round(kib / 1024, 1) for role, kib in sorted(roles.items())}
 
 
 def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[str, int | None, Counter[str]]:
@@ -104,7 +72,7 @@ def main() -> None:
             while len(runs) < 2 * wanted.runs or time.monotonic() - began_s < wanted.seconds:
                 network = ("bridge", "ptp")[len(runs) % 2]
                 kind, lower, validity = find(bed, tester, network)
-                memory = resident_mib()
+                memory = resident_mib(os.getpid())
                 runs.append(
                     {
                         "network": network,
