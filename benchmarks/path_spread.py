@@ -26,13 +26,14 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search
+from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
 
 ENVELOPE_FPS = 1_600_000  # choice: about what the tester carries on veth; no path comes near
 
 
-def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[str, int | None, Counter[str]]:
-    """Deploy the path, search once, remove it; return type, lower bound and the trials by validity."""
+def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult, Counter[str]]:
+    """Deploy the path, search once, remove it; return the answer and the trials by validity."""
     profile = load_profile("quick")
     cell = Cell(path="pvp", hosting="pod", function="kernel-l3", network=network, frame_octets=64)
     goal = profile.goal(cell, max_load_fps=ENVELOPE_FPS, envelope_fps=ENVELOPE_FPS)
@@ -51,7 +52,7 @@ def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[str, int | No
 
         found = search(measure, goal)
         tester.detach()
-    return found.type.value, found.lower.load_fps if found.lower else None, validity
+    return found, validity
 
 
 def main() -> None:
@@ -71,13 +72,14 @@ def main() -> None:
         ):
             while len(runs) < 2 * wanted.runs or time.monotonic() - began_s < wanted.seconds:
                 network = ("bridge", "ptp")[len(runs) % 2]
-                kind, lower, validity = find(bed, tester, network)
+                found, validity = find(bed, tester, network)
                 memory = resident_mib(os.getpid())
                 runs.append(
                     {
                         "network": network,
-                        "type": kind,
-                        "lower_fps": lower,
+                        "type": found.type.value,
+                        "lower_fps": found.lower.load_fps if found.lower else None,
+                        "remarks": found.quality,
                         "trials": dict(validity),
                         "at_s": round(time.monotonic() - began_s),
                         "memory_mib": memory,
