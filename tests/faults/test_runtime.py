@@ -39,10 +39,11 @@ pytestmark = [
     pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two CPUs"),
 ]
 END_S = 300.0
-# Takes all memory of the cgroup that it enters.
+# Takes all memory of the cgroup that it enters, and is the kernel's last choice there.
 HOG = """
 import sys, time
 from pathlib import Path
+Path("/proc/self/oom_score_adj").write_text("-900")
 Path(sys.argv[1], "cgroup.procs").write_text("0")
 held = []
 for _ in range(int(sys.argv[2])):
@@ -81,10 +82,10 @@ def test_a_pod_whose_memory_ends_makes_its_trial_a_fault(bed):
             pytest.skip("needs a memory cgroup of version 1")
         members = (memory / "cgroup.procs").read_text().split()
         for pid in members:
-            Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # the kernel's choice is then the pod
+            Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
         hog = subprocess.Popen([sys.executable, "-c", HOG, str(memory), "400"])
         try:
-            wait_for(lambda: all(state_of(pid) in ("", "Z") for pid in members), "the pod's end")
+            wait_for(lambda: all(state_of(pid) in ("", "Z") for pid in members), "the pod's end", process=hog)
         finally:
             hog.kill()
             hog.wait(10)
