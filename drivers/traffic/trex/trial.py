@@ -80,7 +80,6 @@ class TrialRunner:
         try:
             self._load(spec, spec.intended_frames, float(spec.load_fps))
             self.call("clear_stats")
-            self._reading(spec)
             waited_ns, still_sending = self._send(sending, spec.duration_s)
             reading, drained, wrong = self._settled(spec)
             self.call("wait_on_traffic", ports=sending, timeout=1, rx_delay_ms=0)

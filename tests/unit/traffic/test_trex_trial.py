@@ -44,7 +44,7 @@ class Model:
             for stream in arguments["streams"]:
                 self.streams[stream["group"]] = (stream, arguments["ports"][0])
         elif method == "clear_stats":
-            self.readings = -1
+            self.readings = 0
         elif method == "watch":
             return {"sending": self.sending, "waited_ns": 1_003_000_000}
         elif method == "get_stats":
