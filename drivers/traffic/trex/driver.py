@@ -190,9 +190,8 @@ class TrexTraffic:
         assert self._watch is not None
         steal_before_ns = read_steal_ns()
         began_ns = time.monotonic_ns()
-        self._watch.arm()
-        sent = runner.send(spec)
-        sight = self._watch.read()
+        sent = runner.send(spec, self._watch)
+        sight = sent.sight or self._watch.read()
         wall_ns = time.monotonic_ns() - began_ns
         if sent.fault is None and self._server is not None and (ended := self._server.ended):
             sent = replace(sent, fault=f"TRex's server ended: {ended}", reading=None)

@@ -10,7 +10,7 @@ import base64
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, RefusedError
@@ -42,6 +42,17 @@ class Sent:
     sending_ns: int
     fault: str | None = None
     drained: bool = True
+    sight: Sight | None = None
+
+
+class Eyes(Protocol):
+    """What looks at the CPUs and interfaces from just before the first frame to just after the last."""
+
+    def arm(self) -> None:
+        """Begin to look."""
+
+    def read(self) -> Sight:
+        """End looking and return what was seen."""
 
 
 class TrialRunner:
@@ -74,14 +85,18 @@ class TrialRunner:
         self._send(list(self._ports), count / load_fps)
         self.call("wait_on_traffic", ports=list(self._ports), timeout=1, rx_delay_ms=0)
 
-    def send(self, spec: TrialSpec) -> Sent:
+    def send(self, spec: TrialSpec, eyes: Eyes | None = None) -> Sent:
         """Send one trial and return what TRex counted; a server that is lost gives a fault, never a count."""
         sending = self._sending(spec)
+        sight = None
         try:
             self._load(spec, spec.intended_frames, float(spec.load_fps))
             self.call("clear_stats")
+            if eyes:
+                eyes.arm()
             waited_ns, still_sending = self._send(sending, spec.duration_s)
             reading, drained, wrong = self._settled(spec)
+            sight = eyes.read() if eyes else None
             self.call("wait_on_traffic", ports=sending, timeout=1, rx_delay_ms=0)
         except ContradictionError as error:
             return Sent(reading=None, sending_ns=0, fault=str(error))
@@ -91,10 +106,11 @@ class TrialRunner:
             found = error.found if isinstance(error, DriverError) else str(error)
             return Sent(reading=None, sending_ns=0, fault=f"TRex was lost during the trial: {found}")
         if wrong:
-            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong)
+            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong, sight=sight)
         if still_sending and reading.groups and all(group.sent == 0 for group in reading.groups):
-            return Sent(reading=reading, sending_ns=waited_ns, fault="TRex sent no frame within the trial")
-        return Sent(reading=reading, sending_ns=waited_ns, drained=drained)
+            wrong = "TRex sent no frame within the trial"
+            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong, sight=sight)
+        return Sent(reading=reading, sending_ns=waited_ns, drained=drained, sight=sight)
 
     def _sending(self, spec: TrialSpec) -> list[int]:
         first, second = self._ports
@@ -219,11 +235,14 @@ def _stream(
 ) -> StreamCounts:
     out, into, gap_ns = seen
     taken_short = max(0, into.rx_packets - port_received) if into else 0
+    # A frame that the device behind the interface had no room for (tx_dropped) was sent; one that never
+    # reached the interface was not, whatever TRex counts.
+    sent_frames = min(group.sent, out.tx_packets + out.tx_dropped) if out else group.sent
     duration_ns = out.sending_ns if out else sent.sending_ns
     late_ns = max(0, duration_ns - round(spec.duration_s * 1e9)) if out else 0
     return StreamCounts(
         intended_frames=spec.intended_frames,
-        sent_frames=group.sent,
+        sent_frames=sent_frames,
         received_frames=group.received - group.duplicates,
         duplicate_frames=group.duplicates,
         reordered_frames=group.out_of_order,

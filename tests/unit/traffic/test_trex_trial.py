@@ -68,10 +68,11 @@ class Model:
             }
             errors = {"dup": 0, "out_of_order": 0, "seq_too_high": 0, "seq_too_low": 0, "dropped": 0}
             histogram = {"20": received} if received else {}
-            latency[str(group)] = {
-                "err_cntrs": errors,
-                "latency": {"histogram": histogram, "total_max": 25},
-            }
+            if self.readings > 0:  # a stream that never ran has none
+                latency[str(group)] = {
+                    "err_cntrs": errors,
+                    "latency": {"histogram": histogram, "total_max": 25},
+                }
         if self.readings in self.spoil:
             ports["1"]["ipackets"] = self.spoil[self.readings]
         return {"global": {"queue_full": 0}, **ports, "flow_stats": flows, "latency": latency}
@@ -84,12 +85,12 @@ def runner(client):
     return TrialRunner(client, (0, 1), WAYS, Wait(quiet_s=0.05, limit_s=1.0), sleep=lambda _: None)
 
 
-def sight(rx=1000, sending_ns=999_000_000, stall_ns=0):
+def sight(rx=1000, sending_ns=999_000_000, stall_ns=0, tx=1000, tx_dropped=0):
     out = PortSight(
         rx_packets=0,
         rx_dropped=0,
-        tx_packets=1000,
-        tx_dropped=0,
+        tx_packets=tx,
+        tx_dropped=tx_dropped,
         sending_ns=sending_ns,
         longest_pause_ns=1_000_000,
     )
@@ -118,6 +119,35 @@ def test_what_trex_does_not_send_is_unsent_not_lost():
     result, verdict = judged(Model(sent=900), seen=sight(rx=900))
     assert (result.streams[0].unsent_frames, result.lost_frames) == (100, 0)
     assert verdict.validity is Validity.SENT_SHORT
+
+
+def test_what_never_reached_the_interface_is_unsent_though_trex_counts_it():
+    result, verdict = judged(Model(lost=50), seen=sight(rx=950, tx=950))
+    assert (result.sent_frames, result.streams[0].unsent_frames, result.lost_frames) == (950, 50, 0)
+    assert verdict.validity is Validity.SENT_SHORT
+
+
+def test_interfaces_are_looked_at_while_the_trial_runs_and_not_longer():
+    model = Model()
+
+    class Eyes:
+        def arm(self):
+            model.calls.append("arm")
+
+        def read(self):
+            model.calls.append("read")
+            return sight()
+
+    sent = runner(model).send(SPEC, Eyes())
+    assert sent.sight == sight()
+    assert model.calls[model.calls.index("arm") :][:2] == ["arm", "start"]
+    assert model.calls[-3:] == ["get_stats", "read", "wait_on_traffic"]
+
+
+def test_what_the_device_behind_the_interface_had_no_room_for_is_lost():
+    result, verdict = judged(Model(lost=50), seen=sight(rx=950, tx=950, tx_dropped=50))
+    assert (result.sent_frames, result.lost_frames) == (1000, 50)
+    assert verdict.validity is Validity.VALID
 
 
 def test_a_stretched_burst_is_another_load_than_stated():
