@@ -26,6 +26,7 @@ TRIALS = {
     "tagged": replace(PLAIN, frame_octets=128, vlan_id=100),
     "flows": replace(PLAIN, flows=20),
     "long frames": replace(PLAIN, frame_octets=1518),
+    "mix": replace(PLAIN, frame_octets=594, mix_octets=(64, 64, 64, 594)),
     "IPv6": replace(PLAIN, frame_octets=128, frame_format=FrameFormat.IPV6_UDP),
 }
 _IPV6 = ("2001:2:0:0::2", "2001:2:0:1::2")

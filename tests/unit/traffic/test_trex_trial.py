@@ -3,12 +3,13 @@
 import base64
 import io
 import math
+from collections import Counter
 
 import pytest
 
 from bmwg.drivers.traffic.trex.channel import Recorder, RefusedError, Replay
 from bmwg.drivers.traffic.trex.frames import Way
-from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
+from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, sizes_of, streams_of
 from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, TrialSpec, Validity
@@ -206,6 +207,27 @@ def test_both_directions_have_a_stream_each():
     (forward, _), (reverse, _) = model.streams[1], model.streams[2]
     assert base64.b64decode(forward["frame"])[:6].hex() == "020000000002"
     assert base64.b64decode(reverse["frame"])[:6].hex() == "020000000001"
+
+
+MIX = TrialSpec(frame_octets=1518, load_fps=1000, duration_s=1.0, mix_octets=(*(64,) * 7, *(594,) * 4, 1518))
+
+
+def test_a_mix_is_a_stream_for_each_size_and_one_direction_in_the_record():
+    model = Model(lost=1)
+    result, _ = judged(model, MIX, sight(rx=997))
+    shares = {
+        len(base64.b64decode(stream["frame"])) + 4: (stream["frames"], stream["load_fps"])
+        for stream, _ in model.streams.values()
+    }
+    assert shares == {64: (585, 585.0), 594: (332, 332.0), 1518: (83, 83.0)}
+    (stream,) = result.streams
+    assert (stream.sent_frames, stream.lost_frames, stream.latency.frames) == (1000, 3, 997)
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 8, 11, 12, 13, 1000])
+def test_a_mix_has_every_frame_in_the_sequence_once(count):
+    sequence = [MIX.mix_octets[place % 12] for place in range(count)]
+    assert sizes_of(MIX, count) == tuple(sorted(Counter(sequence).items()))
 
 
 def test_what_is_recorded_can_be_replayed():
