@@ -36,7 +36,7 @@ def write_answers(
             {
                 "test": entry.test_id,
                 "cell": asdict(entry.cell),
-                "repetitions": entry.repetitions,
+                "repetitions": entry.least_repetitions or entry.repetitions,
                 "rate": entry.rate,
             }
             for entry in plan
