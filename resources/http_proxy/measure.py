@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,13 +24,21 @@ class DeploymentBrokenError(Exception):
 
 
 class CellRuns:
-    """The repetitions of one cell; `record` writes one to the journal and gives its number."""
+    """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
-    def __init__(self, planned: Planned, record: Callable[[Repetition], int]) -> None:
+    `recorded` are those that a run which goes on has already.
+    """
+
+    def __init__(
+        self,
+        planned: Planned,
+        record: Callable[[Repetition], int],
+        recorded: Sequence[tuple[int, Repetition]] = (),
+    ) -> None:
         self.planned = planned
-        self.done: list[tuple[int, Repetition]] = []
+        self.done = list(recorded)
         self._record = record
-        self._number = 0
+        self._number = len(self.done)
         self._began_s = time.monotonic()
 
     @property
@@ -245,7 +253,7 @@ def _fault(deployment: Deployment) -> str | None:
 
 def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) -> None:
     """Run the repetitions of a start cell; `start` starts and removes an instance; returns its time, ns."""
-    number = 0
+    number = len(runs.done)
     while not runs.ended:
         number += 1
         began = time.monotonic_ns()

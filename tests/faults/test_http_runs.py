@@ -1,4 +1,4 @@
-"""Runs of HTTP experiments that lose proxy, daemon or virtual machine in the midst, or are killed themselves."""
+"""Runs of HTTP experiments that lose proxy, daemon or virtual machine in the midst, or are killed."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import read_answers
 from bmwg.reports.store import read_run
 from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy import needs
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -107,7 +108,7 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_module, "load", lambda name: tiny("native", requests=10))
-    monkeypatch.setattr(bench_module, "_CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
+    monkeypatch.setattr(needs, "CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
     try:
         (answer,) = bench.outcomes("one_client", "native", "HP-ONE-1")
