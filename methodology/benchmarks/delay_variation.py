@@ -15,7 +15,7 @@ from itertools import pairwise
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.latency import merge, percentile_ns
 from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
 PDV_METRIC = "pdv.rfc8219_7_3_1"  # RFC8219-7.3.1-04
@@ -124,7 +124,7 @@ def procedure(goal: StreamsGoal) -> Procedure[tuple[JudgedTrial, ...]]:
             short_limit=1 + goal.max_repeats,
         )
         if trial is None:
-            raise StopError(f"the tester could not send {goal.spec.load_fps} frames/s")
+            raise TesterShortError(f"the tester could not send {goal.spec.load_fps} frames/s")
         streams.append(trial)
     return tuple(streams)
 
@@ -139,10 +139,11 @@ def pdv_outcome(
 ) -> Outcome:
     """Return the median PDV of the streams with its 1st and 99th percentile; all frames of each take part."""
     histograms = [merge(stream.latency for stream in trial.result.streams) for trial in ended.found or ()]
-    reason = ended.reason
-    if any(not histogram.frames for histogram in histograms):
-        reason = "a stream of which no frame arrived has no delay"
-    kind = OutcomeType.INVALID if reason or not histograms else OutcomeType.MEASURED
+    kind, reason = OutcomeType.MEASURED, ended.reason
+    if not histograms:
+        kind = ended.type
+    elif any(not histogram.frames for histogram in histograms):
+        kind, reason = OutcomeType.INVALID, "a stream of which no frame arrived has no delay"
     values: tuple[Quantity, ...] = ()
     quality: tuple[str, ...] = ()
     if kind is OutcomeType.MEASURED:
@@ -171,7 +172,7 @@ def pdv_outcome(
         type=kind,
         values=values,
         trials=tuple(trial.seq for trial in ended.trials),
-        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else "",
+        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else ended.statement,
         reason=reason,
         requirements=PDV_REQUIREMENTS,
         quality=(*quality, *remarks),

@@ -176,7 +176,13 @@ def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
     sequence = tuple(trial.seq for trial in ended.trials)
     found = ended.found
     if found is None:
-        return SearchResult(type=OutcomeType.INVALID, trials=sequence, reason=ended.reason, error=ended.error)
+        return SearchResult(
+            type=ended.type,
+            trials=sequence,
+            statement=ended.statement,
+            reason=ended.reason,
+            error=ended.error,
+        )
     lower = None if found.best is None else goal.load(found.best)
     upper = None if found.failed is None else goal.load(found.failed)
     kind, reason = _kind(goal, found, lower, upper)

@@ -172,8 +172,15 @@ class TestTaggedLatency:
         found = tagged_latency.rfc2544_outcome(
             self.ended(), self.tags(1000, None, 6000), self.goal, outcome_id="T"
         )
-        assert found.type is OutcomeType.INVALID
+        assert found.type is OutcomeType.UNSTABLE
+        assert found.values == ()
+        assert found.statement == found.reason
         assert found.reason.endswith("trials 2")
+
+    def test_a_tag_that_never_left_is_a_broken_trial(self):
+        tags = self.tags(1000, 2000, 6000) | {2: ()}
+        found = tagged_latency.rfc2544_outcome(self.ended(), tags, self.goal, outcome_id="T")
+        assert found.type is OutcomeType.INVALID
 
     def test_a_tag_before_sixty_seconds_does_not_count(self):
         tags = self.tags(1, 2, 3, after_s=59.0)
@@ -243,7 +250,12 @@ class TestRecovery:
         found = recovery.recovery_outcome([trial, trial], CELL, outcome_id="T")
         assert by_name(found)["system_recovery.rfc2544_26_5"] == 25
         calm = dataclasses.replace(trial, overload_lost_frames=0)
-        assert recovery.recovery_outcome([calm], CELL, outcome_id="T").type is OutcomeType.INVALID
+        unstable = recovery.recovery_outcome([trial, calm], CELL, outcome_id="T")
+        assert (unstable.type, unstable.values) == (OutcomeType.UNSTABLE, ())
+        assert unstable.statement == "no overload: 110 % of the throughput lost no frame in trials [1]"
+        limited = recovery.recovery_outcome([calm], CELL, outcome_id="T", highest=True)
+        assert (limited.type, limited.values) == (OutcomeType.TESTER_LIMITED, ())
+        assert recovery.recovery_outcome([], CELL, outcome_id="T").type is OutcomeType.INVALID
         short = recovery.recovery_outcome([dataclasses.replace(trial, overload_s=5.0)], CELL, outcome_id="T")
         assert any("shorter than 60 s" in remark for remark in short.quality)
 
