@@ -68,6 +68,7 @@ class Tst009Goal:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     max_repeats: int = 5
@@ -112,6 +113,7 @@ class Tst009Goal:
             frame_format=self.frame_format,
             flows=self.flows,
             vlan_id=self.vlan_id,
+            mix_octets=self.mix_octets,
         )
 
 
