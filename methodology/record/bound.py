@@ -1,8 +1,8 @@
 """How a run's platform.json is bound to its trials although its telling texts may be hidden later.
 
-What is hashed is the sealed form: each text that redaction would touch is replaced by a commitment to it. The
-run keeps one key and the places (`seals`); the public copy has the commitments by place (`commitments`) and no
-key. Both have one sealed form. Places are JSON pointers (RFC 6901), since names in the file hold slashes.
+What is hashed is the sealed form: each text that redaction would touch is replaced by a commitment to it.
+The run keeps one key and the places (`seals`); the public copy has the commitments by place (`commitments`)
+and no key. Both have one sealed form. Places are JSON pointers (RFC 6901): names in the file hold slashes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import copy
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _HIDDEN = "redacted-"  # in whatever stands in the place of a hidden text
@@ -23,7 +23,7 @@ def places(document: Any, redacted: Any, at: str = "") -> Iterator[str]:
     """Yield where two documents differ, as deep as their shapes are the same."""
     if isinstance(document, Mapping) and isinstance(redacted, Mapping):
         for key in document:
-            yield from places(document[key], redacted.get(key), f"{at}/{_escaped(str(key))}")
+            yield from places(document[key], redacted.get(key), f"{at}/{escaped(str(key))}")
     elif isinstance(document, list) and isinstance(redacted, list) and len(document) == len(redacted):
         for number, pair in enumerate(zip(document, redacted, strict=True)):
             yield from places(*pair, f"{at}/{number}")
@@ -32,7 +32,7 @@ def places(document: Any, redacted: Any, at: str = "") -> Iterator[str]:
 
 
 def commitments(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the commitment at each sealed place of a document: made with its key, or as the copy holds it."""
+    """Return the commitment at each sealed place: made with the document's key, or as a copy holds it."""
     if "seals" not in document:
         return dict(document.get("commitments", {}))
     key = bytes.fromhex(document["seals"]["key"])
@@ -71,11 +71,6 @@ def shown_plainly(document: Mapping[str, Any]) -> Iterator[str]:
             yield place
 
 
-def without(text: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return a mapping without some of its keys."""
-    return {key: value for key, value in text.items() if key not in names}
-
-
 def _commitment(key: bytes, place: str, text: Any) -> str:
     # a nonce of its own for each place: showing one text shows no other
     nonce = hmac.new(key, place.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
@@ -93,7 +88,8 @@ def _without_redaction(node: Any) -> Any:
     return [_without_redaction(entry) for entry in node] if isinstance(node, list) else node
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
+    """Return a name as a step of a JSON pointer."""
     return name.replace("~", "~0").replace("/", "~1")
 
 

@@ -25,7 +25,7 @@ PROFILE = {
     },
     "search": {
         "min_load_fps": 1000,
-        "relative_width": 0.3,
+        "relative_width": 0.6,
         "short_limit": 2,
         "verification_trials": 1,
         "max_reopenings": 2,
