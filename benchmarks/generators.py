@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from known_truth import CELL, POLICY
+from known_truth import CELL
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import TrafficDriver
@@ -32,7 +32,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 WIRE_BITS = 480  # of a frame of 64 octets in a Linux queue
 BUCKET_FRAMES = 50
@@ -41,6 +41,7 @@ LOSS_RATIO = 0.01
 DURATION_S = 1.0
 ENVELOPE_FPS = 10_000_000
 DRAIN_S = 0.05
+POLICY = TrialPolicy(set_aside_host_stalls=True, max_stall_ns=2_500_000)  # as profile low-rate
 Measure = Callable[[TrialSpec], JudgedTrial]
 Bounds = tuple[str, int | None, int | None]
 

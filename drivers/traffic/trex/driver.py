@@ -126,7 +126,10 @@ class TrexTraffic:
         connection.acquire()
         ways = connection.ways(ports)
         wait = Wait(
-            reply_s=options.reply_s, quiet_s=self.config.drain_quiet_s, limit_s=self.config.drain_limit_s
+            reply_s=options.reply_s,
+            quiet_s=self.config.drain_quiet_s,
+            limit_s=self.config.drain_limit_s,
+            server_pid=self.server_pid,
         )
         self._runner = TrialRunner(client, options.ports, ways, wait)
         interfaces = [port.device for port in ports] if ports[0].io == "af_packet" else []
@@ -217,6 +220,7 @@ class TrexTraffic:
             "watch_cpus": list(self.config.watch_cpus),
             "ring_frames": options.ring_frames,
             "slot_octets": options.slot_octets,
+            "nice": options.nice,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",

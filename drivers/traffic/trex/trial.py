@@ -29,17 +29,23 @@ from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
 TRIAL_MARGIN_S = 5.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
+# choice: TRex dates the start of a stream some 20 ms back and would catch up with a burst; this is later
+FIRST_US = 50_000.0
 LEARNING_FPS = 200.0
 LEAST_LEARNING_FRAMES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Deadlines of a trial, seconds: `reply_s` of one call, the others as EmbeddedConfig has them."""
+    """Deadlines of a trial, seconds: `reply_s` of one call, the others as EmbeddedConfig has them.
+
+    `server_pid` is the server's where it runs on this machine: its end is then noticed at once.
+    """
 
     reply_s: float = 2.0
     quiet_s: float = 0.05
     limit_s: float = 2.0
+    server_pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +162,7 @@ class TrialRunner:
                     "variables": variables,
                     "frames": share,
                     "load_fps": load_fps * share / count,
+                    "first_us": FIRST_US,
                     "latency": True,
                 }
                 self.call("add_streams", streams=[stream], ports=[sender])
@@ -165,7 +172,11 @@ class TrialRunner:
         self.call("start", ports=sending, force=False)
         longest_s = 2 * duration_s + TRIAL_MARGIN_S
         seen = self.call(
-            "watch", deadline_s=longest_s + 3 * self._wait.reply_s, ports=sending, longest_s=longest_s
+            "watch",
+            deadline_s=longest_s + 3 * self._wait.reply_s,
+            ports=sending,
+            longest_s=longest_s,
+            server_pid=self._wait.server_pid,
         )
         if seen["sending"]:
             self.call("stop", ports=seen["sending"], rx_delay_ms=0)
@@ -221,15 +232,16 @@ def streams_of(
             spec=spec, streams=(empty,) * len(directions), wall_time_ns=sent.sending_ns, fault=sent.fault
         )
     gap_ns = sight.largest_stall_ns(cpus)
+    interval_ns = 1_000_000_000 // spec.load_fps
     streams = []
     kinds = _kinds(spec)
     for place, sender in enumerate(directions):
         group = merged(sent.reading.groups[place * kinds : (place + 1) * kinds])
         name = ("forward", "reverse")[sender]
         out, into = sight.ports.get(devices[sender]), sight.ports.get(devices[1 - sender])
-        streams.append(
-            _stream(spec, group, sent, (out, into, gap_ns), sent.reading.ports[1 - sender].received)
-        )
+        pause_ns = max(0, out.longest_pause_ns - interval_ns) if out else 0
+        received = sent.reading.ports[1 - sender].received
+        streams.append(_stream(spec, group, sent, (out, into, max(gap_ns, pause_ns)), received))
         auxiliary[f"{name}.sequence_too_high_events"] = group.sequence_too_high
         auxiliary[f"{name}.sequence_too_low_events"] = group.sequence_too_low
     auxiliary["queue_full_events"] = sent.reading.queue_full

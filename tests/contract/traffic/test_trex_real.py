@@ -140,7 +140,7 @@ def test_ports_of_somebody_else_are_refused(tester, wire, tmp_path):
     thread.start()
     thread.join(60)
     assert inside.is_set()
-    assert "owned" in said[0]
+    assert "already taken by 'bmwg'" in said[0]
     whole(undisturbed(tester, SPEC))  # and the first run goes on
 
 
