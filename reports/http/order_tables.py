@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from bmwg.methodology.http.orders import Shown, orders, savings
 from bmwg.methodology.http.records import HttpOutcome
 from bmwg.methodology.http.student import Difference
-from bmwg.reports.http.words import several_proxies, shape_words
+from bmwg.reports.http.words import digits, several_proxies, shape_words
 from bmwg.reports.render.text import NONE, esc, percent, table, title
 
 _TOO_FEW = "too few repetitions to tell"
@@ -67,7 +67,7 @@ def order_section(
 
 
 def _gap(gap: Difference | None) -> str:
-    return f"{gap.difference / 1e6:+.3g} ± {gap.half_width / 1e6:.2g} ms" if gap else NONE
+    return f"{digits(gap.difference / 1e6, sign='+')} ± {digits(gap.half_width / 1e6)} ms" if gap else NONE
 
 
 def _saved(log_ratio: Difference, ratio: float) -> str:

@@ -13,6 +13,7 @@ from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http import words
 from bmwg.reports.http.answers import read_answers, write_answers
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
 from bmwg.reports.render import write_report
@@ -165,3 +166,18 @@ def test_an_unknown_profile_names_a_near_one() -> None:
 def test_repetitions_survive_the_journal() -> None:
     rep = replace(repetition(planned("native").cell, 5), hits=3, proxied=4, faults=("x",), ttfb_ns={"p50": 1})
     assert Repetition.from_json(rep.to_json()) == rep
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (2046.4, "2046"),
+        (204.64, "205"),
+        (0.012345, "0.0123"),
+        (1.0, "1"),
+        (-12.345, "-12.3"),
+        (0.00001, "0.0000100"),
+    ],
+)
+def test_numbers_have_their_digits_and_no_exponent(number: float, told: str) -> None:
+    assert words.digits(number) == told
