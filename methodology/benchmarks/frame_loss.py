@@ -93,7 +93,7 @@ def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: st
     missed = [point.load_fps for point in points if point.loss_ratio is None]
     kind, reason = OutcomeType.MEASURED, ""
     if ended.found is None:
-        kind, reason = OutcomeType.INVALID, ended.reason
+        kind, reason = ended.type, ended.reason
     elif not measured:
         kind, reason = OutcomeType.TESTER_LIMITED, "no trial was valid at any load of the ladder"
     values = tuple(
@@ -111,7 +111,7 @@ def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: st
         type=kind,
         values=values if kind is OutcomeType.MEASURED else (),
         trials=tuple(trial.seq for trial in ended.trials),
-        statement=reason if kind is OutcomeType.TESTER_LIMITED else "",
+        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
         reason=reason,
         requirements=REQUIREMENTS,
         quality=tuple(quality),
