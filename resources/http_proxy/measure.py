@@ -144,14 +144,16 @@ class CellRuns:
         cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
+        begins_soon = self.planned.cell.workload is Workload.AB  # the others' own start takes seconds
         hits = None
         if counted and counted_after:
             hits = counted_after["client_http.hits"] - counted["client_http.hits"]
         return {
             **found,
             "probes": (before, after),
-            "cpu_share": max(0, cpu_after - cpu_before)
-            / max(1, found["elapsed_ns"] + found.get("warm_up_ns", 0)),
+            "cpu_share": max(0, cpu_after - cpu_before) / max(1, found["elapsed_ns"])
+            if begins_soon
+            else None,
             "memory_octets": memory_octets,
             "hits": hits,
             "proxied": found["requests"] + found.get("warm_up_requests", 0) if hits is not None else None,
