@@ -58,7 +58,9 @@ class Repetition:
     `[status, right body]`. `cpu_share` is CPU time of the proxy instances per `elapsed_ns`, 1: one CPU;
     `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
-    loop in requests per second, whose `failed` holds late ones too.
+    loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
+    same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits`, `proxied` and
+    the CPU time behind `cpu_share`, which is then per both times together.
     """
 
     cell_id: str
@@ -83,6 +85,8 @@ class Repetition:
     faults: tuple[str, ...] = ()
     deployment: str = ""
     rate_rps: int | None = None
+    warm_up_requests: int = 0
+    warm_up_ns: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -109,6 +113,8 @@ class Repetition:
             "faults": list(self.faults),
             "deployment": self.deployment,
             "rate_rps": self.rate_rps,
+            "warm_up_requests": self.warm_up_requests,
+            "warm_up_ns": self.warm_up_ns,
         }
 
     @classmethod

@@ -56,6 +56,19 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
     return [*lines, *order_section(outcomes, words, titles), *_without(outcomes)]
 
 
+def http_summary(run: Run) -> str:
+    """Say in some words what the run holds of HTTP experiments; empty for a run without.
+
+    Raises ConfigError as `read_answers`.
+    """
+    if not has_answers(run.folder):
+        return ""
+    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
+    forms = ", ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
+    return f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
+
+
 def _conditions(cell: HttpCell, source: str) -> str:
     parts = [f"After {source}." if source else ""]
     if cell.workload is not Workload.START:

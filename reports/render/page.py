@@ -66,6 +66,9 @@ def _first_words(facts: Facts) -> list[str]:
 
 def _what(facts: Facts) -> str:
     run = facts.run
+    told = http.http_summary(run)
+    if told and not run.trials:
+        return f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: {told}."
     paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"
     return (
         f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: "

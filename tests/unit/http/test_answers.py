@@ -125,6 +125,13 @@ def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> Non
 def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Path) -> None:
     page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
     assert "HTTP proxy by hosting form" in page
+    assert "5 answers from 4 repetitions of HTTP experiments on native, Docker, routed" in page
+    assert "0 answers" not in page
+    assert "plots/http-one-client.svg" in page
+    drawn = (run / "plots" / "http-one-client.svg").read_text(encoding="utf-8")
+    assert drawn.count("no number") == 3  # never a bar of nothing
+    assert "1.005" in drawn
+    assert "native before Docker, routed" in page
     table = page[page.index("Mean processing time of a request") :]
     table = table[: table.index("Ratio to native")]
     assert table.count("not assessed") == 3
