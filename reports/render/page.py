@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.http import section as http  # as a module: it uses this package itself
-from bmwg.reports.published.ratios import published_section
-from bmwg.reports.render import benchmarks, declarations, evidence, guard, results, statements
+from bmwg.reports.http import section as http  # as modules: they use this package themselves
+from bmwg.reports.published import ratios as published
+from bmwg.reports.render import benchmarks, declarations, evidence, grades, guard, results, statements
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import esc, title
@@ -34,6 +34,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += _first_words(facts)
     lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
     lines += results.summary(facts)
+    lines += grades.grades(facts)
     lines += _plot(by_name, "options")
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
     lines += statements.statement(facts)
@@ -41,7 +42,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
-    lines += published_section(facts.run)
+    lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)
     lines += evidence.validity(facts)
