@@ -17,6 +17,7 @@ CURRENT: Mapping[str, int] = {
     # Disturbed trials alone make an answer unstable, no longer invalid (docs/adr/0182).
     "back_to_back.rfc9004": 2,
     "conditional_throughput.rfc9971": 2,
+    "frame_loss_ratio.rfc2544_26_3": 2,
     "latency.all_frames": 2,
     "latency.rfc2544_26_2": 2,
     "latency.rfc8219_7_2.typical": 2,
