@@ -41,7 +41,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
-    lines += http.http_section(facts.run)
+    lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
     lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)

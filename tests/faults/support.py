@@ -1,5 +1,6 @@
 """Starts runs, breaks them, takes them up again, and counts what they leave on the machine."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -65,6 +66,7 @@ SHORT_PROFILE = {
     "deviations": [],
 }
 TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.3", "CN-LAT-1.3")
+_started: list[subprocess.Popen[bytes]] = []
 
 
 def write_profile(folder, **changes):
@@ -112,7 +114,17 @@ def start(folder, profile, testbed, *, run_id="run", tests=TESTS, results=None):
             stderr=log,
             start_new_session=True,
         )
+    _started.append(process)
     return process, results / run_id
+
+
+def end_started():
+    """Kill the runs of `start` that still go, and wait for their end."""
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            process.kill()
+            process.wait(30)
 
 
 def resume(folder, run):
@@ -159,6 +171,13 @@ def wait_for(condition, what, deadline_s=60.0, process=None):
         assert time.monotonic() < end_s, f"never came: {what}"
         time.sleep(0.004)
     return found
+
+
+def kill_all(pids):
+    """SIGKILL processes; the rest of a pod ends with its first process, which is no error."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def kill_at(process, run, trials, delay_s):

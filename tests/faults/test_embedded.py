@@ -19,6 +19,7 @@ from tests.faults.support import (
     hostname_of,
     in_trial_of,
     journal_lines,
+    kill_all,
     kill_at,
     machine,
     remains,
@@ -49,9 +50,7 @@ def bed(tmp_path):
     networks = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]
     testbed = write_testbed(tmp_path, "embedded", networks={"bridge": networks["bridge"]})
     lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
-    yield tmp_path, write_profile(tmp_path, trial=lenient), testbed  # a busy machine must not decide a test
-    for ledger in tmp_path.glob("results/*/ledger.jsonl"):  # what a failed test left
-        bmwg(tmp_path, "cleanup", str(ledger.parent))
+    return tmp_path, write_profile(tmp_path, trial=lenient), testbed  # a busy machine must not decide a test
 
 
 def test_killed_while_it_builds_and_measures(bed):
@@ -120,8 +119,8 @@ def test_a_pod_killed_in_a_trial_makes_it_a_fault_never_a_bound(bed):
     in_trial_of(process, run, "pvp")
     (pod_id,) = (run / "pods").iterdir()
     members = (Path("/sys/fs/cgroup/pids") / f"bmwg-{pod_id.name}" / "cgroup.procs").read_text().split()
-    for pid in members:
-        os.kill(int(pid), signal.SIGKILL)
+    assert members
+    kill_all(members)
     process.wait(120)
     found = read_run(run)
     assert "has ended" in _faulty(found, PVP), (folder / "runner.log").read_text()

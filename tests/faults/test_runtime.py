@@ -61,9 +61,7 @@ def bed(tmp_path):
     networks = yaml.safe_load((ROOT / "testbeds" / "embedded.yaml").read_text())["networks"]
     testbed = write_testbed(tmp_path, "embedded", networks={"bridge": networks["bridge"]})
     lenient = {"max_stall_ns": 10**9, "max_host_stall_ns": 10**9, "max_steal_ns": 10**9}
-    yield tmp_path, write_profile(tmp_path, trial=lenient), testbed
-    for ledger in tmp_path.glob("results/*/ledger.jsonl"):
-        bmwg(tmp_path, "cleanup", str(ledger.parent))
+    return tmp_path, write_profile(tmp_path, trial=lenient), testbed
 
 
 def _pvp(run):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.drivers.traffic.trex import hdr
 from bmwg.methodology.records import LatencyHistogram
 
 _US_NS = 1000
@@ -121,31 +122,46 @@ def _group(stats: Mapping[str, Any], group: int, sender: int, receiver: int) -> 
 
 
 def histogram(latency: Mapping[str, Any], received: int) -> LatencyHistogram:
-    """TRex's latency table in nanoseconds: a key of `100` are 100 to 200 us, of `0` less than 10 us.
+    """TRex's latencies in nanoseconds, in whole microseconds where the server gives them (see hdr.py).
 
-    Empty unless it holds every received frame. TRex gives no sum, so `sum_ns` is that of the buckets'
-    middles; the driver's description says so.
+    Empty unless every received frame is in it. TRex gives no sum, so `sum_ns` is that of the buckets'
+    middles; the driver's description says so. Its `total_max` is not used: it leaves out a stream's first
+    frames, and those of the running half second.
     """
-    table = latency.get("histogram") or {}
-    if not isinstance(table, Mapping):
-        raise ContradictionError(f"latency histogram is {table!r}")
-    if not all(isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 10 for key in table):
-        raise ContradictionError(f"latency histogram with the bounds {list(table)[:8]!r}")
-    entries = sorted((int(key), whole(table, key)) for key in table)
-    if not entries or sum(frames for _, frames in entries) != received:
+    fine = _fine(latency.get("hdrh"))
+    buckets = fine if sum(frames for _, _, frames in fine) == received else _coarse(latency)
+    if not buckets or sum(frames for _, _, frames in buckets) != received:
         return LatencyHistogram()
-    highest_ns = whole(latency, "total_max") * _US_NS + _US_NS - 1
-    buckets = []
-    for low_us, frames in entries:
-        if frames:
-            width_us = 10 ** max(1, len(str(low_us)) - 1) if low_us else 10
-            low_ns, high_ns = low_us * _US_NS, (low_us + width_us) * _US_NS - 1
-            buckets.append((low_ns, max(low_ns, min(high_ns, highest_ns)), frames))
     return LatencyHistogram(
         buckets=tuple(buckets),
         sum_ns=sum((low + high) // 2 * frames for low, high, frames in buckets),
         max_ns=buckets[-1][1],
     )
+
+
+def _fine(text: Any) -> list[tuple[int, int, int]]:
+    if text is None:
+        return []
+    try:
+        found = hdr.decode(str(text))
+    except hdr.FormError as error:
+        raise ContradictionError(f"TRex's fine latency histogram: {error}") from error
+    return [(low * _US_NS, high * _US_NS + _US_NS - 1, frames) for low, high, frames in found]
+
+
+def _coarse(latency: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """TRex's own table: a key of `100` are 100 to 200 us, of `0` less than 10 us."""
+    table = latency.get("histogram") or {}
+    if not isinstance(table, Mapping):
+        raise ContradictionError(f"latency histogram is {table!r}")
+    if not all(isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 10 for key in table):
+        raise ContradictionError(f"latency histogram with the bounds {list(table)[:8]!r}")
+    buckets = []
+    for low_us, frames in sorted((int(key), whole(table, key)) for key in table):
+        if frames:
+            width_us = 10 ** max(1, len(str(low_us)) - 1) if low_us else 10
+            buckets.append((low_us * _US_NS, (low_us + width_us) * _US_NS - 1, frames))
+    return buckets
 
 
 def backwards(before: Reading, after: Reading) -> str:

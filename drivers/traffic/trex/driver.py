@@ -219,7 +219,7 @@ class TrexTraffic:
             "slot_octets": options.slot_octets,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
-            "latency": "microseconds, by leading digit; the mean is that of the buckets' middles",
+            "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

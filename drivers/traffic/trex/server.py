@@ -107,7 +107,7 @@ class Server:
         self.log_path = config.run_dir / "trex-server.log"
         self._log: IO[bytes] = self.log_path.open("ab")
         argv = [str(config.folder / SERVER), "-i", "-c", "1", "--cfg", str(self.configuration.resolve())]
-        argv += ["--no-scapy-server", "--iom", "0"]
+        argv += ["--no-scapy-server", "--iom", "0", "--hdrh"]
         if ports[0].io == "af_packet":
             argv.append("--software")
         argv = ["setpriv", "--pdeathsig", "KILL", "--", *argv]
