@@ -34,8 +34,8 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += _first_words(facts)
     lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
     lines += results.summary(facts)
-    lines += grades.grades(facts)
     lines += _plot(by_name, "options")
+    lines += grades.grades(facts)
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
