@@ -15,7 +15,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.journal import JOURNAL_FILE, read_journal
 from bmwg.reports.store.files import write_atomically
@@ -23,6 +23,7 @@ from bmwg.schemas.validation import problems
 
 ANSWERS_FILE = "http.json"
 SCHEMA = "http/1.0"
+_WITHOUT_NUMBER = (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED)
 
 
 def write_answers(
@@ -87,7 +88,16 @@ def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOut
     data = _document(path)
     if data["run_id"] != run_id:
         raise _contradiction(path, f"run id {run_id}", data["run_id"])
-    repetitions = read_journal(folder, run_id, header_sha256)
+    return answers_of(data, read_journal(folder, run_id, header_sha256), path)
+
+
+def answers_of(
+    data: Mapping[str, Any], repetitions: Sequence[tuple[int, Repetition]], path: Path
+) -> tuple[HttpOutcome, ...]:
+    """Return the answers of a file that keeps to its schema, each computed from repetitions.
+
+    Raises ConfigError STORE-07.
+    """
     ended = {entry["cell"]: entry for entry in data["outcomes"]}
     found = []
     for planned in data["plan"]:
@@ -97,6 +107,8 @@ def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOut
             continue
         kind = OutcomeType(entry["type"])
         if not entry["from_journal"]:
+            if kind not in _WITHOUT_NUMBER:
+                raise _contradiction(path, f"{cell.cell_id} from repetitions", f"{kind} without any")
             answer = HttpOutcome(cell=cell, type=kind, reason=entry["reason"], mend=entry["mend"])
         else:
             if planned["rate"] is not None:
