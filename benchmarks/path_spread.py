@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
+from memory import resident_mib
 from tester_latency import spread
 
 from bmwg.drivers.ledger import Ledger
@@ -26,45 +26,14 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search
+from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
 
 ENVELOPE_FPS = 1_600_000  # choice: about what the tester carries on veth; no path comes near
 
 
-def family(root: int) -> list[int]:
-    """This process and all that descend from it."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(stat[stat.rindex(")") + 2 :].split()[1])
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found
-
-
-def resident_mib() -> dict[str, float]:
-    """Resident memory by role, shared pages counted in full, and in proportion (`pss`) for all together."""
-    roles: Counter[str] = Counter()
-    for pid in family(os.getpid()):
-        try:
-            name = (Path("/proc") / str(pid) / "comm").read_text().strip()
-            rollup = (Path("/proc") / str(pid) / "smaps_rollup").read_text()
-        except OSError:
-            continue
-        role = "tester" if name.startswith("bmwg-tester") else "runner" if pid == os.getpid() else "agents"
-        rss, pss = (int(re.search(rf"^{key}:\s+(\d+)", rollup, re.M)[1]) for key in ("Rss", "Pss"))  # type: ignore[index]
-        roles[role] += rss
-        roles["pss of all"] += pss
-    return {role: round(kib / 1024, 1) for role, kib in sorted(roles.items())}
-
-
-def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[str, int | None, Counter[str]]:
-    """Deploy the path, search once, remove it; return type, lower bound and the trials by validity."""
+def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult, Counter[str]]:
+    """Deploy the path, search once, remove it; return the answer and the trials by validity."""
     profile = load_profile("quick")
     cell = Cell(path="pvp", hosting="pod", function="kernel-l3", network=network, frame_octets=64)
     goal = profile.goal(cell, max_load_fps=ENVELOPE_FPS, envelope_fps=ENVELOPE_FPS)
@@ -83,7 +52,7 @@ def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[str, int | No
 
         found = search(measure, goal)
         tester.detach()
-    return found.type.value, found.lower.load_fps if found.lower else None, validity
+    return found, validity
 
 
 def main() -> None:
@@ -103,13 +72,14 @@ def main() -> None:
         ):
             while len(runs) < 2 * wanted.runs or time.monotonic() - began_s < wanted.seconds:
                 network = ("bridge", "ptp")[len(runs) % 2]
-                kind, lower, validity = find(bed, tester, network)
-                memory = resident_mib()
+                found, validity = find(bed, tester, network)
+                memory = resident_mib(os.getpid())
                 runs.append(
                     {
                         "network": network,
-                        "type": kind,
-                        "lower_fps": lower,
+                        "type": found.type.value,
+                        "lower_fps": found.lower.load_fps if found.lower else None,
+                        "remarks": found.quality,
                         "trials": dict(validity),
                         "at_s": round(time.monotonic() - began_s),
                         "memory_mib": memory,

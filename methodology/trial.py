@@ -233,17 +233,29 @@ def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
         0, stream.intended_frames - stream.received_frames
     ):
         return f"{len(arrived)} of {len(stream.tagged_ns)} tagged frames, received {stream.received_frames}"
+    return _histogram_contradiction(stream)
+
+
+def _histogram_contradiction(stream: StreamCounts) -> str:
+    """Hold a histogram against itself and the count of frames, in one pass: it is most of a trial's data."""
     latency = stream.latency
-    if latency.buckets and latency.frames != stream.received_frames:
-        return f"histogram of {latency.frames} frames, received {stream.received_frames}"
+    if not latency.buckets:
+        return ""
+    frames = lowest_sum = highest_sum = 0
     highest = -1
+    disorder = ""
     for low, high, count in latency.buckets:
-        if low <= highest or high < low or count < 1:
-            return f"histogram bucket {low}..{high} ns with {count} frames out of order"
+        if not disorder and (low <= highest or high < low or count < 1):
+            disorder = f"histogram bucket {low}..{high} ns with {count} frames out of order"
         highest = high
-    lowest_sum = sum(low * count for low, _, count in latency.buckets)
-    highest_sum = sum(high * count for _, high, count in latency.buckets)
-    if latency.buckets and not lowest_sum <= latency.sum_ns <= highest_sum:
+        frames += count
+        lowest_sum += low * count
+        highest_sum += high * count
+    if frames != stream.received_frames:
+        return f"histogram of {frames} frames, received {stream.received_frames}"
+    if disorder:
+        return disorder
+    if not lowest_sum <= latency.sum_ns <= highest_sum:
         return f"latency sum of {latency.sum_ns} ns outside what its histogram allows"
     return ""
 

@@ -3,7 +3,7 @@
 #
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
-#   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, JMeter ...)
+#   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -138,7 +138,7 @@ packages_step() {
         names="$names$(wanted_packages "$here/debian-packages-test.txt" | tr '\n' ' ')"
     fi
     if [ "$mode" = http ]; then
-        names="$names$(wanted_packages "$here/debian-packages-http.txt" | tr '\n' ' ')"
+        names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
     fi
     command -v dpkg-query >/dev/null 2>&1 ||
         stop "this is no Debian system (dpkg-query is missing)" \
@@ -260,6 +260,14 @@ http_step() {
     }
 }
 
+guest_step() {
+    title "virtual machines: a guest kernel, unpacked and not installed"
+    run 1300 sh "$here/guest.sh" || {
+        show_log
+        stop "no guest kernel was unpacked" "see $log; 'sh setup/guest.sh' by hand shows the cause"
+    }
+}
+
 is_ours() { # a link into the .venv of a checkout of this toolkit
     [ -L "$1" ] || return 1
     target=$(readlink "$1")
@@ -299,7 +307,7 @@ mode=main
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
-http) mode=http steps=6 ;;
+http) mode=http steps=7 ;;
 *)
     say "unknown argument '$1': expected nothing, 'tests' or 'http'" >&2
     exit 2
@@ -313,6 +321,9 @@ mkdir -p "$(dirname -- "$log")"
 packages_step
 python_step
 tester_step
-if [ "$mode" = http ]; then http_step; fi
+if [ "$mode" = http ]; then
+    http_step
+    guest_step
+fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

@@ -50,15 +50,24 @@ def interval(values: Sequence[float]) -> Interval:
 
 def difference(a: Sequence[float], b: Sequence[float]) -> Difference | None:
     """Compare two sets of independent repetitions; None unless both hold two values and one varies."""
-    if len(a) < 2 or len(b) < 2:
+    return contrast([(1, a), (-1, b)])
+
+
+def contrast(groups: Sequence[tuple[int, Sequence[float]]]) -> Difference | None:
+    """Return the sum of weighted means of independent groups (Welch, Satterthwaite), as a difference.
+
+    None unless each group holds two values and one of them varies.
+    """
+    if any(len(values) < 2 for _, values in groups):
         return None
-    part_a, part_b = _variance(a) / len(a), _variance(b) / len(b)
-    whole = part_a + part_b
+    parts = [(weight**2 * _variance(values) / len(values), len(values) - 1) for weight, values in groups]
+    whole = math.fsum(part for part, _ in parts)
     if whole == 0:
         return None
-    freedom = whole**2 / (part_a**2 / (len(a) - 1) + part_b**2 / (len(b) - 1))
+    freedom = whole**2 / math.fsum(part**2 / count for part, count in parts)
     half = quantile(0.5 + CONFIDENCE / 2, freedom) * math.sqrt(whole)
-    return Difference(difference=math.fsum(a) / len(a) - math.fsum(b) / len(b), half_width=half)
+    middle = math.fsum(weight * math.fsum(values) / len(values) for weight, values in groups)
+    return Difference(difference=middle, half_width=half)
 
 
 def quantile(share: float, freedom: float) -> float:

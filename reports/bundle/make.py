@@ -16,13 +16,13 @@ from bmwg.reports.checker.deviations import SUBMISSION_FILE, yaml_document
 from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.judge import judge
-from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
 _RENDERED = ("report.rst", "report.html")
-_WHERE_THERE = ("deviations.yaml", *_RENDERED)
+_WHERE_THERE = ("deviations.yaml", *HTTP_FILES, *_RENDERED)
 
 
 def make_bundle(

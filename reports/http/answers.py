@@ -15,7 +15,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.journal import JOURNAL_FILE, read_journal
 from bmwg.reports.store.files import write_atomically
@@ -23,6 +23,7 @@ from bmwg.schemas.validation import problems
 
 ANSWERS_FILE = "http.json"
 SCHEMA = "http/1.0"
+_WITHOUT_NUMBER = (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED)
 
 
 def write_answers(
@@ -36,7 +37,7 @@ def write_answers(
             {
                 "test": entry.test_id,
                 "cell": asdict(entry.cell),
-                "repetitions": entry.repetitions,
+                "repetitions": entry.least_repetitions or entry.repetitions,
                 "rate": entry.rate,
             }
             for entry in plan
@@ -63,21 +64,40 @@ def has_answers(folder: Path) -> bool:
     return (folder / ANSWERS_FILE).is_file()
 
 
+def planned_tests(folder: Path) -> frozenset[str]:
+    """Return the ids of the tests that a run planned. Raises ConfigError STORE-04."""
+    return frozenset(entry["test"] for entry in _document(folder / ANSWERS_FILE)["plan"])
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError("STORE-04", f"{path}", expected="JSON", found=str(error)) from error
+    if wrong := problems(data, "http"):
+        raise ConfigError("STORE-04", f"{path}", expected="a file of its schema", found=str(wrong[0]))
+    return data
+
+
 def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOutcome, ...]:
     """Return the answers of a run in the plan's order, each computed from the journal.
 
     Raises ConfigError STORE-01, STORE-04, STORE-07.
     """
     path = folder / ANSWERS_FILE
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError("STORE-04", f"{path}", expected="JSON", found=str(error)) from error
-    if wrong := problems(data, "http"):
-        raise ConfigError("STORE-04", f"{path}", expected="a file of its schema", found=str(wrong[0]))
+    data = _document(path)
     if data["run_id"] != run_id:
         raise _contradiction(path, f"run id {run_id}", data["run_id"])
-    repetitions = read_journal(folder, run_id, header_sha256)
+    return answers_of(data, read_journal(folder, run_id, header_sha256), path)
+
+
+def answers_of(
+    data: Mapping[str, Any], repetitions: Sequence[tuple[int, Repetition]], path: Path
+) -> tuple[HttpOutcome, ...]:
+    """Return the answers of a file that keeps to its schema, each computed from repetitions.
+
+    Raises ConfigError STORE-07.
+    """
     ended = {entry["cell"]: entry for entry in data["outcomes"]}
     found = []
     for planned in data["plan"]:
@@ -87,6 +107,8 @@ def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOut
             continue
         kind = OutcomeType(entry["type"])
         if not entry["from_journal"]:
+            if kind not in _WITHOUT_NUMBER:
+                raise _contradiction(path, f"{cell.cell_id} from repetitions", f"{kind} without any")
             answer = HttpOutcome(cell=cell, type=kind, reason=entry["reason"], mend=entry["mend"])
         else:
             if planned["rate"] is not None:

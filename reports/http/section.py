@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import SLOW_FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
+from bmwg.reports.http.charts import plot_name
+from bmwg.reports.http.order_tables import order_section
+from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, whole
+from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title
 from bmwg.reports.store import Run
 
-FORM_WORDS = {
-    "native": "native",
-    "docker_routed": "Docker, routed",
-    "docker_nat": "Docker, NAT",
-    "vm_full": "VM, emulated NIC",
-    "vm_para": "VM, paravirtual NIC",
-}
 _PUBLISHED_FORMS = {
     "native": "native",
     "docker_routed": "docker-routed",
     "docker_nat": "docker-nat",
     "vm_full": "kvm",
 }
-_PUBLISHED_ITEMS = {
-    1_000: "1 kB",
-    10_000: "10 kB",
-    100_000: "100 kB",
-    1_000_000: "1 MB",
-    10_000_000: "10 MB",
-}
 _MEBI = 1 << 20
 
 
-def http_section(run: Run) -> list[str]:
-    """Return the section, empty for a run without HTTP experiments. Raises ConfigError as `read_answers`."""
+def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: []) -> list[str]:
+    """Return the section, empty for a run without HTTP experiments. Raises ConfigError as `read_answers`.
+
+    `figure` gives the lines of a plot by its name, none where the form of the report shows none.
+    """
     if not has_answers(run.folder):
         return []
     outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
     lines = title("HTTP proxy by hosting form", 1)
     if not outcomes:
         return [*lines, "The run holds no answer.", ""]
-    words = {form: _words(run, form) for form in FORMS}
+    words = form_words(run)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
         mine = [outcome for outcome in outcomes if outcome.cell.experiment == experiment]
@@ -56,23 +48,25 @@ def http_section(run: Run) -> list[str]:
             lines += (
                 _rates(mine, words) if mine[0].cell.workload is Workload.OPEN_LOOP else _times(mine, words)
             )
+            lines += figure(plot_name(experiment))
             lines += _comparison(mine, words, entry.get("published", ""))
             if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
                 lines += _details(mine, words)
-    return [*lines, *_without(outcomes)]
+    titles = {name: entry.get("title", name) for name, entry in about.items()}
+    return [*lines, *order_section(outcomes, words, titles), *_without(outcomes)]
 
 
-def _words(run: Run, form: str) -> str:
-    """Name a hosting form; a virtual machine with what executed it, so that TCG is never read as KVM."""
-    if form not in SLOW_FORMS:
-        return FORM_WORDS[form]
-    found = set()
-    for evidence in run.deployments.values():
-        hosting = evidence.get("hosting")
-        if isinstance(hosting, Mapping) and hosting.get("form") == form:
-            machine = hosting.get("machine")
-            found.add(str(machine.get("accelerator", "")) if isinstance(machine, Mapping) else "")
-    return f"{FORM_WORDS[form]} ({'/'.join(sorted(found)).upper() or 'accelerator not recorded'})"
+def http_summary(run: Run) -> str:
+    """Say in some words what the run holds of HTTP experiments; empty for a run without.
+
+    Raises ConfigError as `read_answers`.
+    """
+    if not has_answers(run.folder):
+        return ""
+    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
+    forms = ", ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
+    return f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
 
 
 def _conditions(cell: HttpCell, source: str) -> str:
@@ -88,27 +82,16 @@ def _conditions(cell: HttpCell, source: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _shape(cell: HttpCell) -> tuple[int, int]:
-    return cell.object_octets, cell.proxies
-
-
-def _shape_words(cell: HttpCell, *, proxies: bool) -> str:
-    if cell.workload is Workload.START:
-        return "start until serving"
-    size = _PUBLISHED_ITEMS.get(cell.object_octets, f"{whole(cell.object_octets / 1000)} kB")
-    return f"{size}, {cell.proxies} prox{'y' if cell.proxies == 1 else 'ies'}" if proxies else size
-
-
 def _times(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
     """Return the table of times: a row a size, a column a hosting form."""
-    several = len({outcome.cell.proxies for outcome in outcomes}) > 1
-    by_shape = {(_shape(o.cell), o.cell.form): o for o in outcomes}
-    used = [form for form in FORMS if any(o.cell.form == form for o in outcomes)]
+    several = several_proxies(outcomes)
+    by_shape = {(shape(o.cell), o.cell.form): o for o in outcomes}
+    used = forms_of(outcomes)
     rows = []
-    for shape in sorted({_shape(o.cell) for o in outcomes}):
-        found = [by_shape.get((shape, form)) for form in used]
-        shape_words = next(_shape_words(o.cell, proxies=several) for o in found if o)
-        rows.append([esc(shape_words), *(_time(o) for o in found)])
+    for place in sorted({shape(o.cell) for o in outcomes}):
+        found = [by_shape.get((place, form)) for form in used]
+        words_of_row = next(shape_words(o.cell, proxies=several) for o in found if o)
+        rows.append([esc(words_of_row), *(_time(o) for o in found)])
     started = outcomes[0].cell.workload is Workload.START
     head = ["" if started else "object", *(words[form] for form in used)]
     caption = "Time until it serves" if started else "Mean processing time of a request"
@@ -120,7 +103,7 @@ def _rates(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[st
     rows = [
         [
             esc(words[outcome.cell.form]),
-            esc(_shape_words(outcome.cell, proxies=False)),
+            esc(shape_words(outcome.cell, proxies=False)),
             role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type]),
             esc(f"{outcome.rate_rps} requests/s") if outcome.rate_rps is not None else esc(outcome.reason),
             esc(f"{outcome.upper_rps} requests/s") if outcome.upper_rps is not None else NONE,
@@ -143,23 +126,23 @@ def _time(outcome: HttpOutcome | None) -> str:
 
 
 def _spread(found: Interval, divisor: float) -> str:
-    half = f" ± {found.half_width / divisor:.3g}" if found.half_width is not None else ""
-    return f"{found.mean / divisor:.4g}{half}"
+    half = f" ± {digits(found.half_width / divisor)}" if found.half_width is not None else ""
+    return f"{digits(found.mean / divisor, 4)}{half}"
 
 
 def _comparison(outcomes: Sequence[HttpOutcome], words: Mapping[str, str], published: str) -> list[str]:
     """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
-    native = {_shape(o.cell): o for o in outcomes if o.cell.form == "native"}
-    several = len({outcome.cell.proxies for outcome in outcomes}) > 1
+    native = {shape(o.cell): o for o in outcomes if o.cell.form == "native"}
+    several = several_proxies(outcomes)
     rows = []
     for outcome in outcomes:
-        base = native.get(_shape(outcome.cell))
+        base = native.get(shape(outcome.cell))
         if base is None or outcome is base or not outcome.time or not base.time or not base.time.mean:
             continue
         shown = judge.compared(outcome, base)
         rows.append(
             [
-                esc(_shape_words(outcome.cell, proxies=several)),
+                esc(shape_words(outcome.cell, proxies=several)),
                 esc(words[outcome.cell.form]),
                 esc(f"{outcome.time.mean / base.time.mean:.3f}"),
                 esc(_shown(shown.sign) if shown else "too few repetitions to tell"),
@@ -180,7 +163,7 @@ def _published(table_id: str, cell: HttpCell) -> str:
     known = tables().get(table_id)
     if known is None:
         return NONE
-    item = _PUBLISHED_ITEMS.get(cell.object_octets, "")
+    item = ITEMS.get(cell.object_octets, "")
     base = known.figures.get((item, "native"))
     figure = known.figures.get((item, _PUBLISHED_FORMS.get(cell.form, "")))
     machine = " (KVM)" if cell.form in SLOW_FORMS else ""
@@ -189,14 +172,14 @@ def _published(table_id: str, cell: HttpCell) -> str:
 
 def _details(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
     rows = []
-    several = len({outcome.cell.proxies for outcome in outcomes}) > 1
+    several = several_proxies(outcomes)
     for outcome in outcomes:
         if outcome.type is not OutcomeType.MEASURED or outcome.total is None:
             continue
         cpu, memory = outcome.cpu_share, outcome.memory_octets
         rows.append(
             [
-                esc(_shape_words(outcome.cell, proxies=several)),
+                esc(shape_words(outcome.cell, proxies=several)),
                 esc(words[outcome.cell.form]),
                 esc(f"{_spread(outcome.total, 1e9)} s for {outcome.requests}"),
                 esc(_percentiles(outcome.request_ns)),

@@ -10,6 +10,7 @@ from docutils.core import publish_doctree
 
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.reports.render.html import SETTINGS
+from bmwg.reports.render.quick_tables import quick_tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,8 @@ Block = Heading | Paragraph | Grid | Code | Fold | Figure
 def blocks(text: str) -> tuple[Block, ...]:
     """Return the blocks of a page in their order. Raises ToolkitBug REPORT-01 when it is not sound."""
     try:
-        document = publish_doctree(text, settings_overrides=SETTINGS)
+        with quick_tables():
+            document = publish_doctree(text, settings_overrides=SETTINGS)
     except Exception as error:  # docutils raises SystemMessage and others; the cause is kept
         raise ToolkitBug(
             "REPORT-01", "report: the blocks could not be made from its text", found=str(error)

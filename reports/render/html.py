@@ -12,6 +12,7 @@ from docutils.writers import html5_polyglot
 
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.reports.render.drawing import Plot
+from bmwg.reports.render.quick_tables import quick_tables
 from bmwg.reports.render.text import NONE
 
 SETTINGS = {
@@ -45,7 +46,8 @@ SETTINGS = {
 def html(text: str, plots: Mapping[str, Plot]) -> str:
     """Return the page. Raises ToolkitBug REPORT-01 when our own text is not sound reStructuredText."""
     try:
-        made = publish_string(text, writer=_writer(plots), settings_overrides=SETTINGS)
+        with quick_tables():
+            made = publish_string(text, writer=_writer(plots), settings_overrides=SETTINGS)
     except Exception as error:  # docutils raises SystemMessage and others; the cause is kept
         raise ToolkitBug(
             "REPORT-01", "report: the page could not be made from its text", found=str(error)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.http import section as http  # as a module: it uses this package itself
-from bmwg.reports.published.ratios import published_section
-from bmwg.reports.render import benchmarks, declarations, evidence, guard, results, statements
+from bmwg.reports.http import section as http  # as modules: they use this package themselves
+from bmwg.reports.published import ratios as published
+from bmwg.reports.render import benchmarks, declarations, evidence, grades, guard, results, statements
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import esc, title
@@ -35,13 +35,14 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
     lines += results.summary(facts)
     lines += _plot(by_name, "options")
+    lines += grades.grades(facts)
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
-    lines += http.http_section(facts.run)
-    lines += published_section(facts.run)
+    lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
+    lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)
     lines += evidence.validity(facts)
@@ -66,6 +67,9 @@ def _first_words(facts: Facts) -> list[str]:
 
 def _what(facts: Facts) -> str:
     run = facts.run
+    told = http.http_summary(run)
+    if told and not run.trials:
+        return f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: {told}."
     paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"
     return (
         f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: "

@@ -21,8 +21,10 @@ _MAX_LINES = 6
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
     """Draw what the run has numbers for; a run without leaves plots out."""
+    from bmwg.reports.http.charts import http_plots  # it uses this package itself
+
     made = (_throughput(facts), _options(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
-    return tuple(plot for plot in made if plot is not None)
+    return (*(plot for plot in made if plot is not None), *http_plots(facts.run))
 
 
 def _thousands(axis: Any) -> None:

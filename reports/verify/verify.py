@@ -17,7 +17,8 @@ from bmwg.reports.checker.deviations import SUBMISSION_FILE
 from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
-from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
+from bmwg.reports.verify.http_run import HttpEvidence, http_findings
 from bmwg.reports.verify.rules import RULES
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
@@ -42,6 +43,7 @@ class Verification:
     notes: tuple[str, ...]
     evidence: Evidence | None = None
     judgement: Judgement | None = None
+    http: HttpEvidence | None = None
 
     @property
     def exit_code(self) -> int:
@@ -52,7 +54,8 @@ class Verification:
 def verify_folder(folder: Path) -> Verification:
     """Verify a run folder: there are no hashes of parts and no signature to check."""
     evidence = read_evidence(FolderFiles(folder))
-    findings = [*evidence.findings, *_ruled(evidence)]
+    http_found, http = http_findings(evidence)
+    findings = [*evidence.findings, *_ruled(evidence), *http_found]
     judgement = _judged(evidence, findings)
     return Verification(
         findings=tuple(findings),
@@ -60,6 +63,7 @@ def verify_folder(folder: Path) -> Verification:
         notes=("a run folder has no manifest: hashes of parts and a signature were not checked",),
         evidence=evidence,
         judgement=judgement,
+        http=http,
     )
 
 
@@ -102,7 +106,8 @@ def _verify(
         octets = archive.octets(SUBMISSION_FILE)
         submission = _attempt(lambda: submission_data(octets, SUBMISSION_FILE), findings)
     evidence = read_evidence(archive, submission)
-    findings += [*evidence.findings, *_ruled(evidence)]
+    http_found, http = http_findings(evidence)
+    findings += [*evidence.findings, *_ruled(evidence), *http_found]
     judgement = _judged(evidence, findings)
     if document is not None and judgement is not None:
         findings += _manifest_agrees(document, evidence)
@@ -127,7 +132,12 @@ def _verify(
                 "the report was not rendered anew: that compares only at one unchanged commit of the toolkit"
             )
     return Verification(
-        findings=tuple(findings), trust=trust, notes=tuple(notes), evidence=evidence, judgement=judgement
+        findings=tuple(findings),
+        trust=trust,
+        notes=tuple(notes),
+        evidence=evidence,
+        judgement=judgement,
+        http=http,
     )
 
 
@@ -226,7 +236,7 @@ def _rendered(
     with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
         folder = Path(temporary) / "run"
         folder.mkdir()
-        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml"):
+        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml", *HTTP_FILES):
             if archive.has(name):
                 (folder / name).write_bytes(archive.octets(name))
         try:

@@ -12,7 +12,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
-from bmwg.reports.published import published_page
+from bmwg.reports.published.ratios import published_page
 from bmwg.reports.render.report import form_of
 
 FORMS = ("text", "md", "rst", "html", "rfcxml", "json")

@@ -52,10 +52,11 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
     elif evidence is not None and evidence.run is not None:
-        said.append(
-            f"verified: {len(evidence.outcomes)} outcomes follow from {len(evidence.trials)} trials of run "
-            f"{shown(evidence.run['run_id'])}"
-        )
+        answers = f"{len(evidence.outcomes)} outcomes follow from {len(evidence.trials)} trials"
+        if verified.http is not None:
+            http = verified.http
+            answers = f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
+        said.append(f"verified: {answers} of run {shown(evidence.run['run_id'])}")
         said.append(verified.trust)
     said += [f"note: {note}" for note in verified.notes]
     if judgement is not None:

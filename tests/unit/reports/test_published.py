@@ -9,7 +9,8 @@ from made_run import Maker, cell, header
 
 from bmwg.cli.main import main
 from bmwg.methodology.records import OutcomeType, Quantity
-from bmwg.reports.published import documents, published_page, ratios, tables
+from bmwg.reports.published.figures import documents, tables
+from bmwg.reports.published.ratios import published_page, published_section, ratios
 from bmwg.reports.render import write_report
 from bmwg.reports.store import Run, RunStore, read_run
 
@@ -74,7 +75,6 @@ def test_a_number_of_another_unit_or_without_native_gives_no_ratio(tmp_path: Pat
 
 
 def test_a_run_of_something_else_has_no_such_section(made_folder: Path) -> None:
-    from bmwg.reports.published import published_section
 
     assert published_section(read_run(made_folder)) == []
 

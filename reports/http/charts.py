@@ -1,0 +1,130 @@
+"""Bar charts of the HTTP experiments, one for each: a bar a hosting form with its 95 % interval, from zero.
+
+Virtual machines have panels of their own beside those of native and containers: without hardware support they
+take many times as long, and one scale for both would hide what the documents compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bmwg.methodology.http.profile import EXPERIMENTS
+from bmwg.methodology.http.records import SLOW_FORMS, HttpOutcome, Workload
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http.answers import has_answers, read_answers
+from bmwg.reports.http.words import FORM_WORDS, accelerator, forms_of, several_proxies, shape, shape_words
+from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.text import nanoseconds
+from bmwg.reports.store import Run
+
+_COLOURS = dict(zip(FORM_WORDS, SERIES, strict=False))
+_SHORT = {
+    "native": "native",
+    "docker_routed": "routed",
+    "docker_nat": "NAT",
+    "vm_full": "emulated",
+    "vm_para": "virtio",
+}
+_GROUPS = (tuple(form for form in FORM_WORDS if form not in SLOW_FORMS), tuple(sorted(SLOW_FORMS)))
+_BAR_INCHES, _PANEL_INCHES = 0.24, 0.55
+
+
+def plot_name(experiment: str) -> str:
+    """Name the chart of an experiment."""
+    return f"http-{experiment.replace('_', '-')}"
+
+
+def http_plots(run: Run) -> tuple[Plot, ...]:
+    """Draw every experiment that has a number. Raises ConfigError as `read_answers`."""
+    if not has_answers(run.folder):
+        return ()
+    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
+    kinds = "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS}))
+    made = (
+        _chart(experiment, titles.get(experiment, experiment), kinds, mine)
+        for experiment in EXPERIMENTS
+        if (mine := [outcome for outcome in outcomes if outcome.cell.experiment == experiment])
+    )
+    return tuple(plot for plot in made if plot is not None)
+
+
+def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcome]) -> Plot | None:
+    bars = {(shape(o.cell), o.cell.form): bar for o in outcomes if (bar := _bar(o)) is not None}
+    if not bars:
+        return None
+    used = forms_of(outcomes)
+    columns = [[form for form in group if form in used] for group in _GROUPS]
+    columns = [column for column in columns if column]
+    shapes = sorted({shape(o.cell) for o in outcomes})
+    several = several_proxies(outcomes)
+    words = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
+    rates = outcomes[0].cell.workload is Workload.OPEN_LOOP
+    started = outcomes[0].cell.workload is Workload.START
+    slow_word = f"VM ({kinds})"
+
+    def draw(figure: Any) -> None:
+        grid = figure.subplots(len(shapes), len(columns), squeeze=False)
+        for row, place in enumerate(shapes):
+            for column, forms in enumerate(columns):
+                axes = grid[row][column]
+                _panel(axes, forms, {form: bars.get((place, form)) for form in forms}, rates=rates)
+                kind = slow_word if forms[0] in SLOW_FORMS else ""
+                title = ", ".join(word for word in ("" if started else words[place], kind) if word)
+                axes.set_title(label(title, 34), size=8.5, loc="left")
+
+    what = (
+        "Highest rates with nothing failed or late, requests/s; whiskers end at the lowest with a loss."
+        if rates
+        else "Means with 95 % intervals by Student's t, from zero."
+    )
+    several_scales = " Each panel has a scale of its own." if len(shapes) * len(columns) > 1 else ""
+    lacking = sum(outcome.type is not OutcomeType.MEASURED for outcome in outcomes)
+    without = f" {lacking} cells without a number have no bar." if lacking else ""
+    height = sum([_PANEL_INCHES + _BAR_INCHES * max(map(len, columns))] * len(shapes)) + 0.1
+    return draw_plot(plot_name(experiment), name, f"{what}{several_scales}{without}", (5.2, height), draw)
+
+
+def _bar(outcome: HttpOutcome) -> tuple[float, float, float] | None:
+    """Return value and both whiskers' lengths, None without a number."""
+    if outcome.type is not OutcomeType.MEASURED:
+        return None
+    if outcome.rate_rps is not None:
+        upper = outcome.upper_rps if outcome.upper_rps is not None else outcome.rate_rps
+        return float(outcome.rate_rps), 0.0, float(upper - outcome.rate_rps)
+    if outcome.time is None:
+        return None
+    half = outcome.time.half_width or 0.0
+    return outcome.time.mean, min(half, outcome.time.mean), half
+
+
+def _panel(
+    axes: Any, forms: Sequence[str], bars: Mapping[str, tuple[float, float, float] | None], *, rates: bool
+) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    longest = max((bar[0] + bar[2] for bar in bars.values() if bar), default=1.0)
+    for place, form in enumerate(forms):
+        bar = bars[form]
+        if bar is None:
+            axes.text(0, place, " no number", va="center", size=8)
+            continue
+        value, below, above = bar
+        axes.barh(place, value, color=_COLOURS[form], height=0.62)
+        if below or above:
+            axes.errorbar(
+                value, place, xerr=[[below], [above]], color=INK, capsize=2, elinewidth=1, capthick=1
+            )
+        told = f"{value:.0f}/s" if rates else nanoseconds(value)
+        axes.text(value + above + longest * 0.02, place, told, va="center", size=8)
+    axes.set_yticks(range(len(forms)), [_SHORT[form] for form in forms])
+    axes.set_ylim(len(forms) - 0.4, -0.6)
+    axes.set_xlim(0, longest * 1.32)  # room for the numbers
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=3))
+    axes.xaxis.set_major_formatter(
+        lambda value, _: f"{value:g}" if rates or not value else nanoseconds(value)
+    )
+    axes.tick_params(labelsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)

@@ -1,0 +1,74 @@
+"""The names of hosting forms and objects that tables and charts of the HTTP experiments share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.reports.render.text import whole
+from bmwg.reports.store import Run
+
+FORM_WORDS = {
+    "native": "native",
+    "docker_routed": "Docker, routed",
+    "docker_nat": "Docker, NAT",
+    "vm_full": "VM, emulated NIC",
+    "vm_para": "VM, paravirtual NIC",
+}
+ITEMS = {
+    1_000: "1 kB",
+    10_000: "10 kB",
+    100_000: "100 kB",
+    1_000_000: "1 MB",
+    10_000_000: "10 MB",
+}
+
+
+def accelerator(run: Run, form: str) -> str:
+    """Say what executed a form's guests, as QEMU told it: `TCG`, `KVM`, or that nobody told."""
+    found = set()
+    for evidence in run.deployments.values():
+        hosting = evidence.get("hosting")
+        if isinstance(hosting, Mapping) and hosting.get("form") == form:
+            machine = hosting.get("machine")
+            found.add(str(machine.get("accelerator", "")) if isinstance(machine, Mapping) else "")
+    return "/".join(sorted(found)).upper() or "accelerator not recorded"
+
+
+def form_words(run: Run) -> dict[str, str]:
+    """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM."""
+    return {
+        form: f"{word} ({accelerator(run, form)})" if form in SLOW_FORMS else word
+        for form, word in FORM_WORDS.items()
+    }
+
+
+def shape(cell: HttpCell) -> tuple[int, int]:
+    """What tells the rows of an experiment apart: the object's size and the number of proxies."""
+    return cell.object_octets, cell.proxies
+
+
+def shape_words(cell: HttpCell, *, proxies: bool) -> str:
+    """Name the row of a cell, with the number of proxies where it varies."""
+    if cell.workload is Workload.START:
+        return "start until serving"
+    size = ITEMS.get(cell.object_octets, f"{whole(cell.object_octets / 1000)} kB")
+    return f"{size}, {cell.proxies} prox{'y' if cell.proxies == 1 else 'ies'}" if proxies else size
+
+
+def several_proxies(outcomes: Sequence[HttpOutcome]) -> bool:
+    """Whether the number of proxies varies."""
+    return len({outcome.cell.proxies for outcome in outcomes}) > 1
+
+
+def forms_of(outcomes: Sequence[HttpOutcome]) -> list[str]:
+    """Return the hosting forms of some answers in the documents' order."""
+    return [form for form in FORMS if any(outcome.cell.form == form for outcome in outcomes)]
+
+
+def digits(number: float, count: int = 3, *, sign: str = "-") -> str:
+    """Return a number with so many significant digits, and never an exponent."""
+    if abs(number) >= 10**count:
+        return f"{number:{sign}.0f}"
+    text = f"{number:{sign}.{count}g}"
+    return text if "e" not in text else f"{number:{sign}.{count + 4}f}"

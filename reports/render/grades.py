@@ -1,0 +1,201 @@
+"""What the documents say of the run: a grade for each benchmark of RFC 2544, counts, coverage, each verdict.
+
+A value and a verdict are two things (design decision 6): nothing here tells how fast a device is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from bmwg.reports.checker.documents import COUNTED, EVERY_RUN, DocumentGrade, Grade
+from bmwg.reports.checker.evidence import read_evidence
+from bmwg.reports.checker.judge import Judgement, judge
+from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.checker.verdicts import ClauseVerdict, Verdict
+from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.text import NONE, esc, fold, percent, role, table, title
+
+NAMES = {
+    "RFC2544": "RFC 2544",
+    "RFC9971": "RFC 9971",
+    "RFC9004": "RFC 9004",
+    "RFC8219": "RFC 8219",
+    "RFC6815": "RFC 6815",
+    "RFC8172": "RFC 8172",
+    "RFC8204": "RFC 8204",
+    "TST009": "ETSI GS NFV-TST 009",
+    "CINF08": "draft-ietf-bmwg-containerized-infra-08",
+}
+ROLES = {  # how a grade looks; a role is of `page.ROLES`
+    Grade.UNCONDITIONAL: "type-measured",
+    Grade.CONDITIONAL: "type-measured",
+    Grade.NOT_COMPLIANT: "type-invalid",
+    Grade.INCOMPLETE: "type-at-ceiling",
+    Grade.NOT_GRADED: "type-at-ceiling",
+    Grade.NOT_ASSESSED: "type-not-assessed",
+}
+WORDS = {
+    Verdict.MET: "met",
+    Verdict.NOT_MET: "not met",
+    Verdict.DEVIATED: "deviated",
+    Verdict.NOT_APPLICABLE: "not applicable",
+    Verdict.NOT_ASSESSED: "not assessed",
+}
+LEVELS = {"MUST": ("MUST", "MUST NOT"), "SHOULD": ("SHOULD", "SHOULD NOT")}
+_TOLD = (Verdict.NOT_MET, Verdict.DEVIATED, Verdict.MET, Verdict.NOT_APPLICABLE)  # with what was found
+_COVERAGE = ("answered", "not_applicable", "missing")
+_NO_RULE = "no rule assesses this row"
+_NONE_HELD = "No benchmark of RFC 2544 is assessed: no answer of one is here, or the profile cannot be read."
+
+
+def judged(facts: Facts) -> Judgement | str:
+    """Judge the run as it stands in its folder, without a submission; the name of the error if that fails."""
+    try:
+        return judge(read_evidence(FolderFiles(facts.run.folder), verified=True))
+    except Exception as error:  # data that a rule cannot read is verify's finding VER-25, not the page's end
+        return type(error).__name__
+
+
+def grades(facts: Facts) -> list[str]:
+    """Return the section of grades and verdicts."""
+    judgement = judged(facts)
+    lines = title("Grades", 1)
+    if isinstance(judgement, str):
+        return [*lines, esc(f"The run could not be judged ({judgement}): `bmwg verify` says why."), ""]
+    lines += [
+        "A grade is of the procedure, not of the device: a slow device can be graded well, a fast one badly.",
+        "What a submission block says of the product counts in a bundle alone.",
+        "",
+    ]
+    lines += _state(judgement)
+    held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
+    lines += _benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
+    lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN)])
+    lines += _coverages([one for one in held if one.grade is Grade.COVERED])
+    lines += _not_held([one for one in judgement.grades if one not in held and one.document != "RFC2544"])
+    for (document, benchmark), verdicts in _groups(judgement.verdicts).items():
+        lines += _clauses(document, benchmark, verdicts)
+    return lines
+
+
+def _state(judgement: Judgement) -> list[str]:
+    if not judgement.state:
+        return ["Nothing in the state of this run keeps it from being graded.", ""]
+    said = [f"- {esc(text)}" for text in judgement.state]
+    return ["No benchmark of this run can be graded as compliant, for the state of the run:", "", *said, ""]
+
+
+def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
+    if all(one.grade is Grade.NOT_ASSESSED for one in found):
+        return [_NONE_HELD, ""]
+    rows = [
+        [
+            esc(one.benchmark),
+            role(ROLES[one.grade], one.grade.value),
+            *(esc(_of_level(one, level)) for level in LEVELS),
+        ]
+        for one in found
+    ]
+    head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD"]
+    reasons = [
+        [esc(one.benchmark), esc(reason)]
+        for one in found
+        if one.grade is not Grade.NOT_ASSESSED
+        for reason in _deciding(one)
+    ]
+    return [
+        *table(head, rows, "RFC 2544 section 5, for each of its benchmarks"),
+        *table(["benchmark", "reason"], reasons, "What decides these grades"),
+    ]
+
+
+def _deciding(one: DocumentGrade) -> list[str]:
+    """Return the reasons of a grade; a SHOULD decides only between the two compliant ones."""
+    if one.grade is Grade.CONDITIONAL:
+        return list(one.reasons)
+    return [reason for reason in one.reasons if not reason.startswith("SHOULD")]
+
+
+def _counts(found: Sequence[DocumentGrade]) -> list[str]:
+    rows = [[esc(_name(one.document)), *(esc(_of_level(one, level)) for level in LEVELS)] for one in found]
+    head = ["document", "clauses with MUST", "clauses with SHOULD"]
+    return table(head, rows, "Documents with the words of BCP 14: how many clauses were kept")
+
+
+def _coverages(found: Sequence[DocumentGrade]) -> list[str]:
+    rows = []
+    for one in found:
+        counts = dict(one.counts)
+        asked = counts.get("answered", 0) + counts.get("missing", 0)
+        share = percent(counts.get("answered", 0) / asked, 1) if asked else NONE
+        rows.append([esc(_name(one.document)), *(str(counts.get(name, 0)) for name in _COVERAGE), esc(share)])
+    head = ["document", "answered", "not applicable", "missing", "answered of those that apply"]
+    return table(head, rows, "Coverage: what these documents ask to be recorded, before the run")
+
+
+def _not_held(found: Sequence[DocumentGrade]) -> list[str]:
+    if not found:
+        return []
+    said = ", ".join(f"{_name(one.document)} ({'; '.join(one.reasons)})" for one in found)
+    return ["", esc(f"Not assessed: {said}."), ""]
+
+
+def _name(document: str) -> str:
+    return NAMES.get(document, document)
+
+
+def _of_level(one: DocumentGrade, level: str) -> str:
+    """Return the counts of one level: `4 met, 1 not met`."""
+    counts = dict(one.counts)
+    parts = []
+    for verdict in (
+        Verdict.MET,
+        Verdict.NOT_MET,
+        Verdict.DEVIATED,
+        Verdict.NOT_APPLICABLE,
+        Verdict.NOT_ASSESSED,
+    ):
+        number = sum(counts.get(f"{name} {verdict.value}", 0) for name in LEVELS[level])
+        if number:
+            parts.append(f"{number} {WORDS[verdict]}")
+    return ", ".join(parts) or NONE
+
+
+def _groups(verdicts: Iterable[ClauseVerdict]) -> Mapping[tuple[str, str], list[ClauseVerdict]]:
+    groups: dict[tuple[str, str], list[ClauseVerdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict.row.document, verdict.benchmark), []).append(verdict)
+    return groups
+
+
+def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -> list[str]:
+    """Return each verdict with what it rests on; clauses that no rule assesses by their ids alone."""
+    name = _name(document) if benchmark in NAMES else f"{_name(document)}, {benchmark}"
+    counted = Counter(one.verdict for one in verdicts)
+    said = ", ".join(f"{counted[verdict]} {WORDS[verdict]}" for verdict in WORDS if counted[verdict])
+    silent = [one for one in verdicts if one.verdict is Verdict.NOT_ASSESSED and one.found == _NO_RULE]
+    told = sorted(
+        (one for one in verdicts if one not in silent),
+        key=lambda one: _TOLD.index(one.verdict) if one.verdict in _TOLD else len(_TOLD),
+    )
+    rows = [
+        [
+            esc(one.requirement),
+            esc(one.row.level.value),
+            esc(_verdict(one)),
+            esc(one.expected or NONE),
+            esc(one.found or NONE),
+        ]
+        for one in told
+    ]
+    head = ["clause", "level", "verdict", "expected", "found"]
+    body = table(head, rows, f"Verdicts: {name}")
+    if silent:
+        body += ["", esc(f"No rule assesses: {', '.join(one.requirement for one in silent)}."), ""]
+    return fold(f"{name}: {said}", body)
+
+
+def _verdict(one: ClauseVerdict) -> str:
+    word = WORDS[one.verdict]
+    return f"{word}, as declared" if one.declared and one.verdict is not one.original else word

@@ -1,0 +1,285 @@
+"""A run of HTTP experiments verifies from its repetitions, as folder and as bundle; no changed one does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import mutations
+import pytest
+
+from bmwg.cli.main import main
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import judge, profile
+from bmwg.methodology.http.records import Repetition
+from bmwg.reports.bundle.archive import write_archive
+from bmwg.reports.bundle.make import folder_evidence, make_bundle
+from bmwg.reports.bundle.signing import load_private, load_public
+from bmwg.reports.http.answers import write_answers
+from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal, genesis
+from bmwg.reports.render.report import write_report
+from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.verify.verify import verify_bundle, verify_folder
+from bmwg.resources.http_proxy.measure import CellRuns
+
+AT = "2026-01-31T08:00:00.000000Z"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def repetition(planned, number, mean_ns, **changes):
+    fields = {
+        "cell_id": planned.cell.cell_id,
+        "number": number,
+        "phase": "measured",
+        "asked_requests": planned.requests,
+        "requests": planned.requests,
+        "body_octets": planned.requests * planned.cell.object_octets,
+        "elapsed_ns": mean_ns * planned.requests,
+        "mean_request_ns": mean_ns,
+        "probes": ((200, True), (200, True)),
+        "deployment": "native-1",
+    }
+    return Repetition(**(fields | changes))
+
+
+def make_run(results, plan=None):
+    """Write a complete run of the experiment with one client: native measured, the others not tried."""
+    loaded = profile.load("quick")
+    header = RunHeader(
+        toolkit_version="0.1.0",
+        toolkit_commit=COMMIT,
+        toolkit_dirty=False,
+        simulated=False,
+        testbed={"name": "row"},
+        testbed_source=None,
+        profile=loaded.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+    )
+    with RunStore.create(results, "web", header) as store:
+        store.add_deployment("native-1", {"hosting": {"form": "native"}})
+        journal = HttpJournal(store.folder, "web", read_run(store.folder).header_sha256)
+        plan = [one for one in loaded.plan() if one.cell.experiment == "one_client"]
+        outcomes = {}
+        for planned in plan:
+            if planned.cell.form != "native":
+                outcomes[planned.cell.cell_id] = judge.not_assessed(planned.cell, "no daemon")
+                continue
+            runs = CellRuns(planned, lambda rep: journal.append(rep, AT))
+            for number in range(planned.repetitions):
+                broken = {"failed": 1} if number == 1 else {}
+                runs.keep(repetition(planned, number + 1, 1_000_000 + 1000 * number, **broken))
+            runs.keep(repetition(planned, planned.repetitions + 1, 1_002_500))
+            outcomes[planned.cell.cell_id] = runs.answer()
+        write_answers(store.folder, "web", plan, outcomes)
+        journal.close()
+        store.close(None, "complete")
+    write_report(store.folder)
+    return store.folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("http"))
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "web"))
+
+
+@pytest.fixture(scope="module")
+def signed(made, keys, tmp_path_factory):
+    return make_bundle(
+        made,
+        tmp_path_factory.mktemp("b") / "web.bmwg.tar",
+        evidence=folder_evidence(made),
+        findings=list(verify_folder(made).findings),
+        signer=load_private(keys["signer"]),
+    )
+
+
+def rules(verification):
+    return {finding.rule_id for finding in verification.findings}
+
+
+def chained(run, lines):
+    """Write a journal anew whose chain is whole."""
+    folder = read_run(run)
+    prev, octets = genesis("web", folder.header_sha256), b""
+    for number, line in enumerate(lines, start=1):
+        body = {key: value for key, value in line.items() if key != "hash"} | {"seq": number, "prev": prev}
+        prev = sha256_of(body)
+        octets += canonical({**body, "hash": prev}).encode("ascii") + b"\n"
+    (run / JOURNAL_FILE).write_bytes(octets)
+
+
+def journal_of(run):
+    return [json.loads(line) for line in (run / JOURNAL_FILE).read_text().splitlines()]
+
+
+def test_a_folder_verifies_and_is_never_graded(made, capsys):
+    found = verify_folder(made)
+    assert found.findings == ()
+    assert len(found.http.answers) == len(found.http.stated)
+    assert not any("compliant" in one.grade for one in found.judgement.grades)
+    assert main(["verify", str(made)]) == 0
+    told = capsys.readouterr().out
+    assert f"{len(found.http.answers)} answers follow from {len(found.http.repetitions)} repetitions" in told
+    assert "the run holds no outcome" not in told.split("RFC2544")[0]
+
+
+def test_a_bundle_verifies_with_its_report_rendered_anew(signed, keys):
+    found = verify_bundle(signed, load_public(keys["signer.pub"]), own_commit=COMMIT, render=write_report)
+    assert found.findings == ()
+    assert found.trust == "signed by the key that you named"
+    assert not any("rendered" in note for note in found.notes)
+    assert found.http is not None
+
+
+def lower_time(lines):
+    lines[0]["mean_request_ns"] -= 1
+
+
+def fewer_requests(lines):
+    lines[0]["asked_requests"] = lines[0]["requests"] = 1
+
+
+def another_deployment(lines):
+    lines[0]["deployment"] = "another"
+
+
+def unplanned_cell(lines):
+    lines[0]["cell"] = "another/native/1p/1000o/1c"
+
+
+def dropped(lines):
+    del lines[0]
+
+
+def hidden(lines):
+    lines.append({**lines[0], "cell": lines[0]["cell"].replace("/native/", "/docker_nat/")})
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (fewer_requests, {"STORE-07", "VER-17"}),
+        (another_deployment, {"VER-17"}),
+        (unplanned_cell, {"STORE-07", "VER-17"}),
+        (dropped, {"STORE-07"}),
+        (hidden, {"VER-17"}),
+    ],
+)
+def test_a_journal_written_anew_must_agree_with_the_plan(run, change, expected):
+    lines = journal_of(run)
+    change(lines)
+    chained(run, lines)
+    assert rules(verify_folder(run)) & expected
+
+
+def test_a_broken_chain_is_refused(run):
+    lines = journal_of(run)
+    lower_time(lines)
+    (run / JOURNAL_FILE).write_text("".join(canonical(line) + "\n" for line in lines))
+    assert rules(verify_folder(run)) == {"STORE-01"}
+    with pytest.raises(ConfigError, match="BND-05"):
+        make_bundle(
+            run, run / "b.tar", evidence=folder_evidence(run), findings=list(verify_folder(run).findings)
+        )
+
+
+@pytest.mark.parametrize("name", ["http.json", "http.jsonl"])
+def test_a_missing_file_is_named(run, name):
+    (run / name).unlink()
+    assert [(one.rule_id, one.where) for one in verify_folder(run).findings] == [("VER-14", name)]
+
+
+def test_a_run_of_packets_holds_no_such_files(run_copy, made):
+    shutil.copy(made / "http.json", run_copy)
+    assert rules(verify_folder(run_copy)) == {"VER-14"}
+
+
+def edited(run, change):
+    data = json.loads((run / "http.json").read_text())
+    change(data)
+    (run / "http.json").write_text(json.dumps(data))
+    return rules(verify_folder(run))
+
+
+def easier_plan(data):
+    data["plan"][0]["repetitions"] = 2
+
+
+def part_of_a_test(data):
+    gone = data["plan"].pop()
+    data["outcomes"] = [one for one in data["outcomes"] if gone["cell"]["form"] not in one["cell"]]
+
+
+def number_from_nowhere(data):
+    data["outcomes"][-1] |= {"type": "measured"}
+
+
+def not_tried(data):
+    data["outcomes"][0] |= {"type": "not_assessed", "from_journal": False, "reason": "was slow"}
+
+
+def silent(data):
+    data["outcomes"][0]["quality"] = []
+
+
+def no_answer(data):
+    data["outcomes"].pop()
+
+
+def another_run(data):
+    data["run_id"] = "other"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (easier_plan, "VER-16"),
+        (part_of_a_test, "VER-16"),
+        (number_from_nowhere, "STORE-07"),
+        (not_tried, "VER-17"),
+        (silent, "VER-15"),
+        (no_answer, "VER-17"),
+        (another_run, "VER-16"),
+    ],
+)
+def test_edited_answers_are_caught(run, change, expected):
+    assert expected in edited(run, change)
+
+
+@pytest.mark.parametrize("text", [b"", b"[" * 5000, b'{"schema": NaN}', b"\xff", b"7"])
+def test_nonsense_is_refused_by_name(run, text):
+    (run / "http.json").write_bytes(text)
+    assert rules(verify_folder(run)) <= {"BND-07", "STORE-04"}
+    (run / JOURNAL_FILE).write_bytes(text + b"\n")
+    assert verify_folder(run).exit_code != 0
+
+
+def test_single_changes_of_the_bundle_are_refused(signed, keys, tmp_path):
+    """Octets of both parts, as they are and with a manifest made anew, against the signer's key."""
+    trusted, parts = load_public(keys["signer.pub"]), mutations.parts_of(signed)
+    for name in ("http.json", "http.jsonl"):
+        for place in range(0, len(parts[name]), len(parts[name]) // 12):
+            octets = bytearray(parts[name])
+            octets[place] ^= 1
+            for number, whole in enumerate(({name: bytes(octets)}, None)):
+                changed = parts | {name: bytes(octets)}
+                path = tmp_path / f"{name}-{place}-{number}.tar"
+                write_archive(path, changed if whole else mutations.rehashed(changed))
+                assert verify_bundle(path, trusted).exit_code != 0
+
+
+def test_what_was_planned_is_the_profiles(made):
+    stated = json.loads((made / "http.json").read_text())["plan"]
+    planned = [one for one in profile.load("quick").plan() if one.cell.experiment == "one_client"]
+    assert [entry["cell"] for entry in stated] == [
+        json.loads(json.dumps(asdict(one.cell))) for one in planned
+    ]
