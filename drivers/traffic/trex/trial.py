@@ -28,7 +28,7 @@ from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
-TRIAL_MARGIN_S = 5.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
+TRIAL_MARGIN_S = 2.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
 # choice: TRex dates the start of a stream some 20 ms back and would catch up with a burst; this is later
 FIRST_US = 50_000.0
 LEARNING_FPS = 200.0
