@@ -17,7 +17,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http import words
 from bmwg.reports.http.answers import read_answers, write_answers
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
-from bmwg.reports.render import write_report
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.resources.http_proxy.measure import CellRuns
 
