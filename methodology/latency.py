@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity
+from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import JudgedTrial, JudgedTrials
 
 METRIC = "latency.all_frames"
@@ -110,24 +110,37 @@ def summarize(histogram: LatencyHistogram) -> LatencySummary:
 
 
 def outcome(trials: JudgedTrials, cell: Cell, *, outcome_id: str) -> Outcome:
-    """Return the latency outcome of one cell from the trial at its load; `invalid` without a valid trial."""
+    """Return the latency outcome of one cell from the trial at its load.
+
+    Without a valid trial it is `invalid` where something broke, `tester_limited` where the tester fell short
+    each time, else `unstable`.
+    """
     sequence = tuple(trial.seq for trial in trials.trials)
     trial = trials.valid
     reason = f"no valid trial in {len(sequence)}; the last: {trials.trials[-1].reason}"
+    kind = _without_answer(trials)
     if trial is not None:
         histogram = merge(stream.latency for stream in trial.result.streams)
         if histogram.frames:
             return _measured(histogram, trial, cell, outcome_id, sequence)
-        reason = f"trial {trial.seq} holds no latency of any frame"
+        kind, reason = OutcomeType.INVALID, f"trial {trial.seq} holds no latency of any frame"
     return Outcome(
         outcome_id=outcome_id,
         metric=METRIC,
         cell=cell,
-        type=OutcomeType.INVALID,
+        type=kind,
         trials=sequence,
+        statement="" if kind is OutcomeType.INVALID else reason,
         reason=reason,
         requirements=REQUIREMENTS,
     )
+
+
+def _without_answer(trials: JudgedTrials) -> OutcomeType:
+    found = {trial.validity for trial in trials.trials}
+    if found & {Validity.FAULT, Validity.INCONSISTENT}:
+        return OutcomeType.INVALID
+    return OutcomeType.TESTER_LIMITED if found == {Validity.SENT_SHORT} else OutcomeType.UNSTABLE
 
 
 def _measured(

@@ -203,7 +203,7 @@ def _cells(
                 yield Cell(
                     path=plan.path,
                     hosting=plan.hosting,
-                    function=plan.function,
+                    function=case.function if case.function and plan.hosting == "pod" else plan.function,
                     network=network,
                     frame_octets=max(size, least),
                     direction=direction,

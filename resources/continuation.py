@@ -91,6 +91,16 @@ def continuation(folder: Path, selected: Collection[str] | None = None) -> Conti
     Raises ConfigError RES-01, RES-02, RES-03, and what `read_run` raises. Changes nothing.
     """
     run = read_run(folder)
+    require_unfinished(run)
+    planned = {entry.test_id for entry in run.plan}
+    require_planned(run.run_id, planned, selected)
+    testbed = parse_testbed(_yaml(run.testbed), Path(run.testbed_source or "run.json"))
+    profile = parse_profile(_yaml(run.profile), source=f"profile of {run.run_id}")
+    return Continuation(run=run, testbed=testbed, profile=profile)
+
+
+def require_unfinished(run: Run) -> None:
+    """ConfigError RES-01 for a run that is complete, RES-02 for one of another toolkit."""
     if run.status == "complete":
         raise ConfigError(
             "RES-01",
@@ -107,18 +117,18 @@ def continuation(folder: Path, selected: Collection[str] | None = None) -> Conti
             found=f"version {version}, commit {commit}",
             hint="check out that commit, or begin a new run",
         )
-    planned = {entry.test_id for entry in run.plan}
-    if selected is not None and not set(selected) <= planned:
+
+
+def require_planned(run_id: str, planned: Collection[str], selected: Collection[str] | None) -> None:
+    """ConfigError RES-03 when tests are selected that a run did not plan."""
+    if selected is not None and not set(selected) <= set(planned):
         raise ConfigError(
             "RES-03",
-            f"run {run.run_id} does not hold all of these tests; nothing was started",
+            f"run {run_id} does not hold all of these tests; nothing was started",
             expected=f"tests of {', '.join(sorted(planned))}",
-            found=", ".join(sorted(set(selected) - planned)),
+            found=", ".join(sorted(set(selected) - set(planned))),
             hint="a run's plan stands from its beginning: begin a new run for other tests",
         )
-    testbed = parse_testbed(_yaml(run.testbed), Path(run.testbed_source or "run.json"))
-    profile = parse_profile(_yaml(run.profile), source=f"profile of {run.run_id}")
-    return Continuation(run=run, testbed=testbed, profile=profile)
 
 
 def _yaml(data: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ class Bmwg:
 
     @keyword(tags=["measurement"])
     def measure(self, benchmark: str, path: str = "") -> list[Outcome]:
-        """Measure a benchmark on every planned cell of the test; an invalid procedure fails the test.
+        """Measure a benchmark on every planned cell of the test; a procedure that broke fails the test.
 
         Benchmark and path must be those that `methodology/suites.py` has for the test's id (BENCH-02).
         """
@@ -86,9 +86,11 @@ class Bmwg:
 
     def _judge(self, outcomes: list[Outcome]) -> list[Outcome]:
         for outcome in outcomes:
-            logger.info(
-                f"{outcome.cell.cell_id}: {outcome.type.value}  {outcome.statement or outcome.reason}"
-            )
+            line = f"{outcome.cell.cell_id}: {outcome.type.value}  {outcome.statement or outcome.reason}"
+            if outcome.type is OutcomeType.UNSTABLE:
+                logger.warn(line)
+            else:
+                logger.info(line)
         invalid = [outcome for outcome in outcomes if outcome.type is OutcomeType.INVALID]
         if invalid:
             raise TrialInvalid(

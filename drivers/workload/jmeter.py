@@ -23,6 +23,9 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 _NS_PER_MS = 1_000_000
 _SHARES = (50, 90, 95, 99)
 _TIMEOUT_MS = 30_000
+_WARM_UP = "warm_up"
+_FEW_REQUESTS = 2000  # choice: below it the second compiler costs more CPU time than its code saves
+_QUICK_START = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 _SETTINGS = {
     "jmeter.save.saveservice.output_format": "csv",
     "jmeter.save.saveservice.print_field_names": "true",
@@ -34,7 +37,7 @@ _SETTINGS = {
     "summariser.name": "",
 }
 _GROUP = """\
-<ThreadGroup guiclass="ThreadGroupGui" testclass="ThreadGroup" testname="proxy {number}">
+<{kind} guiclass="{kind}Gui" testclass="{kind}" testname="proxy {number}">
 <stringProp name="ThreadGroup.on_sample_error">continue</stringProp>
 <elementProp name="ThreadGroup.main_controller" elementType="LoopController">
 <boolProp name="LoopController.continue_forever">false</boolProp>
@@ -42,9 +45,9 @@ _GROUP = """\
 </elementProp>
 <stringProp name="ThreadGroup.num_threads">{threads}</stringProp>
 <stringProp name="ThreadGroup.ramp_time">0</stringProp>
-</ThreadGroup>
+</{kind}>
 <hashTree>
-<HTTPSamplerProxy guiclass="HttpTestSampleGui" testclass="HTTPSamplerProxy" testname="get">
+<HTTPSamplerProxy guiclass="HttpTestSampleGui" testclass="HTTPSamplerProxy" testname="{label}">
 <elementProp name="HTTPsampler.Arguments" elementType="Arguments">
 <collectionProp name="Arguments.arguments"/>
 </elementProp>
@@ -86,20 +89,34 @@ _PLAN = """\
 """
 
 
-def plan(*, proxies: list[tuple[str, int]], url: str, md5: str, requests: int, clients: int) -> str:
-    """Write a test plan: one group of threads for each proxy, all groups alike. Raises ConfigError JM-02."""
-    if clients % len(proxies) or requests % clients:
+def plan(
+    *,
+    proxies: list[tuple[str, int]],
+    url: str,
+    md5: str,
+    requests: int,
+    clients: int,
+    warm_up_requests: int = 0,
+) -> str:
+    """Write a test plan: one group of threads for each proxy, all groups alike. Raises ConfigError JM-02.
+
+    Warm-up requests are sent by groups of their own, which JMeter ends before it begins with the others.
+    """
+    left = (clients % len(proxies), requests % clients, warm_up_requests % clients)
+    if any(left):
         raise ConfigError(
             "JM-02",
             f"{clients} clients of {requests} requests on {len(proxies)} proxies",
             expected="clients that the proxies share equally, and requests that the clients do",
-            found=f"remainders {clients % len(proxies)} and {requests % clients}",
+            found=f"remainders {', '.join(map(str, left))}",
         )
     target = urlsplit(url)
     groups = [
         _GROUP.format(
+            kind=kind,
+            label=name,
             number=number,
-            loops=requests // clients,
+            loops=count // clients,
             threads=clients // len(proxies),
             host=escape(target.hostname or ""),
             port=target.port or 80,
@@ -109,18 +126,33 @@ def plan(*, proxies: list[tuple[str, int]], url: str, md5: str, requests: int, c
             timeout_ms=_TIMEOUT_MS,
             md5=md5,
         )
+        for kind, name, count in (
+            ("SetupThreadGroup", _WARM_UP, warm_up_requests),
+            ("ThreadGroup", "get", requests),
+        )
+        if count
         for number, (address, port) in enumerate(proxies)
     ]
     return _PLAN.format(groups="".join(groups))
 
 
 def run(
-    *, proxies: list[list[JsonValue]], url: str, octets: int, requests: int, clients: int, within_s: float
+    *,
+    proxies: list[list[JsonValue]],
+    url: str,
+    octets: int,
+    requests: int,
+    clients: int,
+    within_s: float,
+    warm_up_requests: int = 0,
 ) -> dict[str, JsonValue]:
     """Node function: `clients` threads ask for `url` through their proxies, `requests` times all together.
 
-    Returns what `ab.run` returns, and `mean_request_ns`; `failed` counts wrong bodies too. The time taken is
-    from the first request's start to the last one's end; JMeter's own start and end are in `process_ns` only.
+    The same JMeter asks `warm_up_requests` times before, so that neither its own first steps nor those of the
+    proxies are measured. Returns what `ab.run` returns, and `mean_request_ns`; `failed` counts wrong bodies
+    too. The time taken is from the first request's start to the last one's end, the warm-up's without;
+    JMeter's own start and end are in `process_ns` only. `warm_up_requests` and `warm_up_ns` tell of the
+    warm-up alone.
     """
     program = tools.jmeter()
     if program is None:
@@ -132,7 +164,10 @@ def run(
         md5=md5,
         requests=requests,
         clients=clients,
+        warm_up_requests=warm_up_requests,
     )
+    if requests < _FEW_REQUESTS:
+        program = [program[0], *_QUICK_START, *program[1:]]
     with tempfile.TemporaryDirectory(prefix="bmwg-jmeter-") as folder:
         file, results = Path(folder, "plan.jmx"), Path(folder, "results.csv")
         file.write_text(text)
@@ -167,16 +202,19 @@ def read_results(text: str, octets: int) -> dict[str, JsonValue]:
     JMeter's own count of octets has the headers in it; a sample whose body had the object's MD5 has the
     object's octets. Raises DriverError JM-03 when a column is absent.
     """
-    rows = list(csv.DictReader(text.splitlines()))
-    if not rows:
-        return {**_NOTHING}
-    lack = {"timeStamp", "elapsed", "responseCode", "success", "Latency"} - set(rows[0])
+    everything = list(csv.DictReader(text.splitlines()))
+    if not everything:
+        return {**_NOTHING, "warm_up_requests": 0, "warm_up_ns": 0}
+    lack = {"timeStamp", "elapsed", "label", "responseCode", "success", "Latency"} - set(everything[0])
     if lack:
         raise DriverError("JM-03", "jmeter: its results", expected=", ".join(sorted(lack)), found="absent")
+    warm_up = [row for row in everything if row["label"] == _WARM_UP]
+    rows = [row for row in everything if row["label"] != _WARM_UP]
+    warm = {"warm_up_requests": len(warm_up), "warm_up_ns": _taken_ns(warm_up)}
+    if not rows:
+        return {**_NOTHING, **warm}
     elapsed = sorted(int(row["elapsed"]) for row in rows)
     first = sorted(int(row["Latency"]) for row in rows)
-    begin = min(int(row["timeStamp"]) for row in rows)
-    end = max(int(row["timeStamp"]) + int(row["elapsed"]) for row in rows)
     good = sum(re.fullmatch(r"2\d\d", row["responseCode"]) is not None for row in rows)
     right = sum(row["success"] == "true" for row in rows)
     return {
@@ -184,11 +222,20 @@ def read_results(text: str, octets: int) -> dict[str, JsonValue]:
         "failed": len(rows) - right,
         "non_2xx": len(rows) - good,
         "body_octets": right * octets,
-        "elapsed_ns": (end - begin) * _NS_PER_MS,
+        "elapsed_ns": _taken_ns(rows),
         "mean_request_ns": sum(elapsed) * _NS_PER_MS // len(elapsed),
         "latency_ns": _shares(elapsed),
         "ttfb_ns": _shares(first),
+        **warm,
     }
+
+
+def _taken_ns(rows: list[dict[str, str]]) -> int:
+    """Return the time from the first sample's start to the last one's end."""
+    if not rows:
+        return 0
+    begin = min(int(row["timeStamp"]) for row in rows)
+    return (max(int(row["timeStamp"]) + int(row["elapsed"]) for row in rows) - begin) * _NS_PER_MS
 
 
 _NOTHING: dict[str, JsonValue] = {

@@ -55,7 +55,7 @@ def run(
     program = tools.k6()
     if program is None:
         raise TestbedError("K6-01", f"no k6 {tools.K6_VERSION} on this node", hint=tools.MEND)
-    timeout_ms = math.ceil(late_ms * 4)
+    timeout_ms = math.ceil(late_ms * 2)  # choice: what is not there then is lost, late or not
     values = {
         "rate": rate,
         "duration_ms": round(duration_s * 1000),

@@ -135,7 +135,7 @@ def outcome(ended: Run[tuple[Neighbours, ...]], goal: BurstGoal, *, outcome_id: 
         kind = OutcomeType.NOT_ASSESSED
         reason = f"the throughput, {goal.throughput_fps} frames/s, is the maximum rate (RFC 9004 6.1)"
     elif ended.found is None:
-        kind, reason = OutcomeType.INVALID, ended.reason
+        kind, reason = ended.type, ended.reason
     elif any(one.short for one in found):
         kind, reason = OutcomeType.TESTER_LIMITED, f"the tester could not send {goal.max_rate_fps} frames/s"
     elif len(bursts) < len(found):

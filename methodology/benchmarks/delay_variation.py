@@ -1,29 +1,40 @@
 """Delay variation: PDV and IPDV (RFC 8219 7.3, RFC 5481), from the frames of one stream or their histogram.
 
 PDV of a frame is its delay less the smallest delay of the stream (RFC 5481 4.2). A histogram gives it for all
-frames within a bucket's width; IPDV (RFC 3393, RFC 5481 4.1) needs the delays in the order sent, which a
-histogram has lost: there is no IPDV without them.
+frames within a bucket's width. IPDV (RFC 3393, RFC 5481 4.1) needs the delays in the order sent, which a
+histogram has lost: it is taken from the last frames of each stream, all of them tagged. RFC 8219 7.3.2 takes
+every frame of the stream, so that the sample has a metric of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.latency import merge, percentile_ns
-from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
+from bmwg.methodology.records import (
+    MAX_TAGS,
+    Cell,
+    LatencyHistogram,
+    Outcome,
+    OutcomeType,
+    Quantity,
+    TrialSpec,
+)
+from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
 PDV_METRIC = "pdv.rfc8219_7_3_1"  # RFC8219-7.3.1-04
-IPDV_METRIC = "ipdv.rfc8219_7_3_2"  # RFC8219-7.3.2-02
+IPDV_METRIC = "ipdv.rfc8219_7_3_2"  # RFC8219-7.3.2-02; of results from elsewhere: nothing here measures it
+SAMPLE_METRIC = "ipdv.rfc5481_4_1.sample"
 UNIT = "ns"
 STREAM_S = 60.0  # RFC8219-7.3.1-02
 REPETITIONS = 20  # RFC8219-7.3.1-05
 PDV_REQUIREMENTS = ("RFC8219-7.3.1-01", "RFC8219-7.3.1-04", "RFC8219-7.3.1-05", "RFC8219-7.3.1-06")
+SAMPLE_REQUIREMENTS = ("RFC8219-7.3.2-02", "RFC8219-7.3.2-03", "RFC8219-7.3.2-05")
 _P999 = Fraction(999, 1000)
 
 
@@ -124,7 +135,7 @@ def procedure(goal: StreamsGoal) -> Procedure[tuple[JudgedTrial, ...]]:
             short_limit=1 + goal.max_repeats,
         )
         if trial is None:
-            raise StopError(f"the tester could not send {goal.spec.load_fps} frames/s")
+            raise TesterShortError(f"the tester could not send {goal.spec.load_fps} frames/s")
         streams.append(trial)
     return tuple(streams)
 
@@ -139,10 +150,11 @@ def pdv_outcome(
 ) -> Outcome:
     """Return the median PDV of the streams with its 1st and 99th percentile; all frames of each take part."""
     histograms = [merge(stream.latency for stream in trial.result.streams) for trial in ended.found or ()]
-    reason = ended.reason
-    if any(not histogram.frames for histogram in histograms):
-        reason = "a stream of which no frame arrived has no delay"
-    kind = OutcomeType.INVALID if reason or not histograms else OutcomeType.MEASURED
+    kind, reason = OutcomeType.MEASURED, ended.reason
+    if not histograms:
+        kind = ended.type
+    elif any(not histogram.frames for histogram in histograms):
+        kind, reason = OutcomeType.INVALID, "a stream of which no frame arrived has no delay"
     values: tuple[Quantity, ...] = ()
     quality: tuple[str, ...] = ()
     if kind is OutcomeType.MEASURED:
@@ -171,8 +183,73 @@ def pdv_outcome(
         type=kind,
         values=values,
         trials=tuple(trial.seq for trial in ended.trials),
-        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else "",
+        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else ended.statement,
         reason=reason,
         requirements=PDV_REQUIREMENTS,
+        quality=(*quality, *remarks),
+    )
+
+
+def with_last_frames_tagged(spec: TrialSpec) -> TrialSpec:
+    """Return the trial with its last `MAX_TAGS` frames tagged, or all of them where it has fewer."""
+    first = max(0, spec.first_frames - MAX_TAGS)
+    tags = min(MAX_TAGS, spec.first_frames)
+    return replace(spec, tag_after_s=(first + 0.5) / spec.load_fps, tags=tags)  # between two frames
+
+
+def sample_of(trial: JudgedTrial) -> Ipdv | None:
+    """Return IPDV of the tagged neighbours of a trial, all directions; None where no two of them arrived."""
+    delays: list[int | None] = []
+    for stream in trial.result.streams:
+        delays += [*stream.tagged_ns, None]  # the last frame of one direction has no neighbour in the next
+    arrived = any(a is not None and b is not None for a, b in pairwise(delays))
+    return ipdv(delays) if arrived else None
+
+
+def ipdv_outcome(
+    ended: Run[tuple[JudgedTrial, ...]],
+    goal: StreamsGoal,
+    cell: Cell,
+    *,
+    outcome_id: str,
+    remarks: tuple[str, ...] = (),
+) -> Outcome:
+    """Return the medians over the streams of least, median and largest IPDV (RFC8219-7.3.2-05)."""
+    found = [sample_of(trial) for trial in ended.found or ()]
+    samples = [one for one in found if one is not None]
+    kind, reason = OutcomeType.MEASURED, ended.reason
+    if not found:
+        kind = ended.type
+    elif len(samples) < len(found):
+        kind, reason = OutcomeType.INVALID, "a stream of which no two tagged neighbours arrived has no IPDV"
+    values: tuple[Quantity, ...] = ()
+    quality: tuple[str, ...] = ()
+    if kind is OutcomeType.MEASURED:
+        numbers = (
+            (SAMPLE_METRIC, median([one.median_ns for one in samples])),
+            (f"{SAMPLE_METRIC}.min", median([one.minimum_ns for one in samples])),
+            (f"{SAMPLE_METRIC}.max", median([one.maximum_ns for one in samples])),
+        )
+        values = tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers)
+        fewest = min(one.pairs for one in samples)
+        quality = (
+            f"medians over {goal.streams} streams of {goal.spec.duration_s:g} s; of each the last"
+            f" {goal.spec.tags} frames, at least {fewest} pairs of neighbours,"
+            " not all frames (RFC8219-7.3.2-02)",
+        )
+        if goal.streams < REPETITIONS:
+            quality += (f"{goal.streams} streams, at least {REPETITIONS} are required (RFC8219-7.3.2-04)",)
+        if goal.spec.duration_s < STREAM_S:
+            quality += (f"streams of {goal.spec.duration_s:g} s, at least {STREAM_S:g} s (RFC8219-7.3.2-01)",)
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=SAMPLE_METRIC,
+        cell=cell,
+        type=kind,
+        values=values,
+        trials=tuple(trial.seq for trial in ended.trials),
+        statement=f"at {goal.spec.load_fps} frames/s per port and direction" if values else ended.statement,
+        reason=reason,
+        requirements=SAMPLE_REQUIREMENTS,
         quality=(*quality, *remarks),
     )

@@ -57,11 +57,15 @@ class LossGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossPoint:
-    """One load (frames/s) of the curve; `loss_ratio` is None where no trial was valid."""
+    """One load (frames/s) of the curve; `loss_ratio` is None where no trial was valid.
+
+    `short` says that the tester could not send it; else its trials were disturbed.
+    """
 
     load_fps: int
     loss_ratio: float | None
     seq: int | None
+    short: bool = False
 
 
 def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
@@ -69,14 +73,16 @@ def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
     points: list[LossPoint] = []
     lossless = 0
     for load in goal.loads():
+        short = False
         try:
             trial = yield from valid_trial(
                 goal.spec(load), "frame loss", max_repeats=goal.max_repeats, short_limit=goal.short_limit
             )
+            short = trial is None
         except NoValidTrialError:
             trial = None
         if trial is None:
-            points.append(LossPoint(load_fps=load, loss_ratio=None, seq=None))
+            points.append(LossPoint(load_fps=load, loss_ratio=None, seq=None, short=short))
             lossless = 0
             continue
         points.append(LossPoint(load_fps=load, loss_ratio=trial.result.loss_ratio, seq=trial.seq))
@@ -87,15 +93,18 @@ def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
 
 
 def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: str) -> Outcome:
-    """Return one value a load; `tester_limited` when no trial of any of them was valid."""
+    """Return one value a load; without any `tester_limited` where the tester fell short of all of them."""
     points = ended.found or ()
     measured = [point for point in points if point.loss_ratio is not None]
     missed = [point.load_fps for point in points if point.loss_ratio is None]
     kind, reason = OutcomeType.MEASURED, ""
     if ended.found is None:
-        kind, reason = OutcomeType.INVALID, ended.reason
+        kind, reason = ended.type, ended.reason
     elif not measured:
-        kind, reason = OutcomeType.TESTER_LIMITED, "no trial was valid at any load of the ladder"
+        kind = OutcomeType.UNSTABLE
+        if all(point.short for point in points):
+            kind = OutcomeType.TESTER_LIMITED
+        reason = "no trial was valid at any load of the ladder"
     values = tuple(
         Quantity(metric=f"{METRIC}.{point.load_fps}fps", number=point.loss_ratio, unit=UNIT)
         for point in measured
@@ -111,7 +120,7 @@ def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: st
         type=kind,
         values=values if kind is OutcomeType.MEASURED else (),
         trials=tuple(trial.seq for trial in ended.trials),
-        statement=reason if kind is OutcomeType.TESTER_LIMITED else "",
+        statement="" if kind in (OutcomeType.MEASURED, OutcomeType.INVALID) else reason,
         reason=reason,
         requirements=REQUIREMENTS,
         quality=tuple(quality),

@@ -153,26 +153,34 @@ def reset_by_time_ms(trial: ResetTrial) -> float | None:
     return (trial.first_after_ns - trial.last_before_ns) / _NS_PER_MS - 1e3 * trial.power_interruption_s
 
 
-def recovery_outcome(trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id: str) -> Outcome:
-    """Return the average recovery time; `invalid` when a trial was no overload."""
+def recovery_outcome(
+    trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id: str, highest: bool = False
+) -> Outcome:
+    """Return the average recovery time.
+
+    A trial without loss was no overload and has no recovery: the throughput it was computed from did not hold
+    then, so the answer is `unstable`. With `highest` the load was the highest that the tester is qualified
+    for, below 110 % of the throughput: then it is `tester_limited`.
+    """
+    sequence = [trial.seq for trial in trials]
     calm = [trial.seq for trial in trials if trial.overload_lost_frames == 0]
-    if not trials or calm:
-        reason = f"no frame was lost under overload in trials {calm}" if calm else "no trial"
-        return _none(
-            RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], reason, RECOVERY_REQUIREMENTS
-        )
+    if calm:
+        kind = OutcomeType.TESTER_LIMITED if highest else OutcomeType.UNSTABLE
+        load = "the tester's highest load" if highest else "110 % of the throughput"
+        reason = f"no overload: {load} lost no frame in trials {calm}"
+        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, (kind, reason), RECOVERY_REQUIREMENTS)
+    if not trials:
+        broken = (OutcomeType.INVALID, "no trial")
+        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, broken, RECOVERY_REQUIREMENTS)
     if lasting := [trial.seq for trial in trials if not trial.recovered]:
         reason = f"frames were lost to the end of trials {lasting}: recovery takes longer than they do"
-        return _none(
-            RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], reason, RECOVERY_REQUIREMENTS
-        )
+        broken = (OutcomeType.INVALID, reason)
+        return _none(RECOVERY_METRIC, cell, outcome_id, sequence, broken, RECOVERY_REQUIREMENTS)
     found = spread([recovery_ms(trial) for trial in trials])
     quality = [f"average of {found.count}"]
     if short := [trial.seq for trial in trials if trial.overload_s < OVERLOAD_S]:
         quality.append(f"overload shorter than {OVERLOAD_S:g} s (RFC 2544 26.5) in trials {short}")
-    return _measured(
-        RECOVERY_METRIC, cell, outcome_id, [t.seq for t in trials], found, RECOVERY_REQUIREMENTS, quality
-    )
+    return _measured(RECOVERY_METRIC, cell, outcome_id, sequence, found, RECOVERY_REQUIREMENTS, quality)
 
 
 def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcome_id: str) -> Outcome:
@@ -181,19 +189,21 @@ def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcom
     Where time stamps are there too, their average stands beside it in the remarks.
     """
     metric = f"{RESET_METRIC}.{kind}"
+    sequence = [trial.seq for trial in trials]
     still = [trial.seq for trial in trials if trial.lost_frames == 0]
     if not trials or still:
         reason = f"no frame was lost in trials {still}: was anything reset?" if still else "no trial"
-        return _none(metric, cell, outcome_id, [t.seq for t in trials], reason, RESET_REQUIREMENTS)
+        broken = (OutcomeType.INVALID, reason)
+        return _none(metric, cell, outcome_id, sequence, broken, RESET_REQUIREMENTS)
     if lasting := [trial.seq for trial in trials if not trial.ended]:
         reason = f"no frame came any more in trials {lasting}: the outage is longer than they are"
-        return _none(metric, cell, outcome_id, [t.seq for t in trials], reason, RESET_REQUIREMENTS)
+        broken = (OutcomeType.INVALID, reason)
+        return _none(metric, cell, outcome_id, sequence, broken, RESET_REQUIREMENTS)
     found = spread([reset_by_loss_ms(trial) for trial in trials])
     stamps = [time for time in map(reset_by_time_ms, trials) if time is not None]
     quality = [f"average of {found.count} by frame loss (RFC 6201 1.3)"]
     if stamps:
         quality.append(f"by time stamps: {spread(stamps).mean:.3f} ms on average of {len(stamps)}")
-    sequence = [trial.seq for trial in trials]
     return _measured(metric, cell, outcome_id, sequence, found, RESET_REQUIREMENTS, quality)
 
 
@@ -225,14 +235,21 @@ def _measured(
 
 
 def _none(
-    metric: str, cell: Cell, outcome_id: str, sequence: list[int], reason: str, requirements: tuple[str, ...]
+    metric: str,
+    cell: Cell,
+    outcome_id: str,
+    sequence: list[int],
+    why: tuple[OutcomeType, str],
+    requirements: tuple[str, ...],
 ) -> Outcome:
+    kind, reason = why
     return Outcome(
         outcome_id=outcome_id,
         metric=metric,
         cell=cell,
-        type=OutcomeType.INVALID,
+        type=kind,
         trials=tuple(sequence),
+        statement="" if kind is OutcomeType.INVALID else reason,
         reason=reason,
         requirements=requirements,
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
+from bmwg.methodology.search.stepwise import DisturbedError, Procedure, Run, StopError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
 METRIC = "soak.loss_ratio"
@@ -53,14 +53,17 @@ class Soak:
 def procedure(goal: SoakGoal) -> Procedure[Soak]:
     """Run the series."""
     trials: list[JudgedTrial | None] = []
+    too_many: type[StopError] = DisturbedError
     for number in range(goal.intervals):
         try:
             trial = yield from valid_trial(goal.spec, f"interval {number + 1}", max_repeats=0, short_limit=1)
-        except StopError:
+        except StopError as stop:
             trial = None
+            if not isinstance(stop, DisturbedError):
+                too_many = StopError
         trials.append(trial)
         if sum(one is None for one in trials) > goal.max_invalid_ratio * goal.intervals:
-            raise StopError(f"more than {goal.max_invalid_ratio:.0%} of {goal.intervals} intervals not valid")
+            raise too_many(f"more than {goal.max_invalid_ratio:.0%} of {goal.intervals} intervals not valid")
     return summarize(trials)
 
 
@@ -107,7 +110,7 @@ def outcome(
 ) -> Outcome:
     """Return the loss ratio over the whole series, with where it fell and how far latency drifted."""
     found = ended.found
-    kind = OutcomeType.INVALID if found is None else OutcomeType.MEASURED
+    kind = ended.type if found is None else OutcomeType.MEASURED
     return Outcome(
         outcome_id=outcome_id,
         metric=METRIC,
@@ -115,7 +118,9 @@ def outcome(
         type=kind,
         values=() if found is None else _values(found),
         trials=tuple(trial.seq for trial in ended.trials),
-        statement="" if found is None else f"at {goal.spec.load_fps} frames/s per port and direction",
+        statement=ended.statement
+        if found is None
+        else f"at {goal.spec.load_fps} frames/s per port and direction",
         reason=ended.reason,
         requirements=REQUIREMENTS,
         quality=(f"{goal.intervals} intervals of {goal.spec.duration_s:g} s, none repeated", *remarks),

@@ -13,7 +13,7 @@ from fractions import Fraction
 from bmwg.methodology.benchmarks.statistics import median, percentile, spread
 from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, StopError, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
 TYPICAL_METRIC = "latency.rfc8219_7_2.typical"
@@ -99,7 +99,7 @@ def procedure(goal: StreamsGoal) -> Procedure[tuple[int, ...]]:
             short_limit=1 + goal.max_repeats,
         )
         if trial is None:
-            raise StopError(f"the tester could not send {goal.throughput_fps} frames/s")
+            raise TesterShortError(f"the tester could not send {goal.throughput_fps} frames/s")
         valid.append(trial.seq)
     return tuple(valid)
 
@@ -113,16 +113,20 @@ def rfc2544_outcome(
 ) -> Outcome:
     """Return the mean latency of one tagged frame a stream: the first that left after 60 s.
 
-    A stream whose tag is missing or was lost makes the outcome `invalid`; nothing is averaged around it.
+    Nothing is averaged around a stream without its tag: one that was lost makes the outcome `unstable`, since
+    frames are lost at a throughput that was found without loss; one that never left makes it `invalid`.
     """
     latencies: list[float] = []
     missing: list[int] = []
+    kind = OutcomeType.UNSTABLE
     for seq in ended.found or ():
         first: dict[int, TaggedFrame] = {}
         for tag in tags.get(seq, ()):
             if tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2):
                 first.setdefault(tag.direction, tag)
         arrived = [tag.received_ns - tag.sent_ns for tag in first.values() if tag.received_ns is not None]
+        if not first:
+            kind = OutcomeType.INVALID
         if not first or len(arrived) < len(first):
             missing.append(seq)
         else:
@@ -131,7 +135,8 @@ def rfc2544_outcome(
     if missing:
         reason = f"no tagged frame arrived in trials {', '.join(map(str, missing))}"
     if ended.found is None or missing or not latencies:
-        return _invalid(RFC2544_METRIC, goal, ended, outcome_id, reason, REQUIREMENTS)
+        kind = ended.type if ended.found is None else kind
+        return _unanswered(RFC2544_METRIC, goal, ended, outcome_id, (kind, reason), REQUIREMENTS)
     found = spread(latencies)
     numbers = (
         (RFC2544_METRIC, found.mean),
@@ -168,12 +173,15 @@ def rfc8219_outcome(
     typical: list[float] = []
     worst: list[float] = []
     few: list[int] = []
+    kind = OutcomeType.UNSTABLE  # tagged frames lost at a load that was found without loss
     for seq in ended.found or ():
         samples = [
             float(tag.received_ns - tag.sent_ns)
             for tag in tags.get(seq, ())
             if tag.received_ns is not None and tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2)
         ]
+        if len(tags.get(seq, ())) < RFC8219_TAGS:
+            kind = OutcomeType.INVALID
         if len(samples) < RFC8219_TAGS:
             few.append(seq)
         else:
@@ -183,7 +191,8 @@ def rfc8219_outcome(
     if few:
         reason = f"fewer than {RFC8219_TAGS} tagged frames arrived in trials {', '.join(map(str, few))}"
     if ended.found is None or few or not typical:
-        return _invalid(TYPICAL_METRIC, goal, ended, outcome_id, reason, RFC8219_REQUIREMENTS)
+        kind = ended.type if ended.found is None else kind
+        return _unanswered(TYPICAL_METRIC, goal, ended, outcome_id, (kind, reason), RFC8219_REQUIREMENTS)
     numbers = []
     for metric, series in ((TYPICAL_METRIC, typical), (WORST_METRIC, worst)):
         numbers.append((metric, median(series)))
@@ -211,20 +220,22 @@ def _short(goal: StreamsGoal) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _invalid(
+def _unanswered(
     metric: str,
     goal: StreamsGoal,
     ended: Run[tuple[int, ...]],
     outcome_id: str,
-    reason: str,
+    why: tuple[OutcomeType, str],
     requirements: tuple[str, ...],
 ) -> Outcome:
+    kind, reason = why
     return Outcome(
         outcome_id=outcome_id,
         metric=metric,
         cell=goal.cell,
-        type=OutcomeType.INVALID,
+        type=kind,
         trials=tuple(trial.seq for trial in ended.trials),
+        statement="" if kind is OutcomeType.INVALID else reason,
         reason=reason,
         requirements=requirements,
     )

@@ -56,6 +56,7 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wa
         )
     reps = [rep for _, rep in good]
     means = [float(rep.mean_request_ns) for rep in reps]
+    shares = [rep.cpu_share for rep in reps if rep.cpu_share is not None]
     aside = len(tried) - len(good)
     return HttpOutcome(
         cell=cell,
@@ -63,7 +64,7 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wa
         requests=reps[0].asked_requests,
         time=interval(means),
         total=interval([float(rep.elapsed_ns) for rep in reps]),
-        cpu_share=interval([rep.cpu_share for rep in reps]),
+        cpu_share=interval(shares) if len(shares) == len(reps) else None,
         memory_octets=interval([float(rep.memory_octets) for rep in reps]),
         hit_ratio=_hit_ratio(reps),
         request_ns=_medians([rep.request_ns for rep in reps]),

@@ -5,6 +5,7 @@ Ids: HPROF-01 no such profile, HPROF-02 its file is wrong.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -32,7 +33,10 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A cell with its test and the numbers of its procedure."""
+    """A cell with its test and the numbers of its procedure.
+
+    A cell that has run for `cell_limit_s` ends with `least_repetitions` valid ones.
+    """
 
     test_id: str
     cell: HttpCell
@@ -41,6 +45,8 @@ class Planned:
     repetitions: int
     max_invalid: int
     deadline_s: float
+    least_repetitions: int = 0  # 0: all of them
+    cell_limit_s: float = math.inf
     rate: Mapping[str, Any] | None = None
 
 
@@ -105,6 +111,9 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
     made = []
     for form in experiment.get("forms", FORMS):
         slow = form in SLOW_FORMS
+        repetitions = experiment.get("repetitions", profile["repetitions"])
+        if slow:
+            repetitions = min(repetitions, profile.get("slow_repetitions", repetitions))
         for proxies in (
             experiment.get("slow_proxies", experiment["proxies"]) if slow else experiment["proxies"]
         ):
@@ -128,10 +137,21 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
                         cell=cell,
                         requests=requests,
                         warm_up_requests=min(experiment.get("warm_up_requests", 0), requests),
-                        repetitions=experiment.get("repetitions", profile["repetitions"]),
+                        repetitions=repetitions,
                         max_invalid=profile["max_invalid"],
                         deadline_s=float(profile["deadline_s"]),
-                        rate=experiment.get("rate"),
+                        least_repetitions=min(profile.get("least_repetitions", repetitions), repetitions),
+                        cell_limit_s=float(profile.get("cell_limit_s", math.inf)),
+                        rate=_rate(experiment, slow=slow),
                     )
                 )
     return made
+
+
+def _rate(experiment: Mapping[str, Any], *, slow: bool) -> Mapping[str, Any] | None:
+    """Return the settings of the search for a rate on a form, as run and journal's answers keep them."""
+    found = experiment.get("rate")
+    if found is None:
+        return None
+    settings = {key: value for key, value in found.items() if key != "slow_max_rps"}
+    return settings | ({"max_rps": found["slow_max_rps"]} if slow and "slow_max_rps" in found else {})

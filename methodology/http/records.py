@@ -55,10 +55,12 @@ class Repetition:
     `elapsed_ns` is what the client program itself took for all requests, `process_ns` its whole life and
     `wall_ns` the repetition with its probes. `request_ns` holds percentiles of single requests and `ttfb_ns`
     those to the first octet. `probes` are the requests before and after whose bodies were hashed:
-    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per `elapsed_ns`, 1: one CPU;
+    `[status, right body]`. `cpu_share` is CPU time of the proxy instances per `elapsed_ns`, 1: one CPU
+    (None: the client's own start would stand in it, and an idle guest uses CPU time too);
     `memory_octets` what they hold after it. `hits` of `proxied` requests came from the cache (None: not
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
-    loop in requests per second, whose `failed` holds late ones too.
+    loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
+    same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
     """
 
     cell_id: str
@@ -76,13 +78,15 @@ class Repetition:
     request_ns: Mapping[str, int] = field(default_factory=dict)
     ttfb_ns: Mapping[str, int] = field(default_factory=dict)
     probes: tuple[tuple[int, bool], ...] = ()
-    cpu_share: float = 0.0
+    cpu_share: float | None = 0.0
     memory_octets: int = 0
     hits: int | None = None
     proxied: int | None = None
     faults: tuple[str, ...] = ()
     deployment: str = ""
     rate_rps: int | None = None
+    warm_up_requests: int = 0
+    warm_up_ns: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -109,6 +113,8 @@ class Repetition:
             "faults": list(self.faults),
             "deployment": self.deployment,
             "rate_rps": self.rate_rps,
+            "warm_up_requests": self.warm_up_requests,
+            "warm_up_ns": self.warm_up_ns,
         }
 
     @classmethod

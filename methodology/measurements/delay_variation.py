@@ -1,11 +1,21 @@
-"""Packet delay variation (RFC 8219 7.3.1, RFC 5481 4.2) at the throughput, from all frames of each stream."""
+"""Delay variation at the throughput.
+
+PDV of all frames of each stream (RFC 8219 7.3.1, RFC 5481 4.2), and IPDV of its last neighbours (RFC 3393,
+RFC 5481 4.1).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks import delay_variation
-from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, REPETITIONS, STREAM_S, StreamsGoal
+from bmwg.methodology.benchmarks.delay_variation import (
+    PDV_METRIC,
+    REPETITIONS,
+    SAMPLE_METRIC,
+    STREAM_S,
+    StreamsGoal,
+)
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
@@ -51,6 +61,44 @@ class Pdv:
         return Answered(outcomes=(outcome,), error=ended.error)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ipdv:
+    """The same streams with their last frames tagged, as trials of their own."""
+
+    name: str = "ipdv"
+    needs_throughput: bool = True
+    reads_latency: bool = False
+    families: tuple[str, ...] = (SAMPLE_METRIC,)
+
+    def applies(self, profile: Profile, cell: Cell) -> bool:
+        """Every cell, at the sizes that the profile may list."""
+        return wanted_size(profile, NAME, cell)
+
+    def recorded_as(self, profile: Profile, cell: Cell) -> str:
+        """One metric."""
+        return SAMPLE_METRIC
+
+    def metrics(self, profile: Profile, cell: Cell) -> tuple[str, ...]:
+        """One outcome."""
+        return (SAMPLE_METRIC,)
+
+    def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
+        """All streams."""
+        goal = _goal(profile, cell, max_load_fps)
+        return Cost(trials=goal.streams, traffic_s=goal.streams * goal.spec.duration_s)
+
+    def measure(self, asked: Asked) -> Answered:
+        """Send the streams at the highest load without loss."""
+        goal = _goal(asked.profile, asked.cell, asked.load_fps)
+        goal = replace(goal, spec=delay_variation.with_last_frames_tagged(goal.spec))
+        ended = asked.run(delay_variation.procedure(goal))
+        assert asked.throughput is not None
+        outcome = delay_variation.ipdv_outcome(
+            ended, goal, asked.cell, outcome_id=asked.outcome_id, remarks=load_remark(asked.throughput)
+        )
+        return Answered(outcomes=(outcome,), error=ended.error)
+
+
 def _goal(profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
     said = settings(profile, NAME)
     return StreamsGoal(
@@ -68,4 +116,4 @@ def _goal(profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
     )
 
 
-MEASUREMENTS = (Pdv(),)
+MEASUREMENTS = (Pdv(), Ipdv())

@@ -10,7 +10,7 @@ from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, set
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
-from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
 _REPETITIONS = 10  # choice: "repeated a number of times" (RFC 2544 26.5) names none
@@ -49,7 +49,8 @@ class Recovery:
         spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
         ended = asked.run(_repeated(spec, asked.profile, self.name))
         found = [recovery.recovery_trial(trial) for trial in ended.found or ()]
-        outcome = recovery.recovery_outcome(found, asked.cell, outcome_id=asked.outcome_id)
+        highest = spec.load_fps < recovery.recovery_loads(asked.load_fps, None).overload_fps
+        outcome = recovery.recovery_outcome(found, asked.cell, outcome_id=asked.outcome_id, highest=highest)
         return _answered(asked, ended, outcome)
 
     def _spec(self, profile: Profile, cell: Cell, throughput_fps: int, max_load_fps: int) -> TrialSpec:
@@ -141,7 +142,7 @@ def _repetitions(profile: Profile, name: str) -> int:
 
 
 def _repeated(spec: TrialSpec, profile: Profile, name: str) -> Procedure[Sequence[JudgedTrial]]:
-    """Take one valid trial for each repetition; fewer where the tester is short of the load."""
+    """Take one valid trial for each repetition; fewer where the tester is short of the load, but not none."""
     found: list[JudgedTrial] = []
     for number in range(_repetitions(profile, name)):
         trial = yield from valid_trial(
@@ -152,18 +153,19 @@ def _repeated(spec: TrialSpec, profile: Profile, name: str) -> Procedure[Sequenc
         )
         if trial is not None:
             found.append(trial)
+    if not found:
+        raise TesterShortError(f"the tester could not send {spec.load_fps} frames/s")
     return tuple(found)
 
 
 def _answered(asked: Asked, ended: Run[Sequence[JudgedTrial]], outcome: Outcome) -> Answered:
     """Add all trials, those that were not valid too, and what is to be said of the load."""
     assert asked.throughput is not None
+    if ended.found is None:
+        outcome = replace(outcome, type=ended.type, statement=ended.statement, reason=ended.reason)
     sequence = tuple(trial.seq for trial in ended.trials)
-    reason = ended.reason if ended.found is None else outcome.reason
     quality = (*outcome.quality, *load_remark(asked.throughput))
-    return Answered(
-        outcomes=(replace(outcome, trials=sequence, reason=reason, quality=quality),), error=ended.error
-    )
+    return Answered(outcomes=(replace(outcome, trials=sequence, quality=quality),), error=ended.error)
 
 
 MEASUREMENTS = (

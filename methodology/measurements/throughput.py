@@ -117,6 +117,8 @@ def imix_genome(profile: Profile) -> str:
 MEASUREMENTS = (
     Throughput(),
     Throughput(name="imix", algorithm=BISECTION, families=(throughput.METRIC,)),
+    Throughput(name="imix_tst009", algorithm=TST009, families=(tst009.METRIC,)),
+    Throughput(name="imix_mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
     Throughput(name="tst009", algorithm=TST009, families=(tst009.METRIC,)),
     Throughput(name="mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),
 )

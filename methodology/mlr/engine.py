@@ -18,7 +18,7 @@ from MLRsearch import SearchGoal as PackageGoal
 
 from bmwg.methodology.mlr.classify import GoalResult, by_load, grouped_result, trial_outputs
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
-from bmwg.methodology.records import TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
 from bmwg.methodology.search.stepwise import Step, StopError, UnexpectedTrialError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
@@ -33,8 +33,9 @@ _WIDTH_MARGIN = 0.997  # choice, adr 0043: room for rounding loads down to whole
 class SearchResult:
     """One result a goal, in the order of the goals (RFC9971-4.8.5-02), regular or not.
 
-    `ended` says that the engine had nothing left to ask; else `reason` says what stopped it. What the trials
-    until then prove stands in any case. `tester_limit_fps` is the lowest load that the tester could not send.
+    `ended` says that the engine had nothing left to ask; else `reason` and `type` say what stopped it. What
+    the trials until then prove stands in any case. `tester_limit_fps` is the lowest load that the tester
+    could not send.
     """
 
     results: tuple[GoalResult, ...]
@@ -42,8 +43,15 @@ class SearchResult:
     traffic_s: float
     ended: bool
     reason: str = ""
+    type: OutcomeType = OutcomeType.INVALID
     tester_limit_fps: int | None = None
     error: Exception | None = None
+
+
+class _OutOfLimitError(StopError):
+    """The declared number of trials or seconds of traffic is used up."""
+
+    type = OutcomeType.UNSTABLE
 
 
 class _OutOfTrialsError(Exception):
@@ -100,6 +108,7 @@ def legal_next(trials: Sequence[JudgedTrial], wanted: ControllerInput) -> Step |
 
 def _run(controller: _Controller) -> SearchResult:
     wanted, reason, error = controller.wanted, "", None
+    kind = OutcomeType.INVALID
     config = Config()
     # In this order: the package holds each new limit against the other one's old value.
     config.max_load = max(wanted.max_load_fps, config.min_load + 1)
@@ -114,7 +123,7 @@ def _run(controller: _Controller) -> SearchResult:
         for goal in wanted.goals:
             controller.close(goal)
     except StopError as stop:
-        reason = str(stop)
+        reason, kind = str(stop), stop.type
     except _MeasurerError as stop:
         reason = str(stop)
         error = stop.__cause__ if isinstance(stop.__cause__, Exception) else None
@@ -124,6 +133,7 @@ def _run(controller: _Controller) -> SearchResult:
         traffic_s=controller.traffic_s,
         ended=not reason,
         reason=reason,
+        type=kind,
         tester_limit_fps=controller.beyond_fps,
         error=error,
     )
@@ -242,9 +252,9 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
 
     def _one(self, step: Step) -> JudgedTrial:
         if len(self.trials) >= self.wanted.max_trials:
-            raise StopError(f"no result within max_trials ({self.wanted.max_trials})")
+            raise _OutOfLimitError(f"no result within max_trials ({self.wanted.max_trials})")
         if self.traffic_s + step.spec.duration_s > self.wanted.max_traffic_s:
-            raise StopError(f"no result within max_traffic_s ({self.wanted.max_traffic_s:g} s)")
+            raise _OutOfLimitError(f"no result within max_traffic_s ({self.wanted.max_traffic_s:g} s)")
         trial = self._take(step)
         self.trials.append(trial)
         self.traffic_s += step.spec.duration_s

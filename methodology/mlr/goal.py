@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 
@@ -136,6 +137,7 @@ class ControllerInput:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     max_repeats: int = 5
@@ -205,6 +207,7 @@ class ControllerInput:
             frame_format=self.frame_format,
             flows=self.flows,
             vlan_id=self.vlan_id,
+            mix_octets=self.mix_octets,
         )
 
     @classmethod
@@ -221,7 +224,7 @@ class ControllerInput:
         short_limit: int = 2,
         warmup_s: float = 0.0,
     ) -> ControllerInput:
-        """Take frame size, direction, format, flows and tag from a cell."""
+        """Take frame sizes, direction, format, flows and tag from a cell."""
         return cls(
             goals=goals,
             frame_octets=cell.frame_octets,
@@ -229,6 +232,7 @@ class ControllerInput:
             frame_format=cell.frame_format,
             flows=cell.flows,
             vlan_id=cell.vlan_id,
+            mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
             min_load_fps=min_load_fps,
             max_load_fps=max_load_fps,
             envelope_fps=envelope_fps,

@@ -56,8 +56,7 @@ def _kind(result: GoalResult, found: SearchResult, wanted: ControllerInput) -> t
     highest = result.effective_lower_fps
     envelope, limit = wanted.envelope_fps, found.tester_limit_fps
     if not found.ended and not result.regular:
-        kind = OutcomeType.UNSTABLE if found.reason.startswith("no result within") else OutcomeType.INVALID
-        return kind, found.reason
+        return found.type, found.reason
     if upper is None and highest is not None and highest == wanted.medium_fps:
         return OutcomeType.MEASURED, "the full rate of the medium"
     if upper is None and limit is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
@@ -170,6 +171,7 @@ class Profile:
             frame_format=cell.frame_format,
             flows=cell.flows,
             vlan_id=cell.vlan_id,
+            mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
             duration_s=self.trial_duration_s,
             step_fps=min(self.search.step_fps, max_load_fps),
             max_load_fps=max_load_fps,

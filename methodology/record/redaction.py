@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.record.bound import commitments, places, sealed_form
 from bmwg.methodology.record.facts import declaration, facts, state
 from bmwg.methodology.record.seals import private_address, sealed
 
@@ -63,15 +64,21 @@ def redact(record: Mapping[str, Any], salt: bytes, name: str | None = None) -> d
     return result
 
 
-def redact_platform(platform: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
+def redact_platform(platform: Mapping[str, Any], salt: bytes, host: str | None = None) -> dict[str, Any]:
     """A copy of a run's `platform.json` for the public: every record, and what else it says, redacted.
 
-    ConfigError REC-07 as `redact` raises it.
+    `host` is the machine's name where no record of the document holds it. Where the run sealed its texts, the
+    copy has the commitments to them. ConfigError REC-07 as `redact` raises it; REC-09 when a text would be
+    hidden that the run did not seal: the copy could not be verified.
     """
     result = copy.deepcopy(dict(platform))
-    name = host_name(platform)
-    base = platform["base"].items()
-    result["base"] = {key: None if record is None else redact(record, salt) for key, record in base}
+    name = host_name(platform) or host
+    result["base"] = {
+        key: redact(record, salt, name)
+        if record and "fields" in record
+        else _everywhere(record, salt, True, name)
+        for key, record in platform["base"].items()
+    }
     result["records"] = {
         deployment: {
             place: redact(record, salt, name) if "fields" in record else record
@@ -84,7 +91,24 @@ def redact_platform(platform: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
             result[key] = _everywhere(platform[key], salt, True, name)
     if "records" not in platform:
         del result["records"]
+    if "seals" in result:
+        del result["seals"]
+        result["commitments"] = commitments(platform)
+        if sealed_form(result) != sealed_form(platform):
+            raise ConfigError(
+                "REC-09",
+                "redaction: this version hides texts that the run has not sealed",
+                expected="the version that measured",
+                found="another",
+                hint="make the bundle with the toolkit version that run.json names",
+            )
     return result
+
+
+def telling(part: Mapping[str, Any], host: str | None) -> list[str]:
+    """Where a part of `platform.json` (in its place, the rest left out) holds what redaction would hide."""
+    whole = {"base": {}, **part}
+    return list(places(whole, redact_platform(whole, bytes(MIN_SALT_OCTETS), host)))
 
 
 def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
@@ -112,7 +136,7 @@ def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes)
 def host_name(platform: Mapping[str, Any]) -> str | None:
     """The machine's own name, as the record before or after the run has it."""
     for record in platform["base"].values():
-        if record and (name := record["fields"].get("host", {}).get("hostname", {}).get("value")):
+        if record and (name := record.get("fields", {}).get("host", {}).get("hostname", {}).get("value")):
             return str(name)
     return None
 

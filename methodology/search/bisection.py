@@ -217,7 +217,7 @@ def _concluded(
     envelope = goal.envelope_fps
     outcome, reason = OutcomeType.MEASURED, ""
     if kind is _Finding.DISTURBED and not (goal.qualifies_tester and lower is not None):
-        outcome = OutcomeType.INVALID if lower is None else OutcomeType.UNSTABLE
+        outcome = OutcomeType.INVALID if goal.qualifies_tester else OutcomeType.UNSTABLE
         reason = f"no valid trial at {upper} frames/s in {1 + goal.max_repeats}"
     elif lower is None:
         outcome, reason = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial
 
 Found = TypeVar("Found")
@@ -30,11 +30,25 @@ Procedure = Generator[Step, JudgedTrial, Found]
 
 
 class StopError(Exception):
-    """A procedure cannot go on; its outcome is `invalid`, for the reason that this holds."""
+    """A procedure cannot go on; its outcome is of `type`, for the reason that this holds."""
+
+    type = OutcomeType.INVALID
 
 
-class NoValidTrialError(StopError):
+class DisturbedError(StopError):
+    """Too many trials were disturbed and none was broken: there is no answer this time."""
+
+    type = OutcomeType.UNSTABLE
+
+
+class NoValidTrialError(DisturbedError):
     """No trial at a load was valid within the declared repeats; other loads may still be tried."""
+
+
+class TesterShortError(StopError):
+    """The tester could not send the load."""
+
+    type = OutcomeType.TESTER_LIMITED
 
 
 class UnexpectedTrialError(ToolkitError):
@@ -54,15 +68,23 @@ class UnexpectedTrialError(ToolkitError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Generic[Found]):
-    """How a procedure ended. `found` is None when it could not end; `reason` then says why.
+    """How a procedure ended. `found` is None when it could not end; `reason` and `type` then say why.
 
-    `trials` are all that it took, in order, also when `error` stopped it.
+    `trials` are all that it took, in order, also when `error` stopped it. The type of an outcome without an
+    answer is `unstable` when trials were disturbed and nothing else, `tester_limited` when the tester fell
+    short, `invalid` when the procedure broke.
     """
 
     trials: tuple[JudgedTrial, ...]
     found: Found | None = None
     reason: str = ""
+    type: OutcomeType = OutcomeType.INVALID
     error: Exception | None = None
+
+    @property
+    def statement(self) -> str:
+        """What is to be said in place of an answer; empty where there is one, or nothing that holds."""
+        return self.reason if self.found is None and self.type is not OutcomeType.INVALID else ""
 
 
 def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]) -> Run[Found]:
@@ -93,7 +115,7 @@ def run_steps(procedure: Procedure[Found], measure: Callable[[Step], JudgedTrial
     except StopIteration as end:
         return Run(trials=tuple(trials), found=end.value)
     except StopError as stop:
-        return Run(trials=tuple(trials), reason=str(stop))
+        return Run(trials=tuple(trials), reason=str(stop), type=stop.type)
 
 
 def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step | Run[Found]:
@@ -113,7 +135,7 @@ def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step |
     except StopIteration as end:
         ended: Run[Found] = Run(trials=tuple(trials[:taken]), found=end.value)
     except StopError as stop:
-        ended = Run(trials=tuple(trials[:taken]), reason=str(stop))
+        ended = Run(trials=tuple(trials[:taken]), reason=str(stop), type=stop.type)
     if taken < len(trials):
         extra = trials[taken]
         raise UnexpectedTrialError(extra.seq, None, extra.result.spec)

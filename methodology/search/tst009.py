@@ -68,6 +68,7 @@ class Tst009Goal:
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
+    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     max_repeats: int = 5
@@ -112,6 +113,7 @@ class Tst009Goal:
             frame_format=self.frame_format,
             flows=self.flows,
             vlan_id=self.vlan_id,
+            mix_octets=self.mix_octets,
         )
 
 
@@ -176,7 +178,13 @@ def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
     sequence = tuple(trial.seq for trial in ended.trials)
     found = ended.found
     if found is None:
-        return SearchResult(type=OutcomeType.INVALID, trials=sequence, reason=ended.reason, error=ended.error)
+        return SearchResult(
+            type=ended.type,
+            trials=sequence,
+            statement=ended.statement,
+            reason=ended.reason,
+            error=ended.error,
+        )
     lower = None if found.best is None else goal.load(found.best)
     upper = None if found.failed is None else goal.load(found.failed)
     kind, reason = _kind(goal, found, lower, upper)

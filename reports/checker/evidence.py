@@ -57,6 +57,7 @@ class Trial:
     fault: bool
     start: int
     octets: int
+    platform: tuple[int, int, str] | None = None  # looks of the doctor, changes, hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +266,7 @@ def _trial(
                 found=f"{validity.value} {reason}".strip(),
             )
         validity = found.validity
+    bound = data.get("platform")
     trial = Trial(
         trial=JudgedTrial(seq=data["seq"], result=_light(whole, spec), validity=validity, reason=reason),
         cell_id=data["cell"],
@@ -276,6 +278,7 @@ def _trial(
         fault=whole.fault is not None,
         start=start,
         octets=octets,
+        platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
     )
     return trial, wrong
 

@@ -37,7 +37,7 @@ def write_answers(
             {
                 "test": entry.test_id,
                 "cell": asdict(entry.cell),
-                "repetitions": entry.repetitions,
+                "repetitions": entry.least_repetitions or entry.repetitions,
                 "rate": entry.rate,
             }
             for entry in plan
@@ -64,18 +64,28 @@ def has_answers(folder: Path) -> bool:
     return (folder / ANSWERS_FILE).is_file()
 
 
+def planned_tests(folder: Path) -> frozenset[str]:
+    """Return the ids of the tests that a run planned. Raises ConfigError STORE-04."""
+    return frozenset(entry["test"] for entry in _document(folder / ANSWERS_FILE)["plan"])
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError("STORE-04", f"{path}", expected="JSON", found=str(error)) from error
+    if wrong := problems(data, "http"):
+        raise ConfigError("STORE-04", f"{path}", expected="a file of its schema", found=str(wrong[0]))
+    return data
+
+
 def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOutcome, ...]:
     """Return the answers of a run in the plan's order, each computed from the journal.
 
     Raises ConfigError STORE-01, STORE-04, STORE-07.
     """
     path = folder / ANSWERS_FILE
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError("STORE-04", f"{path}", expected="JSON", found=str(error)) from error
-    if wrong := problems(data, "http"):
-        raise ConfigError("STORE-04", f"{path}", expected="a file of its schema", found=str(wrong[0]))
+    data = _document(path)
     if data["run_id"] != run_id:
         raise _contradiction(path, f"run id {run_id}", data["run_id"])
     return answers_of(data, read_journal(folder, run_id, header_sha256), path)

@@ -122,7 +122,9 @@ def _panel(
     axes.set_ylim(len(forms) - 0.4, -0.6)
     axes.set_xlim(0, longest * 1.32)  # room for the numbers
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if rates else nanoseconds(value))
+    axes.xaxis.set_major_formatter(
+        lambda value, _: f"{value:g}" if rates or not value else nanoseconds(value)
+    )
     axes.tick_params(labelsize=8)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

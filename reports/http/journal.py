@@ -7,6 +7,7 @@ run unnoticed. A line without its newline was never acknowledged. Ids: STORE-01 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +17,7 @@ from bmwg.methodology.http.records import Repetition
 from bmwg.reports.checker.source import MAX_LINE_OCTETS
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.store.canonical import canonical, sha256_of
-from bmwg.reports.store.files import not_written
+from bmwg.reports.store.files import not_written, write_atomically
 from bmwg.schemas.validation import problems
 
 JOURNAL_FILE = "http.jsonl"
@@ -42,6 +43,31 @@ class HttpJournal:
             )
         except OSError as error:
             raise not_written(self._path, error) from error
+
+    @classmethod
+    def resume(cls, folder: Path, run_id: str, header_sha256: str) -> HttpJournal:
+        """Open the journal of a run that was cut off; octets of a cut-off line go to a file beside it.
+
+        Raises ConfigError STORE-01 for a journal that was changed, TestbedError STORE-08.
+        """
+        repetitions = read_journal(folder, run_id, header_sha256)
+        path = folder / JOURNAL_FILE
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        opened = cls.__new__(cls)
+        opened._path = path
+        opened.lines = len(repetitions)
+        last = content[:whole].splitlines()[-1:]
+        opened._last = json.loads(last[0])["hash"] if last else genesis(run_id, header_sha256)
+        try:
+            if content[whole:]:
+                write_atomically(folder / f"{JOURNAL_FILE}.torn-{opened.lines + 1}", content[whole:])
+            opened._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            os.ftruncate(opened._handle, whole)
+            os.fsync(opened._handle)
+        except OSError as error:
+            raise not_written(path, error) from error
+        return opened
 
     def append(self, repetition: Repetition, at: str) -> int:
         """Write a repetition and return its sequence number. Raises TestbedError STORE-08, ToolkitBug."""

@@ -12,7 +12,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.charts import plot_name
 from bmwg.reports.http.order_tables import order_section
-from bmwg.reports.http.words import ITEMS, form_words, forms_of, several_proxies, shape, shape_words
+from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.results import TYPE_WORDS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title
 from bmwg.reports.store import Run
@@ -54,6 +54,19 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     return [*lines, *order_section(outcomes, words, titles), *_without(outcomes)]
+
+
+def http_summary(run: Run) -> str:
+    """Say in some words what the run holds of HTTP experiments; empty for a run without.
+
+    Raises ConfigError as `read_answers`.
+    """
+    if not has_answers(run.folder):
+        return ""
+    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
+    forms = ", ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
+    return f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
 
 
 def _conditions(cell: HttpCell, source: str) -> str:
@@ -113,8 +126,8 @@ def _time(outcome: HttpOutcome | None) -> str:
 
 
 def _spread(found: Interval, divisor: float) -> str:
-    half = f" ± {found.half_width / divisor:.3g}" if found.half_width is not None else ""
-    return f"{found.mean / divisor:.4g}{half}"
+    half = f" ± {digits(found.half_width / divisor)}" if found.half_width is not None else ""
+    return f"{digits(found.mean / divisor, 4)}{half}"
 
 
 def _comparison(outcomes: Sequence[HttpOutcome], words: Mapping[str, str], published: str) -> list[str]:

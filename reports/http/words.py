@@ -64,3 +64,11 @@ def several_proxies(outcomes: Sequence[HttpOutcome]) -> bool:
 def forms_of(outcomes: Sequence[HttpOutcome]) -> list[str]:
     """Return the hosting forms of some answers in the documents' order."""
     return [form for form in FORMS if any(outcome.cell.form == form for outcome in outcomes)]
+
+
+def digits(number: float, count: int = 3, *, sign: str = "-") -> str:
+    """Return a number with so many significant digits, and never an exponent."""
+    if abs(number) >= 10**count:
+        return f"{number:{sign}.0f}"
+    text = f"{number:{sign}.{count}g}"
+    return text if "e" not in text else f"{number:{sign}.{count + 4}f}"

@@ -25,6 +25,7 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
     delay_tables.rfc2544_latency,
     delay_tables.rfc8219_latency,
     delay_tables.delay_variation,
+    delay_tables.neighbours,
     frame_loss_table.frame_loss,
     outage_tables.bursts,
     outage_tables.recoveries,

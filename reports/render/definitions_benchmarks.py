@@ -42,6 +42,12 @@ BENCHMARKS = {
         clause="RFC 8219 section 7.3.1, RFC 5481 section 4.2",
         meaning="median over streams of the 99.9th percentile delay less the least one, all received frames",
     ),
+    "ipdv.rfc5481_4_1.sample": Definition(
+        unit="ns",
+        clause="RFC 5481 section 4.1, RFC 3393",
+        meaning="median over streams of the median difference of delay between neighbours in the order sent,"
+        " of the last 1,024 frames of each; .min and .max: medians of the least and the largest difference",
+    ),
     "frame_loss_ratio.rfc2544_26_3": Definition(
         unit="1",
         clause="RFC 2544 section 26.3",

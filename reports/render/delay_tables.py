@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC
+from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.tagged_latency import TYPICAL_METRIC, WORST_METRIC
 from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Outcome
@@ -73,6 +73,30 @@ def delay_variation(facts: Facts) -> list[str]:
     return [
         *title("Delay variation (RFC 8219 7.3)", 1),
         *table(head, rows, f"Metric {PDV_METRIC}: 99.9th percentile less the least delay"),
+        *remarks(outcomes),
+    ]
+
+
+def neighbours(facts: Facts) -> list[str]:
+    """Return the delay variation between neighbours: medians over the streams of least, median, largest."""
+    outcomes = [one for one in facts.outcomes if one.metric == SAMPLE_METRIC]
+    if not outcomes:
+        return []
+    ends = (".min", "", ".max")
+    rows = [
+        [
+            *front(one),
+            rate(one, facts),
+            medium(facts),
+            *(_time(one, f"{SAMPLE_METRIC}{end}") for end in ends),
+            *back(one),
+        ]
+        for one in outcomes
+    ]
+    head = [*HEAD, "rate", "media", "least", "median", "largest", *TAIL]
+    return [
+        *title("Delay variation between neighbours (RFC 5481 4.1)", 1),
+        *table(head, rows, f"Metric {SAMPLE_METRIC}: delay of a frame less that of the frame sent before it"),
         *remarks(outcomes),
     ]
 

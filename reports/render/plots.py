@@ -10,7 +10,6 @@ from typing import Any
 
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
-from bmwg.reports.http import charts  # as a module: it uses this package itself
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
@@ -22,8 +21,10 @@ _MAX_LINES = 6
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
     """Draw what the run has numbers for; a run without leaves plots out."""
+    from bmwg.reports.http.charts import http_plots  # it uses this package itself
+
     made = (_throughput(facts), _options(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
-    return (*(plot for plot in made if plot is not None), *charts.http_plots(facts.run))
+    return (*(plot for plot in made if plot is not None), *http_plots(facts.run))
 
 
 def _thousands(axis: Any) -> None:

@@ -15,7 +15,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -214,8 +214,12 @@ class JournalWriter:
         validity: Validity,
         reason: str,
         at: str,
+        platform: Mapping[str, Any] | None = None,
     ) -> JournalTrial:
-        """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug."""
+        """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug.
+
+        `platform` is what the trial is bound to of platform.json.
+        """
         if self._broken is not None:
             raise not_written(self._path, self._broken)
         data_result = result_to_json(result)
@@ -235,6 +239,8 @@ class JournalWriter:
             "assessment": {"validity": validity.value, "reason": redact(reason)[:_REASON_CHARACTERS]},
             "at": at,
         }
+        if platform is not None:
+            body["platform"] = dict(platform)
         try:
             text = canonical(body)
         except (TypeError, ValueError) as error:

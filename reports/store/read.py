@@ -30,7 +30,11 @@ HEADER_KEYS = (
     "plan",
     "started_at",
 )
-LATER_HEADER_KEYS = ("procedures", "qualification_max_fps")  # came within run/1.0; older headers lack them
+LATER_HEADER_KEYS = (
+    "procedures",
+    "qualification_max_fps",
+    "platform_bound",
+)  # came within run/1.0; older headers lack them
 
 
 def header_hash(document: Mapping[str, Any]) -> str:

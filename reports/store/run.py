@@ -13,6 +13,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
+from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
 from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
@@ -85,6 +86,7 @@ class RunStore:
         self._journal = journal
         self._under_way = UnderWay(folder)
         self._clock = clock
+        self._platform_link: str | None = None  # of a run that has ended
 
     @classmethod
     def create(
@@ -121,6 +123,7 @@ class RunStore:
             run["procedures"] = dict(header.procedures)
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
+        run["platform_bound"] = binding.VERSION
         run = as_json(run)
         run["seals"] = seal(run, lambda: secrets.token_hex(_SEAL_OCTETS))
         digest = header_hash(run)
@@ -236,6 +239,7 @@ class RunStore:
             validity=validity,
             reason=reason,
             at=utc_text(self._clock()),
+            platform=self.platform.bound(deployment_id),
         ).seq
 
     def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:
@@ -275,6 +279,7 @@ class RunStore:
         """Say how the run ended: `complete`, or `interrupted` with a reason. Safe to call twice."""
         if self._run["status"] == "running":
             try:
+                self._platform_link = self.platform.end(self._journal.last_hash)
                 self._change_run(
                     status=status, ended_at=utc_text(ended or self._clock()), interruption=reason
                 )
@@ -296,6 +301,8 @@ class RunStore:
 
     def _write_run(self) -> None:
         self._run["journal"] = {"trials": self._journal.trials, "hash": self._journal.last_hash}
+        if self._platform_link is not None:
+            self._run["journal"]["platform"] = self._platform_link
         write_atomically(self.folder / RUN_FILE, pretty(self._run))
 
 

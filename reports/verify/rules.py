@@ -10,6 +10,7 @@ from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
 
@@ -147,6 +148,12 @@ def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
         )
 
 
+@rule("VER-14", "", "trials and the end of the run are bound to the platform file", exit_code=2)
+def platform_bound(evidence: Evidence) -> Iterator[Shortfall]:
+    """platform.json is the one that the chain knows, as far as the run's header says that it is bound."""
+    yield from unbound(evidence)
+
+
 RULES: tuple[Rule[Evidence], ...] = (
     one_run,
     outcomes_distinct,
@@ -158,4 +165,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     envelope_respected,
     simulation_declared,
     procedures_known,
+    platform_bound,
 )

@@ -1,6 +1,6 @@
 """The bench of one run of HTTP experiments: nodes, hosting forms, journal and display, opened once.
 
-Ids: HBENCH-01 a run cannot be continued, HBENCH-02 a test's id is not that of its experiment and form.
+Ids: HBENCH-02 a test's id is not that of its experiment and form.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
-from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import forms, process
 from bmwg.drivers.hosting.instance import Form, Hosting
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row, open_row
-from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitBug, ToolkitError
+from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
@@ -28,16 +27,15 @@ from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.reports.store.files import utc_text
+from bmwg.resources.continuation import check_platform, clear_away, find_run
+from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
+from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
-
-_CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}}
-_CLIENT_TOOLS = {Workload.JMETER: "jmeter", Workload.OPEN_LOOP: "k6"}
-_APT = "apt-get install --no-install-recommends"
 
 
 class HttpBench:
@@ -54,6 +52,7 @@ class HttpBench:
         owner: str,
         display: LineDisplay,
         stack: ExitStack,
+        continued: HttpContinuation | None = None,
     ) -> None:
         self.display = display
         self._profile = profile
@@ -65,43 +64,48 @@ class HttpBench:
         self._stack = stack
         self._row: Row | None = None
         self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
-        self._outcomes: dict[str, HttpOutcome] = {}
-        self._deployments = 0
+        self._continued = continued
+        self._outcomes = dict(continued.outcomes) if continued else {}
+        self._deployments = continued.deployments if continued else 0
         self._stopped: BaseException | None = None
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
-        """Check the settings and make the run folder. Raises ConfigError HBENCH-01, HPROF-01."""
+        """Check the settings and make the run folder, or go on with one that was cut off.
+
+        Raises ConfigError HPROF-01, and what `http_continuation` raises, before anything is touched.
+        """
+        continued = None
         if settings.continue_run is not None:
-            raise ConfigError(
-                "HBENCH-01", "a run of the HTTP experiments cannot be continued", hint="begin a new run"
-            )
-        profile = load(settings.profile)
-        plan = [planned for planned in profile.plan() if planned.test_id in selected]
-        version, commit, dirty = toolkit_state()
-        header = RunHeader(
-            toolkit_version=version,
-            toolkit_commit=commit,
-            toolkit_dirty=dirty,
-            simulated=False,
-            testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]},
-            testbed_source=None,
-            profile=profile.data,
-            medium_kind="veth",
-            line_rate_bps=None,
-        )
+            continued = http_continuation(find_run(settings.continue_run, settings.results), selected)
+            profile, plan = continued.profile, list(continued.plan)
+        else:
+            profile = load(settings.profile)
+            plan = [planned for planned in profile.plan() if planned.test_id in selected]
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
-            store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
-            journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
+            if continued:
+                clear_away(continued.run.folder)  # what it made would stand in the platform's record
+            platform = collect()
+            if continued:
+                check_platform(continued.run, platform)
+                store = stack.enter_context(RunStore.resume(continued.run.folder))
+                journal = HttpJournal.resume(store.folder, store.run_id, continued.run.header_sha256)
+            else:
+                header = _header(profile)
+                store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+                journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
+                write_answers(store.folder, store.run_id, plan, {})
             stack.callback(journal.close)
-            write_answers(store.folder, store.run_id, plan, {})
             display.note(
                 f"run {store.run_id}: HTTP experiments, profile {profile.name}, {len(plan)} cells; "
                 f"results in {store.folder}"
             )
-            store.set_platform(before=collect())
+            if continued:
+                display.note(continued.text)
+            if continued is None or continued.run.platform_before is None:
+                store.set_platform(before=platform)
             ledger = Ledger(store.folder / "ledger.jsonl")
             owner = f"{store.run_id}-{secrets.token_hex(4)}"
             stack.callback(ledger.undo, ledger.before("owner", owner=owner))
@@ -115,6 +119,7 @@ class HttpBench:
                 owner=owner,
                 display=display,
                 stack=stack.pop_all(),
+                continued=continued,
             )
 
     def outcomes(self, experiment: str, form: str, tag: str) -> list[HttpOutcome]:
@@ -166,7 +171,7 @@ class HttpBench:
             for planned in group:
                 self._measure_start(planned, hosting)
             return
-        left = [CellRuns(planned, self._record) for planned in group]
+        left = [self._runs(planned) for planned in group]
         broken = 0
         while left:
             try:
@@ -211,7 +216,7 @@ class HttpBench:
             instance.stop()
             return took_ns
 
-        runs = CellRuns(planned, self._record)
+        runs = self._runs(planned)
         told: list[dict[str, Any]] = []
         self._deployments += 1
         deployment_id = f"{planned.cell.form}-start-{self._deployments}"
@@ -222,45 +227,12 @@ class HttpBench:
 
     def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:
         """Return what can be tried and the form's hosting; the others are kept as not assessed."""
-        lack = self._lacking(group, form)
+        lack = lacking(self._opened_row, self._ledger, group, form)
         if lack is not None:
             for planned in group:
                 self._keep(judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend))
             return [], None
         return group, self._hosting(form)
-
-    def _lacking(self, group: list[Planned], form: Form) -> Missing | None:
-        """What the machine lacks for a group: server, proxy, clients, or the hosting form."""
-        try:
-            row = self._opened_row()
-            probed = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger).probe()
-        except TestbedError as error:
-            if error.error_id != "PROG-01":
-                raise
-            return Missing(what="origin server", reason=error.what, mend=error.hint)
-        except ConfigError as error:
-            if error.error_id != "INST-01":
-                raise
-            return Missing(what=f"hosting form {form}", reason=error.found, mend="")
-        if probed is not None:
-            return probed
-        asked = [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
-        for planned in group:
-            asked.append((row.client, _CLIENT_PROGRAMS.get(planned.cell.workload, {})))
-        if any(planned.cell.stress_cpus for planned in group):
-            asked.append((row.proxy, {"stress-ng": "stress-ng"}))
-        for node, programs in asked:
-            absent = node.call("bmwg.drivers.hosting.programs:available", programs=programs)
-            if absent:
-                name, package = absent[0]
-                return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
-        wanted = {_CLIENT_TOOLS.get(planned.cell.workload) for planned in group} - {None}
-        absent = row.client.call("bmwg.drivers.workload.tools:absent", tools=sorted(wanted))
-        return (
-            Missing(what=absent[0][0], reason="not on the clients' node", mend=absent[0][1])
-            if absent
-            else None
-        )
 
     def _opened_row(self) -> Row:
         if self._row is None:
@@ -287,6 +259,10 @@ class HttpBench:
         entered = self._hostings.pop(form, None)
         if entered is not None:
             entered[1].close()
+
+    def _runs(self, planned: Planned) -> CellRuns:
+        """Return the runs of a cell, with what a run that goes on has of them already."""
+        return CellRuns(planned, self._record, self._continued.recorded(planned) if self._continued else ())
 
     def _record(self, repetition: Repetition) -> int:
         return self._journal.append(repetition, utc_text(datetime.now(UTC)))
@@ -333,6 +309,21 @@ class HttpBench:
             )
         else:
             self._store.close(None, "complete")
+
+
+def _header(profile: HttpProfile) -> RunHeader:
+    version, commit, dirty = toolkit_state()
+    return RunHeader(
+        toolkit_version=version,
+        toolkit_commit=commit,
+        toolkit_dirty=dirty,
+        simulated=False,
+        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]},
+        testbed_source=None,
+        profile=profile.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+    )
 
 
 def line_of(outcome: HttpOutcome) -> str:

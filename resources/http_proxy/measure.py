@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
+from bmwg.methodology.records import OutcomeType
 from bmwg.resources.http_proxy.deployment import Deployment
 from bmwg.resources.outcomes import one_line
 
@@ -22,13 +24,22 @@ class DeploymentBrokenError(Exception):
 
 
 class CellRuns:
-    """The repetitions of one cell; `record` writes one to the journal and gives its number."""
+    """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
-    def __init__(self, planned: Planned, record: Callable[[Repetition], int]) -> None:
+    `recorded` are those that a run which goes on has already.
+    """
+
+    def __init__(
+        self,
+        planned: Planned,
+        record: Callable[[Repetition], int],
+        recorded: Sequence[tuple[int, Repetition]] = (),
+    ) -> None:
         self.planned = planned
-        self.done: list[tuple[int, Repetition]] = []
+        self.done = list(recorded)
         self._record = record
-        self._number = 0
+        self._number = len(self.done)
+        self._began_s = time.monotonic()
 
     @property
     def valid(self) -> int:
@@ -43,9 +54,16 @@ class CellRuns:
         return sum(rep.phase == judge.MEASURED for _, rep in self.done) - self.valid
 
     @property
+    def least(self) -> int:
+        """How many valid repetitions make an answer."""
+        return self.planned.least_repetitions or self.planned.repetitions
+
+    @property
     def ended(self) -> bool:
         """Whether no repetition is left to run."""
-        return self.valid >= self.planned.repetitions or self.invalid > self.planned.max_invalid
+        late = time.monotonic() - self._began_s > self.planned.cell_limit_s
+        wanted = self.least if late else self.planned.repetitions
+        return self.valid >= wanted or self.invalid > self.planned.max_invalid
 
     def keep(self, repetition: Repetition) -> None:
         """Write a repetition down."""
@@ -55,7 +73,11 @@ class CellRuns:
         """Return what the repetitions say."""
         if self.planned.rate is not None:
             return rate.outcome(self.planned.cell, self.done, self.planned.rate)
-        return judge.outcome(self.planned.cell, self.done, wanted=self.planned.repetitions)
+        found = judge.outcome(self.planned.cell, self.done, wanted=self.least)
+        if found.type is OutcomeType.MEASURED and self.valid < self.planned.repetitions:
+            fewer = f"{self.valid} valid repetitions of the {self.planned.repetitions} that were planned"
+            found = replace(found, quality=(*found.quality, fewer))
+        return found
 
     def find_rate(self, deployment: Deployment, deployment_id: str) -> None:
         """Search for the highest rate without a lost request. Raises DeploymentBrokenError."""
@@ -71,8 +93,12 @@ class CellRuns:
             raise found.error
 
     def run(self, deployment: Deployment, deployment_id: str) -> None:
-        """Run a warm-up (none is measured) and what is left. Raises DeploymentBrokenError."""
-        if self.planned.warm_up_requests:
+        """Run a warm-up (none is measured) and what is left. Raises DeploymentBrokenError.
+
+        JMeter warms up within each repetition, for it has to warm up itself as well.
+        """
+        self._began_s = time.monotonic()
+        if self.planned.warm_up_requests and self.planned.cell.workload is not Workload.JMETER:
             self._one(deployment, deployment_id, WARM_UP, self.planned.warm_up_requests)
         while not self.ended:
             self._one(deployment, deployment_id, judge.MEASURED, self.planned.requests)
@@ -118,16 +144,19 @@ class CellRuns:
         cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
+        begins_soon = self.planned.cell.workload is Workload.AB  # the others' own start takes seconds
         hits = None
         if counted and counted_after:
             hits = counted_after["client_http.hits"] - counted["client_http.hits"]
         return {
             **found,
             "probes": (before, after),
-            "cpu_share": max(0, cpu_after - cpu_before) / max(1, found["elapsed_ns"]),
+            "cpu_share": max(0, cpu_after - cpu_before) / max(1, found["elapsed_ns"])
+            if begins_soon
+            else None,
             "memory_octets": memory_octets,
             "hits": hits,
-            "proxied": found["requests"] if hits is not None else None,
+            "proxied": found["requests"] + found.get("warm_up_requests", 0) if hits is not None else None,
         }
 
     def _offer(self, deployment: Deployment, requests: int) -> dict[str, Any]:
@@ -155,6 +184,7 @@ class CellRuns:
                     url=url,
                     octets=cell.object_octets,
                     clients=cell.clients,
+                    warm_up_requests=self.planned.warm_up_requests,
                     **common,
                 )
                 mean_ns = ran["mean_request_ns"]
@@ -168,6 +198,8 @@ class CellRuns:
             "process_ns": ran["process_ns"],
             "request_ns": ran["latency_ns"],
             "ttfb_ns": ran["ttfb_ns"],
+            "warm_up_requests": ran.get("warm_up_requests", 0),
+            "warm_up_ns": ran.get("warm_up_ns", 0),
             "faults": (ran["fault"],) if ran["fault"] else (),
         }
 
@@ -223,7 +255,7 @@ def _fault(deployment: Deployment) -> str | None:
 
 def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) -> None:
     """Run the repetitions of a start cell; `start` starts and removes an instance; returns its time, ns."""
-    number = 0
+    number = len(runs.done)
     while not runs.ended:
         number += 1
         began = time.monotonic_ns()

@@ -11,3 +11,7 @@ Test Tags           metric:throughput    clause:tst009-12.3    req:TST009-8-01  
 Throughput By Binary Search With Loss Verification
     [Tags]    id:R2544-TPUT-2.1
     tst009
+
+Throughput Of Mixed Frame Sizes With Loss Verification
+    [Tags]    id:R2544-IMIX-2.1    clause:rfc6985-4
+    imix_tst009

@@ -13,3 +13,7 @@ Test Tags           metric:throughput    clause:rfc9971-4.8    req:RFC9971-4.8.3
 Conditional Throughput Of Every Search Goal
     [Tags]    id:R2544-TPUT-3.1
     mlrsearch
+
+Conditional Throughput Of Mixed Frame Sizes
+    [Tags]    id:R2544-IMIX-3.1    clause:rfc6985-4
+    imix_mlrsearch

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload.row import Row, open_row
 
@@ -23,6 +23,14 @@ needs_http = [
 needs_docker = pytest.mark.skipif(
     shutil.which("dockerd") is None, reason="needs docker.io: sh setup/install.sh http"
 )
+_GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
+needs_guest = [
+    pytest.mark.skipif(_GUEST_LACKS is not None, reason=f"needs {_GUEST_LACKS}"),
+    pytest.mark.skipif(
+        not isinstance(guest_kernel.find(), guest_kernel.GuestKernel),
+        reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
+    ),
+]
 SIZES = [1000, 200_000]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.contract.guard_support import PROFILE, TESTS
 
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import throughput
@@ -41,49 +42,6 @@ pytestmark = [
     ),
 ]
 
-SIZES = [64, 128, 256, 512]
-TESTS = ("CN-TPUT-1.1", "CN-TPUT-1.3")
-PROFILE = {
-    "schema": "profile/1.0",
-    "name": "quick",
-    "title": "A plan of seconds",
-    "indicative": True,
-    "traffic": {"directions": ["forward"], "frame_formats": ["ipv4-udp"], "flows": [1]},
-    "trial": {
-        "duration_s": 0.2,
-        "min_sent_ratio": 0.99,
-        "max_stall_ns": 500_000_000,
-        "max_host_stall_ns": 500_000_000,
-        "max_steal_ns": 500_000_000,
-        "max_repeats": 30,
-        "set_aside_host_stalls": True,
-        "learning": "deployment",
-        "settle_s": 0.0,
-        "learning_wait_s": 0.02,
-        "drain_s": 0.02,
-        "restabilize_s": 0.02,
-        "expected_invalid_ratio": 0.3,
-    },
-    "search": {
-        "min_load_fps": 1000,
-        "relative_width": 0.3,
-        "short_limit": 2,
-        "verification_trials": 1,
-        "max_reopenings": 2,
-    },
-    "latency": {"duration_s": 0.2, "frame_octets": []},
-    "paths": [
-        {"path": "wire", "hosting": "none", "function": "none", "networks": "none", "frame_octets": SIZES},
-        {
-            "path": "pvp",
-            "hosting": "pod",
-            "function": "kernel-l3",
-            "networks": ["bridge"],
-            "frame_octets": SIZES,
-        },
-    ],
-    "deviations": [],
-}
 # what is done when a size's first trial is on the disk, and the fact that names it
 ACTS = {
     64: (

@@ -22,6 +22,7 @@ from pathlib import Path
 from robot.run import run_cli
 from tests.faults import policed
 from tests.faults.support import (
+    ROOT,
     SUITES,
     TESTS,
     bounds,
@@ -36,11 +37,14 @@ from tests.faults.support import (
 
 from bmwg.cli.main import main as bmwg_main
 from bmwg.drivers.ledger import Ledger
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 
+OLD_RUN = ROOT / "tests" / "data" / "runs" / "run-1.0"
 RUN_DEADLINE_S = 180.0
 TWICE_RATIO = 0.25  # of the points kill the continued run once more
 REDRAWS = 6  # a run that ended before its kill is no point
+REFERENCES = 3  # undisturbed runs
 POLL_S = 0.002
 SIMULATED_TESTER = {
     "driver": "simulated",
@@ -51,7 +55,7 @@ SIMULATED_TESTER = {
 }
 SIMULATED_PROFILE = {
     "trial": {"restabilize_s": 0.1},
-    "search": {"min_load_fps": 940, "relative_width": 0.01, "verification_trials": 2},
+    "search": {"min_load_fps": 188, "relative_width": 0.01, "verification_trials": 2},
 }
 
 
@@ -101,6 +105,23 @@ class Forked:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
+class Progress:
+    """How far a run has come: answers that it holds, and trials since the last of them."""
+
+    def __init__(self, run):
+        self._run, self._seen, self._answers, self._used = run, None, 0, 0
+
+    def now(self):
+        with contextlib.suppress(OSError, ValueError):
+            stat = (self._run / "run.json").stat()
+            if (stat.st_mtime_ns, stat.st_ino) != self._seen:
+                outcomes = json.loads((self._run / "run.json").read_text())["outcomes"]
+                self._answers = len(outcomes)
+                self._used = sum(len(outcome["trials"]) for outcome in outcomes)
+                self._seen = (stat.st_mtime_ns, stat.st_ino)
+        return self._answers, max(0, trials_on_disk(self._run) - self._used)
+
+
 class Campaign:
     def __init__(self, folder, bed):
         self.folder, self.simulated = folder, bed == "simulated"
@@ -112,6 +133,8 @@ class Campaign:
         policed.install(self.profile)
         os.environ.update(BMWG_TESTBED=str(self.testbed), BMWG_RESULTS=str(folder / "results"))
         self.log = folder / "runner.log"
+        shutil.copytree(OLD_RUN, folder / "old")
+        write_report(folder / "old")  # imports what is imported at the first report only
 
     def start(self, run_id):
         robot = ["--output", "NONE", "--report", "NONE", "--log", "NONE", "--console", "verbose"]
@@ -128,31 +151,41 @@ class Campaign:
         return Forked(lambda: bmwg_main([str(argument) for argument in arguments]), self.log)
 
     def reference(self):
-        """Run undisturbed; returns bounds and when (s after its start) each trial stood and the run ended."""
+        """Run undisturbed, the fastest of some; returns bounds, length, and when (s) it came how far."""
+        found = [self._undisturbed() for _ in range(REFERENCES)]
+        assert all(one["bounds"] == found[0]["bounds"] for one in found), "undisturbed runs differ"
+        return min(found, key=lambda one: one["wall_s"])
+
+    def _undisturbed(self):
         process, run = self.start("undisturbed")
-        stamps = []
+        marks, progress = [], Progress(run)
         while process.poll() is None:
-            stamps += [time.monotonic() - process.begun_s] * (trials_on_disk(run) - len(stamps))
+            now = progress.now()
+            if now > (marks[-1][1] if marks else (0, 0)):
+                marks.append((time.monotonic() - process.begun_s, now))
             time.sleep(POLL_S)
+        wall_s = time.monotonic() - process.begun_s
         assert process.returncode == 0, self.log.read_text()[-2000:]
-        found = bounds(self.checked(run, ()))
+        whole = self.checked(run, ())
         shutil.rmtree(run)
-        return {"bounds": found, "stamps_s": stamps, "wall_s": time.monotonic() - process.begun_s}
+        return {"bounds": bounds(whole), "marks": marks, "trials": len(whole.trials), "wall_s": wall_s}
 
     def checked(self, run, kept):
         return check_complete(run, kept, wire_max_fps=policed.WIRE_MAX_FPS)
 
-    def kill_within(self, process, run, reference, chance, standing, haste=1.0):
-        """SIGKILL at a point of the reference's time, found again by its trials; False when it had ended.
+    def kill_within(self, process, run, reference, at, haste=1.0):
+        """SIGKILL at a point (0..1) of the reference's time, found again by how far the run has come.
 
-        `haste` (0..1) shortens the wait after the trial: the machine may have been slower in the reference.
+        `haste` (0..1) shortens the wait after that: the machine may have been slower in the reference.
+        False when the run had ended.
         """
-        at_s = chance.random() * reference["wall_s"]
-        before = [stamp for stamp in reference["stamps_s"] if stamp <= at_s]
-        trials, wait_s = max(len(before), standing), at_s - (before[-1] if before else 0.0)
-        while trials_on_disk(run) < trials and process.poll() is None:
+        at_s = at * reference["wall_s"]
+        passed = [(stamp_s, tuple(mark)) for stamp_s, mark in reference["marks"] if stamp_s <= at_s]
+        stamp_s, mark = passed[-1] if passed else (0.0, (0, 0))
+        progress = Progress(run)
+        while progress.now() < mark and process.poll() is None:
             time.sleep(POLL_S)
-        time.sleep(wait_s * haste)
+        time.sleep((at_s - stamp_s) * haste)
         if process.poll() is not None:
             return False
         process.kill()
@@ -181,9 +214,10 @@ class Campaign:
         """Kill, continue, clear away, compare; returns what to write down."""
         begun_s = time.monotonic()
         chance = random.Random(seed)
+        at = chance.random()
         for draw in range(REDRAWS):
             process, run = self.start(f"point-{number}-{draw}")
-            if self.kill_within(process, run, reference, chance, 0, 0.5**draw):
+            if self.kill_within(process, run, reference, at, 0.5**draw):
                 break
             shutil.rmtree(run)
         else:
@@ -193,7 +227,7 @@ class Campaign:
         kept = journal_lines(run) if began else []
         if began and chance.random() < TWICE_RATIO:
             process = self.command("resume", run)
-            kills += self.kill_within(process, run, reference, chance, len(kept))
+            kills += self.kill_within(process, run, reference, chance.random())
             now = journal_lines(run)
             assert now[: len(kept)] == kept, "a finished trial was lost or changed"
             kept = now
@@ -214,6 +248,8 @@ class Campaign:
         trials = len(found.trials)
         shutil.rmtree(run)
         return {
+            "at": round(at, 4),
+            "draws": draw + 1,
             "kills": kills,
             "began": began,
             "killed_after_trials": killed_after,
@@ -277,7 +313,7 @@ def summary(reference, points, chosen):
         "killed_before_it_began": sum(not point["began"] for point in good),
         "redrawn_as_the_machine_changed": sum(point["machine_changed"] for point in good),
         "undisturbed_run_s": round(reference["wall_s"], 2),
-        "undisturbed_trials": len(reference["stamps_s"]),
+        "undisturbed_trials": reference["trials"],
         "bounds": reference["bounds"],
         "seconds_a_point": [statistics.median(seconds), min(seconds), max(seconds)],
         "failures": [point for point in points if not point["ok"]],

@@ -163,7 +163,7 @@ def trials_on_disk(run):
         return 0
 
 
-def wait_for(condition, what, deadline_s=60.0, process=None):
+def wait_for(condition, what, deadline_s=END_DEADLINE_S, process=None):
     """Wait until a condition holds; the deadline, or the end of `process`, fails and says what never came."""
     end_s = time.monotonic() + deadline_s
     while not (found := condition()):
@@ -189,17 +189,43 @@ def kill_at(process, run, trials, delay_s):
     process.wait(30)
 
 
-def in_trial_of(process, run, path):
-    """Wait until a trial on a path is under way."""
+def _under_way(run, path):
+    """Whether a trial on a path has begun and is not on the disk yet."""
+    try:
+        note = json.loads((run / "under_way.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return note["cell"].startswith(path) and note["after_trial"] == trials_on_disk(run)
 
-    def under_way():
+
+@contextlib.contextmanager
+def paused_in_trial_of(process, run, path):
+    """Stop the runner within a trial on a path and let it go on afterwards.
+
+    Its tester and its nodes go on. So what is done meanwhile falls into that trial, however long a busy
+    machine takes for it. Trials must take 0.2 s or more.
+    """
+    end_s = time.monotonic() + END_DEADLINE_S
+    while True:
+        wait_for(lambda: _under_way(run, path), f"a trial on {path}", process=process)
+        process.send_signal(signal.SIGSTOP)
         try:
-            note = json.loads((run / "under_way.json").read_text())
-        except (OSError, ValueError):
-            return False
-        return note["cell"].startswith(path) and note["after_trial"] == trials_on_disk(run)
+            wait_for(lambda: state_of(process.pid) == "T", "a stopped runner", process=process)
+            age_s = time.time() - (run / "under_way.json").stat().st_mtime
+            if _under_way(run, path) and age_s < 0.15:  # else it may have been judged already
+                yield
+                return
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert time.monotonic() < end_s, f"never stopped within a trial on {path}"
+        time.sleep(0.01)
 
-    wait_for(under_way, f"a trial on {path}", process=process)
+
+def state_of(pid):
+    """One letter of the kernel for what a process does; empty when there is none."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
 
 
 def journal_lines(run):
@@ -275,7 +301,7 @@ def machine():
     return {"interfaces": sorted(os.listdir("/sys/class/net")), "named namespaces": sorted(names)}
 
 
-def eventually_clean(run, deadline_s=10.0):
+def eventually_clean(run, deadline_s=60.0):
     """Processes that were killed need a moment to go; returns what is left after it."""
     end_s = time.monotonic() + deadline_s
     while (left := remains(run)) and time.monotonic() < end_s:

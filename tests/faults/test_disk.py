@@ -43,6 +43,7 @@ def test_a_full_disk_ends_the_run_and_keeps_every_finished_trial(tmp_path, small
     testbed, profile = write_testbed(tmp_path, "simulated"), write_profile(tmp_path)
     whole, undisturbed = start(tmp_path, profile, testbed, run_id="undisturbed")
     assert whole.wait(END_DEADLINE_S) == 0
+    profile = write_profile(tmp_path, trial={"restabilize_s": 0.2})  # time to fill it before its end
     process, run = start(tmp_path, profile, testbed, run_id="filled", results=small_disk)
     wait_for(lambda: trials_on_disk(run) >= 3, "three trials", process=process)
     ballast = small_disk / "ballast"

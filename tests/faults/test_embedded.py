@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.faults.support import (
+    END_DEADLINE_S,
     ROOT,
     bmwg,
     check_complete,
@@ -17,13 +18,14 @@ from tests.faults.support import (
     command_line,
     eventually_clean,
     hostname_of,
-    in_trial_of,
     journal_lines,
     kill_all,
     kill_at,
     machine,
+    paused_in_trial_of,
     remains,
     start,
+    state_of,
     wait_for,
     write_profile,
     write_testbed,
@@ -75,8 +77,8 @@ def test_killed_with_a_pod_standing_cleanup_alone_leaves_nothing(bed):
     folder, profile, testbed = bed
     before = machine()
     process, run = start(folder, profile, testbed)
-    wait_for(lambda: any("cgroup" in text for text in remains(run)), "a pod", process=process)
-    process.kill()
+    with paused_in_trial_of(process, run, "pvp"):
+        process.kill()
     process.wait(30)
     assert any("cgroup" in text for text in remains(run))
     done = bmwg(folder, "cleanup", str(run))
@@ -103,10 +105,10 @@ PVP = "CN-TPUT-1.3:pvp/pod/kernel-l3/bridge/64/forward"
 def test_a_tester_killed_in_a_trial_makes_it_a_fault_and_the_next_cell_gets_a_new_one(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    in_trial_of(process, run, "wire")
-    (tester,) = [pid for pid in children(process.pid) if "bmwg-tester" in command_line(pid)]
-    os.kill(tester, signal.SIGKILL)
-    process.wait(120)
+    with paused_in_trial_of(process, run, "wire"):
+        (tester,) = [pid for pid in children(process.pid) if "bmwg-tester" in command_line(pid)]
+        os.kill(tester, signal.SIGKILL)
+    process.wait(END_DEADLINE_S)
     found = read_run(run)
     assert "tester died" in _faulty(found, "CN-TPUT-1.1:wire/none/none/none/64/forward")
     assert found.status == "complete"
@@ -116,12 +118,13 @@ def test_a_tester_killed_in_a_trial_makes_it_a_fault_and_the_next_cell_gets_a_ne
 def test_a_pod_killed_in_a_trial_makes_it_a_fault_never_a_bound(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    in_trial_of(process, run, "pvp")
-    (pod_id,) = (run / "pods").iterdir()
-    members = (Path("/sys/fs/cgroup/pids") / f"bmwg-{pod_id.name}" / "cgroup.procs").read_text().split()
-    assert members
-    kill_all(members)
-    process.wait(120)
+    with paused_in_trial_of(process, run, "pvp"):
+        (pod_id,) = (run / "pods").iterdir()
+        members = (Path("/sys/fs/cgroup/pids") / f"bmwg-{pod_id.name}" / "cgroup.procs").read_text().split()
+        assert members
+        kill_all(members)
+        wait_for(lambda: all(state_of(pid) in ("", "Z") for pid in members), "the pod's end")
+    process.wait(END_DEADLINE_S)
     found = read_run(run)
     assert "has ended" in _faulty(found, PVP), (folder / "runner.log").read_text()
     assert eventually_clean(run) == []
@@ -130,12 +133,11 @@ def test_a_pod_killed_in_a_trial_makes_it_a_fault_never_a_bound(bed):
 def test_an_interface_removed_in_a_trial_makes_it_a_fault(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    in_trial_of(process, run, "pvp")
-    agents = [pid for pid in children(process.pid) if hostname_of(pid) == "dut1"]
-    subprocess.run(
-        ["nsenter", "-t", str(agents[0]), "-n", "ip", "link", "del", "nic1"], check=True, timeout=10
-    )
-    process.wait(120)
+    with paused_in_trial_of(process, run, "pvp"):
+        agents = [pid for pid in children(process.pid) if hostname_of(pid) == "dut1"]
+        inside = ["nsenter", "-t", str(agents[0]), "-n"]
+        subprocess.run([*inside, "ip", "link", "del", "nic1"], check=True, timeout=60)
+    process.wait(END_DEADLINE_S)
     found = read_run(run)
     assert _faulty(found, PVP).endswith("is gone"), (folder / "runner.log").read_text()  # both ends go
     assert eventually_clean(run) == []
@@ -146,9 +148,9 @@ def test_an_interrupted_run_ends_in_order_and_goes_on(bed, number):
     folder, profile, testbed = bed
     before = machine()
     process, run = start(folder, profile, testbed)
-    in_trial_of(process, run, "pvp")
-    os.kill(process.pid, number)
-    assert process.wait(60) != 0
+    with paused_in_trial_of(process, run, "pvp"):
+        os.kill(process.pid, number)
+    assert process.wait(END_DEADLINE_S) != 0
     stopped = read_run(run)
     assert stopped.status == "interrupted"
     assert "signal" in stopped.interruption

@@ -1,4 +1,4 @@
-"""Runs of HTTP experiments that lose their proxy or daemon in the midst, or are killed themselves."""
+"""Runs of HTTP experiments that lose proxy, daemon or virtual machine in the midst, or are killed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.http_support import labelled, needs_docker, needs_http
+from tests.contract.http_support import labelled, needs_docker, needs_guest, needs_http
 
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting import process
 from bmwg.drivers.workload import tools
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
+from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import read_answers
 from bmwg.reports.store import read_run
 from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy import needs
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -71,17 +73,18 @@ def kill_under_load(program: bytes, owner: str, killed: list[int]) -> threading.
 
 
 @pytest.mark.parametrize(
-    ("form", "program"),
+    ("form", "program", "requests"),
     [
-        ("native", b"squid"),
-        pytest.param("docker_nat", b"dockerd", marks=[needs_docker, pytest.mark.slow]),
+        ("native", b"squid", 1000),
+        pytest.param("docker_nat", b"dockerd", 1000, marks=[needs_docker, pytest.mark.slow]),
+        pytest.param("vm_para", b"qemu-system-x86_64", 100, marks=[*needs_guest, pytest.mark.slow]),
     ],
 )
 def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, program: bytes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, program: bytes, requests: int
 ) -> None:
-    monkeypatch.setattr(bench_module, "load", lambda name: tiny(form, requests=3000))
-    test_id = {"native": "HP-ONE-1", "docker_nat": "HP-ONE-3"}[form]
+    monkeypatch.setattr(bench_module, "load", lambda name: tiny(form, requests=requests))
+    test_id = name_of_test("one_client", form)
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {test_id})
     try:
         row = bench._opened_row()
@@ -105,7 +108,7 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_module, "load", lambda name: tiny("native", requests=10))
-    monkeypatch.setattr(bench_module, "_CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
+    monkeypatch.setattr(needs, "CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
     try:
         (answer,) = bench.outcomes("one_client", "native", "HP-ONE-1")

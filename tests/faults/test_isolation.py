@@ -7,6 +7,7 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
+from tests.faults.support import wait_for
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -98,7 +99,9 @@ def test_other_traffic_is_counted_and_stops_nothing(inside):
     with LeakWatch(signed=True) as watch:
         _send(_frame(0x0800, b"x" * 20))  # a benchmarking address without our signature
         _send(_frame(0x0800, b"x" * 20, source=b"\x0a\0\0\1"))
-        assert watch.check() == 4  # two frames, each sent by one interface and received by the other
+        wait_for(
+            lambda: watch.check() == 4, "two frames, each sent by one interface and received by the other"
+        )
     with LeakWatch() as watch:
         _send(_frame(0x0800, b"x" * 20))
         with pytest.raises(TestbedError, match="ISO-03"):

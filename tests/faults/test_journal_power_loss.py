@@ -20,7 +20,8 @@ STEP = 1 if os.environ.get("FAULTS_POINTS") else 997  # octets between the prefi
 def cut_off(tmp_path_factory):
     """A run that was killed with trials of an unfinished search in its journal."""
     folder = tmp_path_factory.mktemp("journal")
-    testbed, profile = write_testbed(folder, "simulated"), write_profile(folder)
+    testbed = write_testbed(folder, "simulated")
+    profile = write_profile(folder, trial={"restabilize_s": 0.2})  # time to be killed before its end
     process, run = start(folder, profile, testbed)
     wait_for(lambda: trials_on_disk(run) >= 8, "eight trials", process=process)
     process.kill()

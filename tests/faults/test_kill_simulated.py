@@ -5,6 +5,7 @@ import random
 
 import pytest
 from tests.faults.support import (
+    END_DEADLINE_S,
     bmwg,
     bounds,
     check_complete,
@@ -31,7 +32,7 @@ def bed(tmp_path_factory):
     testbed = write_testbed(folder, "simulated")
     profile = write_profile(folder, search={"relative_width": 0.03, "verification_trials": 2})
     process, run = start(folder, profile, testbed, run_id="undisturbed")
-    assert process.wait(120) == 0, (folder / "runner.log").read_text()
+    assert process.wait(END_DEADLINE_S) == 0, (folder / "runner.log").read_text()
     return folder, profile, testbed, check_complete(run)
 
 

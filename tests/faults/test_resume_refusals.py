@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 
 import pytest
 from tests.faults.support import (
@@ -25,7 +26,8 @@ from bmwg.resources.continuation import Recorded, check_platform, continuation
 @pytest.fixture(scope="module")
 def cut_off(tmp_path_factory):
     folder = tmp_path_factory.mktemp("resume")
-    testbed, profile = write_testbed(folder, "simulated"), write_profile(folder)
+    testbed = write_testbed(folder, "simulated")
+    profile = write_profile(folder, trial={"restabilize_s": 0.2})  # time to be killed before its end
     process, run = start(folder, profile, testbed)
     wait_for(lambda: trials_on_disk(run) >= 4, "four trials", process=process)
     process.kill()
@@ -87,10 +89,11 @@ def test_a_recorded_trial_that_does_not_follow_is_refused(cut_off):
 
 def test_a_run_that_another_process_writes_is_left_alone(tmp_path):
     testbed = write_testbed(tmp_path, "simulated")
-    profile = write_profile(tmp_path, trial={"restabilize_s": 0.5})
+    profile = write_profile(tmp_path, trial={"restabilize_s": 0.2})
     process, run = start(tmp_path, profile, testbed)
     try:
         wait_for(lambda: trials_on_disk(run) >= 2, "two trials", process=process)
+        process.send_signal(signal.SIGSTOP)  # it must not end while we look
         done = bmwg(tmp_path, "resume", str(run))
         assert done.returncode != 0
         assert "LEDGER-04" in done.stdout + done.stderr

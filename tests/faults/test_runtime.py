@@ -15,9 +15,10 @@ from tests.faults.support import (
     children,
     eventually_clean,
     hostname_of,
-    in_trial_of,
     machine,
+    paused_in_trial_of,
     start,
+    state_of,
     wait_for,
     write_profile,
     write_testbed,
@@ -71,20 +72,23 @@ def _pvp(run):
 def test_a_pod_whose_memory_ends_makes_its_trial_a_fault(bed):
     folder, profile, testbed = bed
     process, run = start(folder, profile, testbed)
-    in_trial_of(process, run, "pvp")
-    (pod,) = (run / "pods").iterdir()
-    (memory,) = [path for path in cgroups.folders(oci.cgroup_of(pod.name)) if "memory" in str(path)] or [None]
-    if memory is None:
-        process.kill()
-        pytest.skip("needs a memory cgroup of version 1")
-    for pid in (memory / "cgroup.procs").read_text().split():
-        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # the kernel's choice is then the pod
-    hog = subprocess.Popen([sys.executable, "-c", HOG, str(memory), "400"])
-    try:
-        process.wait(END_S)
-    finally:
-        hog.kill()
-        hog.wait(10)
+    with paused_in_trial_of(process, run, "pvp"):
+        (pod,) = (run / "pods").iterdir()
+        (memory,) = [path for path in cgroups.folders(oci.cgroup_of(pod.name)) if "memory" in str(path)] or [
+            None
+        ]
+        if memory is None:
+            pytest.skip("needs a memory cgroup of version 1")
+        members = (memory / "cgroup.procs").read_text().split()
+        for pid in members:
+            Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # the kernel's choice is then the pod
+        hog = subprocess.Popen([sys.executable, "-c", HOG, str(memory), "400"])
+        try:
+            wait_for(lambda: all(state_of(pid) in ("", "Z") for pid in members), "the pod's end")
+        finally:
+            hog.kill()
+            hog.wait(10)
+    process.wait(END_S)
     found = read_run(run)
     assert found.status == "complete"
     (throughput,) = [outcome for outcome in _pvp(found) if not outcome.metric.startswith("latency")]
@@ -121,9 +125,9 @@ def test_an_agent_that_is_killed_costs_its_cell_and_leaves_nothing(bed):
     folder, profile, testbed = bed
     machine_before = machine()
     process, run = start(folder, profile, testbed)
-    in_trial_of(process, run, "pvp")
-    agents = [pid for pid in children(process.pid) if hostname_of(pid) == "dut1"]
-    os.kill(agents[0], signal.SIGKILL)
+    with paused_in_trial_of(process, run, "pvp"):
+        agents = [pid for pid in children(process.pid) if hostname_of(pid) == "dut1"]
+        os.kill(agents[0], signal.SIGKILL)
     process.wait(END_S)
     found = read_run(run)
     assert {outcome.type for outcome in _pvp(found)} <= {OutcomeType.INVALID, OutcomeType.NOT_ASSESSED}

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import yaml
-from tests.faults.support import ROOT, start, wait_for, write_profile, write_testbed
+from tests.faults.support import END_DEADLINE_S, ROOT, start, wait_for, write_profile, write_testbed
 
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.locks import claims, reserve
@@ -26,7 +26,7 @@ from bmwg.drivers.locks import reserve
 from bmwg.drivers.testbed import load_testbed
 with reserve(load_testbed(sys.argv[1]), lock_dir=Path(sys.argv[2]), index_dir=Path(sys.argv[3])) as claims:
     print(claims, flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -88,7 +88,7 @@ def test_what_an_ended_run_left_at_work_is_named(tmp_path, places):
     ledger.before("owner", owner="ended-1")
     (index,) = places["index_dir"].iterdir()
     index.write_text(json.dumps(json.loads(index.read_text()) | {"pid": 1, "start_ticks": 1}))
-    sleeper = subprocess.Popen(["sleep", "60"], env={**os.environ, "BMWG_OWNER": "ended-1"})
+    sleeper = subprocess.Popen(["sleep", "600"], env={**os.environ, "BMWG_OWNER": "ended-1"})
     try:
         with pytest.raises(TestbedError, match="LOCK-03") as caught, reserve(load_testbed(), **places):
             pass
@@ -106,7 +106,7 @@ def test_the_second_run_makes_no_folder(tmp_path):
     testbed, profile = write_testbed(tmp_path, "embedded"), write_profile(tmp_path)
     with reserve(load_testbed(testbed)):
         process, run = start(tmp_path, profile, testbed, run_id="second")
-        assert process.wait(60) != 0
+        assert process.wait(END_DEADLINE_S) != 0
     assert "LOCK-01" in (tmp_path / "runner.log").read_text()
     assert not run.exists()
     wait_for(lambda: not run.exists(), "no folder")

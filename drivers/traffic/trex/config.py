@@ -32,7 +32,9 @@ class TrexOptions:
     `mode`: `start` a server for the run, or `attach` to the one at `server`, whose ports `port_ids` are used.
     `user` owns the ports; ports of another user are refused, never taken. `ring_frames` and `slot_octets`
     size the packet sockets of TRex's ports on Linux interfaces (its own default is 256 frames, a stall of 3
-    ms at 100,000 frames/s). `start_deadline_s` and `reply_s` bound every wait for the server.
+    ms at 100,000 frames/s). `nice` is the priority of a server that the run starts: in its low-end mode it
+    sleeps between frames, and one that waits for its turn sends late, in a burst. `start_deadline_s` and
+    `reply_s` bound every wait for the server.
     """
 
     dir: str = ""
@@ -45,6 +47,7 @@ class TrexOptions:
     ring_frames: int = 8192
     slot_octets: int = 2048
     memory_mib: int = 384
+    nice: int = -20
     start_deadline_s: float = 60.0
     reply_s: float = 2.0
 
@@ -110,6 +113,8 @@ def read_options(given: Mapping[str, Any], where: str) -> TrexOptions:
     for name, most in (("start_deadline_s", 600), ("reply_s", 60), ("memory_mib", 65536)):
         if not 0 < getattr(options, name) <= most:
             raise _refused(where, name, f"above 0, at most {most}", str(getattr(options, name)))
+    if not -20 <= options.nice <= 19:
+        raise _refused(where, "nice", "-20..19", str(options.nice))
     if options.slot_octets not in (2048, 4096, 16384) or not 256 <= options.ring_frames <= 65536:
         found = f"{options.ring_frames} frames of {options.slot_octets} octets"
         raise _refused(where, "ring_frames", "256..65536 frames of 2048, 4096 or 16384 octets", found)

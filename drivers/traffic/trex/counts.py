@@ -8,8 +8,10 @@ back: the trial then carries a `fault` and is never part of a bound. TRex gives 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 from bmwg.drivers.traffic.trex import hdr
@@ -137,6 +139,28 @@ def histogram(latency: Mapping[str, Any], received: int) -> LatencyHistogram:
         sum_ns=sum((low + high) // 2 * frames for low, high, frames in buckets),
         max_ns=buckets[-1][1],
     )
+
+
+def merged(groups: Sequence[GroupCounters]) -> GroupCounters:
+    """The streams of one direction as one: sizes of a mix are streams of their own."""
+    if len(groups) == 1:
+        return groups[0]
+    frames: Counter[tuple[int, int]] = Counter()
+    for group in groups:
+        for low, high, count in group.latency.buckets:
+            frames[low, high] += count
+    buckets = tuple((low, high, frames[low, high]) for low, high in sorted(frames))
+    apart = all(before[1] < after[0] for before, after in pairwise(buckets))
+    latency = LatencyHistogram()
+    if buckets and apart and all(group.latency.frames == group.received for group in groups):
+        sum_ns = sum(group.latency.sum_ns for group in groups)
+        latency = LatencyHistogram(buckets=buckets, sum_ns=sum_ns, max_ns=buckets[-1][1])
+    counts = {
+        field.name: sum(getattr(group, field.name) for group in groups)
+        for field in fields(GroupCounters)
+        if field.name != "latency"
+    }
+    return GroupCounters(latency=latency, **counts)
 
 
 def _fine(text: Any) -> list[tuple[int, int, int]]:

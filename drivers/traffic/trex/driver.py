@@ -126,7 +126,10 @@ class TrexTraffic:
         connection.acquire()
         ways = connection.ways(ports)
         wait = Wait(
-            reply_s=options.reply_s, quiet_s=self.config.drain_quiet_s, limit_s=self.config.drain_limit_s
+            reply_s=options.reply_s,
+            quiet_s=self.config.drain_quiet_s,
+            limit_s=self.config.drain_limit_s,
+            server_pid=self.server_pid,
         )
         self._runner = TrialRunner(client, options.ports, ways, wait)
         interfaces = [port.device for port in ports] if ports[0].io == "af_packet" else []
@@ -154,13 +157,14 @@ class TrexTraffic:
             raise DriverError("TREX-05", "driver trex: no ports are attached", hint="attach() comes first")
         if spec.frame_format not in _FAMILIES:
             raise _unsendable("format", "frames with IP", spec.frame_format, "TRex counts streams by IP")
-        if more := beyond_constant_load(spec):
-            raise _unsendable("trial", "a constant load of equal frames", more)
+        if more := beyond_constant_load(replace(spec, mix_octets=())):
+            raise _unsendable("trial", "a constant load", more)
         least = frames.min_frame_octets(spec.frame_format, tagged=spec.vlan_id is not None)
-        if not least <= spec.frame_octets <= self._limits.max_frame_octets:
+        smallest = min(spec.mix_octets or (spec.frame_octets,))
+        if smallest < least or spec.frame_octets > self._limits.max_frame_octets:
             wanted = f"{least}..{self._limits.max_frame_octets} octets"
             hint = "headers and the sixteen octets that TRex writes into each frame; the interface's MTU"
-            raise _unsendable("size", wanted, str(spec.frame_octets), hint)
+            raise _unsendable("size", wanted, f"{smallest}..{spec.frame_octets}", hint)
         if spec.flows > frames.MAX_FLOWS:
             raise _unsendable("flows", f"1..{frames.MAX_FLOWS}", str(spec.flows))
         addresses = [
@@ -190,9 +194,8 @@ class TrexTraffic:
         assert self._watch is not None
         steal_before_ns = read_steal_ns()
         began_ns = time.monotonic_ns()
-        self._watch.arm()
-        sent = runner.send(spec)
-        sight = self._watch.read()
+        sent = runner.send(spec, self._watch)
+        sight = sent.sight or self._watch.read()
         wall_ns = time.monotonic_ns() - began_ns
         if sent.fault is None and self._server is not None and (ended := self._server.ended):
             sent = replace(sent, fault=f"TRex's server ended: {ended}", reading=None)
@@ -217,9 +220,11 @@ class TrexTraffic:
             "watch_cpus": list(self.config.watch_cpus),
             "ring_frames": options.ring_frames,
             "slot_octets": options.slot_octets,
+            "nice": options.nice,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",
+            "mix": "each size is a stream of its own at its share of the load, in no fixed order",
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

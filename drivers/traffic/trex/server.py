@@ -76,7 +76,7 @@ def server_configuration(config: TrexConfig, ports: Sequence[TesterPort], prefix
             found=kinds.pop(),
             hint="AF_XDP ports are the embedded tester's",
         )
-    macs = [port.mac or "02:00:00:00:00:01" for port in ports]
+    macs = [port.mac or f"02:00:00:00:00:0{number + 1}" for number, port in enumerate(ports)]
     peers = [port.peer_mac or macs[1 - number] for number, port in enumerate(ports)]
     entry["port_info"] = [{"dest_mac": peer, "src_mac": mac} for mac, peer in zip(macs, peers, strict=True)]
     return yaml.safe_dump([entry], sort_keys=False, default_flow_style=None, width=200)
@@ -110,7 +110,8 @@ class Server:
         argv += ["--no-scapy-server", "--iom", "0", "--hdrh"]
         if ports[0].io == "af_packet":
             argv.append("--software")
-        argv = ["setpriv", "--pdeathsig", "KILL", "--", *argv]
+        more_nice = config.options.nice - os.getpriority(os.PRIO_PROCESS, 0)
+        argv = ["setpriv", "--pdeathsig", "KILL", "--", "nice", "-n", str(more_nice), *argv]
         if ports[0].netns is not None:
             argv = ["nsenter", f"--net={ports[0].netns}", "--", *argv]
         libraries = f"{config.folder}:{config.folder / 'so' / os.uname().machine}"

@@ -8,30 +8,44 @@ from __future__ import annotations
 
 import base64
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, RefusedError
-from bmwg.drivers.traffic.trex.counts import ContradictionError, GroupCounters, Reading, backwards, read
+from bmwg.drivers.traffic.trex.counts import (
+    ContradictionError,
+    GroupCounters,
+    Reading,
+    backwards,
+    merged,
+    read,
+)
 from bmwg.drivers.traffic.trex.frames import Way
 from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
 TRIAL_MARGIN_S = 5.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
+# choice: TRex dates the start of a stream some 20 ms back and would catch up with a burst; this is later
+FIRST_US = 50_000.0
 LEARNING_FPS = 200.0
 LEAST_LEARNING_FRAMES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Deadlines of a trial, seconds: `reply_s` of one call, the others as EmbeddedConfig has them."""
+    """Deadlines of a trial, seconds: `reply_s` of one call, the others as EmbeddedConfig has them.
+
+    `server_pid` is the server's where it runs on this machine: its end is then noticed at once.
+    """
 
     reply_s: float = 2.0
     quiet_s: float = 0.05
     limit_s: float = 2.0
+    server_pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +56,17 @@ class Sent:
     sending_ns: int
     fault: str | None = None
     drained: bool = True
+    sight: Sight | None = None
+
+
+class Eyes(Protocol):
+    """What looks at the CPUs and interfaces from just before the first frame to just after the last."""
+
+    def arm(self) -> None:
+        """Begin to look."""
+
+    def read(self) -> Sight:
+        """End looking and return what was seen."""
 
 
 class TrialRunner:
@@ -74,15 +99,18 @@ class TrialRunner:
         self._send(list(self._ports), count / load_fps)
         self.call("wait_on_traffic", ports=list(self._ports), timeout=1, rx_delay_ms=0)
 
-    def send(self, spec: TrialSpec) -> Sent:
+    def send(self, spec: TrialSpec, eyes: Eyes | None = None) -> Sent:
         """Send one trial and return what TRex counted; a server that is lost gives a fault, never a count."""
         sending = self._sending(spec)
+        sight = None
         try:
             self._load(spec, spec.intended_frames, float(spec.load_fps))
             self.call("clear_stats")
-            self._reading(spec)
+            if eyes:
+                eyes.arm()
             waited_ns, still_sending = self._send(sending, spec.duration_s)
             reading, drained, wrong = self._settled(spec)
+            sight = eyes.read() if eyes else None
             self.call("wait_on_traffic", ports=sending, timeout=1, rx_delay_ms=0)
         except ContradictionError as error:
             return Sent(reading=None, sending_ns=0, fault=str(error))
@@ -92,57 +120,63 @@ class TrialRunner:
             found = error.found if isinstance(error, DriverError) else str(error)
             return Sent(reading=None, sending_ns=0, fault=f"TRex was lost during the trial: {found}")
         if wrong:
-            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong)
+            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong, sight=sight)
         if still_sending and reading.groups and all(group.sent == 0 for group in reading.groups):
-            return Sent(reading=reading, sending_ns=waited_ns, fault="TRex sent no frame within the trial")
-        return Sent(reading=reading, sending_ns=waited_ns, drained=drained)
+            wrong = "TRex sent no frame within the trial"
+            return Sent(reading=reading, sending_ns=waited_ns, fault=wrong, sight=sight)
+        return Sent(reading=reading, sending_ns=waited_ns, drained=drained, sight=sight)
 
     def _sending(self, spec: TrialSpec) -> list[int]:
         first, second = self._ports
         return {Direction.FORWARD: [first], Direction.REVERSE: [second]}.get(spec.direction, [first, second])
 
     def _groups(self, spec: TrialSpec) -> tuple[tuple[int, int, int], ...]:
-        """Stream id, sending and receiving port of each direction of the trial, forward first."""
+        """Stream id, sending and receiving port of each direction and frame size, forward first."""
+        return tuple(
+            (way + 2 * place, *ends) for way, ends in self._ways(spec) for place in range(_kinds(spec))
+        )
+
+    def _ways(self, spec: TrialSpec) -> tuple[tuple[int, tuple[int, int]], ...]:
         first, second = self._ports
-        both = ((1, first, second), (2, second, first))
+        both = ((1, (first, second)), (2, (second, first)))
         return {Direction.FORWARD: both[:1], Direction.REVERSE: both[1:]}.get(spec.direction, both)
 
     def _load(self, spec: TrialSpec, count: int, load_fps: float) -> None:
         self.call("remove_all_streams", ports=list(self._ports))
-        for group, sender, _ in self._groups(spec):
-            way = self.ways[self._ports.index(sender)]
-            tagged = spec.vlan_id is not None
-            frame = frames.build(way, spec.frame_format, spec.frame_octets, spec.vlan_id)
-            variables = []
-            if spec.flows > 1:
-                first = frames.FIRST_SOURCE_PORT
-                offset = frames.source_port_offset(spec.frame_format, tagged=tagged)
-                variables.append(
-                    {
-                        "name": "flow",
-                        "first": first,
-                        "last": first + spec.flows - 1,
-                        "octets": 2,
-                        "offset": offset,
-                    }
+        tagged = spec.vlan_id is not None
+        variables = []
+        if spec.flows > 1:
+            first = frames.FIRST_SOURCE_PORT
+            offset = frames.source_port_offset(spec.frame_format, tagged=tagged)
+            last = first + spec.flows - 1
+            variables.append({"name": "flow", "first": first, "last": last, "octets": 2, "offset": offset})
+        for way, (sender, _) in self._ways(spec):
+            for place, (octets, share) in enumerate(sizes_of(spec, count)):
+                frame = frames.build(
+                    self.ways[self._ports.index(sender)], spec.frame_format, octets, spec.vlan_id
                 )
-            stream = {
-                "name": f"way{group}",
-                "group": group,
-                "frame": base64.b64encode(frame).decode("ascii"),
-                "variables": variables,
-                "frames": count,
-                "load_fps": load_fps,
-                "latency": True,
-            }
-            self.call("add_streams", streams=[stream], ports=[sender])
+                stream = {
+                    "name": f"way{way}size{place}",
+                    "group": way + 2 * place,
+                    "frame": base64.b64encode(frame).decode("ascii"),
+                    "variables": variables,
+                    "frames": share,
+                    "load_fps": load_fps * share / count,
+                    "first_us": FIRST_US,
+                    "latency": True,
+                }
+                self.call("add_streams", streams=[stream], ports=[sender])
 
     def _send(self, sending: list[int], duration_s: float) -> tuple[int, list[int]]:
         """Start, wait for the end, stop what is beyond its time: the time (ns), and who was stopped."""
         self.call("start", ports=sending, force=False)
         longest_s = 2 * duration_s + TRIAL_MARGIN_S
         seen = self.call(
-            "watch", deadline_s=longest_s + 3 * self._wait.reply_s, ports=sending, longest_s=longest_s
+            "watch",
+            deadline_s=longest_s + 3 * self._wait.reply_s,
+            ports=sending,
+            longest_s=longest_s,
+            server_pid=self._wait.server_pid,
         )
         if seen["sending"]:
             self.call("stop", ports=seen["sending"], rx_delay_ms=0)
@@ -169,6 +203,20 @@ class TrialRunner:
         return before, False, ""
 
 
+def sizes_of(spec: TrialSpec, count: int) -> tuple[tuple[int, int], ...]:
+    """Each frame size of a trial with how many of `count` frames have it, smallest first, none empty."""
+    sequence = spec.mix_octets or (spec.frame_octets,)
+    whole, rest = divmod(count, len(sequence))
+    shares = Counter(dict.fromkeys(sequence, 0))
+    for place, octets in enumerate(sequence):
+        shares[octets] += whole + (place < rest)
+    return tuple((octets, share) for octets, share in sorted(shares.items()) if share)
+
+
+def _kinds(spec: TrialSpec) -> int:
+    return len(sizes_of(spec, spec.intended_frames))
+
+
 def streams_of(
     spec: TrialSpec, sent: Sent, devices: Sequence[str], sight: Sight, cpus: Sequence[int]
 ) -> TrialResult:
@@ -184,13 +232,16 @@ def streams_of(
             spec=spec, streams=(empty,) * len(directions), wall_time_ns=sent.sending_ns, fault=sent.fault
         )
     gap_ns = sight.largest_stall_ns(cpus)
+    interval_ns = 1_000_000_000 // spec.load_fps
     streams = []
-    for sender, group in zip(directions, sent.reading.groups, strict=True):
+    kinds = _kinds(spec)
+    for place, sender in enumerate(directions):
+        group = merged(sent.reading.groups[place * kinds : (place + 1) * kinds])
         name = ("forward", "reverse")[sender]
         out, into = sight.ports.get(devices[sender]), sight.ports.get(devices[1 - sender])
-        streams.append(
-            _stream(spec, group, sent, (out, into, gap_ns), sent.reading.ports[1 - sender].received)
-        )
+        pause_ns = max(0, out.longest_pause_ns - interval_ns) if out else 0
+        received = sent.reading.ports[1 - sender].received
+        streams.append(_stream(spec, group, sent, (out, into, max(gap_ns, pause_ns)), received))
         auxiliary[f"{name}.sequence_too_high_events"] = group.sequence_too_high
         auxiliary[f"{name}.sequence_too_low_events"] = group.sequence_too_low
     auxiliary["queue_full_events"] = sent.reading.queue_full
@@ -220,11 +271,14 @@ def _stream(
 ) -> StreamCounts:
     out, into, gap_ns = seen
     taken_short = max(0, into.rx_packets - port_received) if into else 0
+    # A frame that the device behind the interface had no room for (tx_dropped) was sent; one that never
+    # reached the interface was not, whatever TRex counts.
+    sent_frames = min(group.sent, out.tx_packets + out.tx_dropped) if out else group.sent
     duration_ns = out.sending_ns if out else sent.sending_ns
     late_ns = max(0, duration_ns - round(spec.duration_s * 1e9)) if out else 0
     return StreamCounts(
         intended_frames=spec.intended_frames,
-        sent_frames=group.sent,
+        sent_frames=sent_frames,
         received_frames=group.received - group.duplicates,
         duplicate_frames=group.duplicates,
         reordered_frames=group.out_of_order,

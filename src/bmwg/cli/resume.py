@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.cli.run import all_suites, run_suites
+from bmwg.reports.http.answers import has_answers
 from bmwg.resources.continuation import continuation, find_run
+from bmwg.resources.http_proxy.continued import http_continuation
 
 
 def add_parser(verbs: Any) -> None:
@@ -24,12 +26,17 @@ def handle(chosen: argparse.Namespace) -> int:
     """Run the tests of that run again; what is answered stays, finished trials are used."""
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
     folder = find_run(chosen.run, results).resolve()
-    run = continuation(folder).run  # refused here, with one message, before any suite starts
+    # refused here, with one message, before any suite starts
+    if has_answers(folder):
+        continued = http_continuation(folder)
+        run, tests = continued.run, sorted({planned.test_id for planned in continued.plan})
+    else:
+        run = continuation(folder).run
+        tests = sorted({planned.test_id for planned in run.plan})
     os.environ["BMWG_RUN"] = str(folder)
     os.environ.pop("BMWG_RUN_ID", None)
     robot = folder.parent / "robot"
     number = len(run.interruptions) + 1
     while (output := robot / f"{run.run_id}-resumed-{number}").exists():
         number += 1
-    tests = sorted({planned.test_id for planned in run.plan})
     return run_suites(chosen.suites or all_suites(), folder.parent, output, tests)

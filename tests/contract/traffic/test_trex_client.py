@@ -72,6 +72,7 @@ def test_its_packet_builder_takes_our_frames_and_nothing_is_sent_without_a_serve
         "variables": [{"name": "flow", "first": 0xC020, "last": 0xC029, "octets": 2, "offset": 34}],
         "frames": 100,
         "load_fps": 1000.0,
+        "first_us": 50_000.0,
         "latency": True,
     }
     with (tmp_path / "log").open("ab") as log:

@@ -4,14 +4,18 @@ import os
 import signal
 import threading
 import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tester_bed as bed
+from trex_walk import TRIALS, walk
 
+from bmwg.drivers.traffic.trex.channel import Recorder, Replay
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions
-from bmwg.drivers.traffic.trex.driver import TrexTraffic
+from bmwg.drivers.traffic.trex.driver import TrexTraffic, start_client
+from bmwg.drivers.traffic.trex.server import Server
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
 from bmwg.methodology.trial import TrialPolicy, assess
@@ -45,15 +49,20 @@ def tester(tmp_path_factory):
         yield running
 
 
+@contextmanager
+def single():
+    """Both ends of one veth pair in one namespace: TRex opens all its interfaces in its own."""
+    with bed.namespace("t") as space:
+        bed.veth((space, "p0"), (space, "p1"))
+        bed.inside(space, "ip", "link", "set", "lo", "up")
+        yield bed.port(0, space, "p0", "af_packet"), bed.port(1, space, "p1", "af_packet")
+
+
 @pytest.fixture(scope="module")
 def wire(tester):
-    with bed.direct("af_packet") as ports:
-        joined = (ports[0], replace(ports[1], netns=ports[0].netns))
-        bed.inside(Path(ports[1].netns).name, "ip", "link", "set", "p1", "netns", Path(ports[0].netns).name)
-        bed.inside(Path(ports[0].netns).name, "ip", "link", "set", "p1", "up")
-        bed.inside(Path(ports[0].netns).name, "ip", "link", "set", "lo", "up")
-        tester.attach(joined)
-        yield joined
+    with single() as ports:
+        tester.attach(ports)
+        yield ports
         tester.detach()
 
 
@@ -82,6 +91,7 @@ def whole(result):
         {"frame_octets": 66, "vlan_id": 100},
         {"frame_octets": 82, "frame_format": FrameFormat.IPV6_UDP},
         {"flows": 100},
+        {"frame_octets": 594, "mix_octets": (64, 64, 64, 594)},
         {"direction": Direction.REVERSE},
         {"direction": Direction.BOTH},
     ],
@@ -130,15 +140,13 @@ def test_ports_of_somebody_else_are_refused(tester, wire, tmp_path):
     thread.start()
     thread.join(60)
     assert inside.is_set()
-    assert "owned" in said[0]
+    assert "already taken by 'bmwg'" in said[0]
     whole(undisturbed(tester, SPEC))  # and the first run goes on
 
 
 def test_a_server_that_dies_in_a_trial_is_noticed_within_three_seconds(tmp_path):
-    with bed.namespace("t") as space, TrexTraffic(config(tmp_path)) as tester:
-        bed.veth((space, "p0"), (space, "p1"))
-        bed.inside(space, "ip", "link", "set", "lo", "up")
-        tester.attach((bed.port(0, space, "p0", "af_packet"), bed.port(1, space, "p1", "af_packet")))
+    with single() as ports, TrexTraffic(config(tmp_path)) as tester:
+        tester.attach(ports)
         killed = []
 
         def kill():
@@ -154,8 +162,29 @@ def test_a_server_that_dies_in_a_trial_is_noticed_within_three_seconds(tmp_path)
 
 def test_no_server_is_named(tmp_path):
     options = {"mode": "attach", "sync_port": 1, "reply_s": 0.5}
-    with bed.namespace("t") as space:
-        bed.veth((space, "p0"), (space, "p1"))
-        ports = (bed.port(0, space, "p0", "af_packet"), bed.port(1, space, "p1", "af_packet"))
-        with pytest.raises(TestbedError, match="TREX-12"), TrexTraffic(config(tmp_path, **options)) as tester:
-            tester.attach(ports)
+    with (
+        single() as ports,
+        TrexTraffic(config(tmp_path, **options)) as tester,
+        pytest.raises(TestbedError, match="TREX-12"),
+    ):
+        tester.attach(ports)
+
+
+def test_what_a_server_says_is_recorded_and_replays_to_the_same_counts(tmp_path):
+    kept = Path(os.environ.get("BMWG_TREX_TRANSCRIPT", tmp_path / "transcript.jsonl"))
+    with single() as ports, kept.open("w", encoding="utf-8") as transcript, ExitStack() as stack:
+        settings = config(tmp_path)
+        server = Server(settings, ports)
+        stack.callback(server.stop)
+        log = stack.enter_context((tmp_path / "client.log").open("ab"))
+        client = Recorder(start_client(settings, ports[0].netns, log), transcript)
+        stack.callback(client.close)
+        found = walk(client, settings, ports, server=server)
+    for name, sent in found.trials.items():
+        ways = 2 if TRIALS[name].direction is Direction.BOTH else 1
+        groups = sent.reading.groups
+        assert sum(group.sent for group in groups) == TRIALS[name].intended_frames * ways, name
+        assert all(group.received == group.sent == group.latency.frames for group in groups), name
+    replay = Replay(iter(kept.read_text(encoding="utf-8").splitlines()))
+    assert walk(replay, settings, ports, sleep=lambda _: None) == found
+    assert replay.left == 0

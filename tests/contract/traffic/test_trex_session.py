@@ -95,7 +95,7 @@ def test_answers_are_data_and_what_is_printed_is_none(client):
     assert math.isnan(found["0"]["rate"])
     assert found["global"] == {"1": None}
     assert running.call("get_port_attr", deadline_s=5, port=1)["port"] == 1
-    assert running.call("watch", deadline_s=5, ports=[0], longest_s=1)["sending"] == []
+    assert running.call("watch", deadline_s=5, ports=[0], longest_s=1, server_pid=None)["sending"] == []
 
 
 def test_streams_are_bursts_of_the_frame_that_was_given(client):
@@ -106,6 +106,7 @@ def test_streams_are_bursts_of_the_frame_that_was_given(client):
         "variables": [{"name": "flow", "first": 1, "last": 9, "octets": 2, "offset": 34}],
         "frames": 77,
         "load_fps": 5.0,
+        "first_us": 50_000.0,
         "latency": True,
     }
     assert client().call("add_streams", deadline_s=5, streams=[stream], ports=[0]) == [[5.0, 77, 5]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
+from bmwg.reports.http import words
 from bmwg.reports.http.answers import read_answers, write_answers
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
 from bmwg.reports.render import write_report
@@ -125,6 +127,13 @@ def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> Non
 def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Path) -> None:
     page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
     assert "HTTP proxy by hosting form" in page
+    assert "5 answers from 4 repetitions of HTTP experiments on native, Docker, routed" in page
+    assert "0 answers" not in page
+    assert "plots/http-one-client.svg" in page
+    drawn = (run / "plots" / "http-one-client.svg").read_text(encoding="utf-8")
+    assert drawn.count("no number") == 3  # never a bar of nothing
+    assert "1.005" in drawn
+    assert "native before Docker, routed" in page
     table = page[page.index("Mean processing time of a request") :]
     table = table[: table.index("Ratio to native")]
     assert table.count("not assessed") == 3
@@ -158,3 +167,55 @@ def test_an_unknown_profile_names_a_near_one() -> None:
 def test_repetitions_survive_the_journal() -> None:
     rep = replace(repetition(planned("native").cell, 5), hits=3, proxied=4, faults=("x",), ttfb_ns={"p50": 1})
     assert Repetition.from_json(rep.to_json()) == rep
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (2046.4, "2046"),
+        (204.64, "205"),
+        (0.012345, "0.0123"),
+        (1.0, "1"),
+        (-12.345, "-12.3"),
+        (0.00001, "0.0000100"),
+    ],
+)
+def test_numbers_have_their_digits_and_no_exponent(number: float, told: str) -> None:
+    assert words.digits(number) == told
+
+
+def test_a_cell_whose_time_is_over_ends_with_the_least_it_needs_and_says_so() -> None:
+    entry = replace(planned("native"), repetitions=5, least_repetitions=3, cell_limit_s=0.0)
+    written = iter(range(1, 10))
+    runs = CellRuns(entry, lambda rep: next(written))
+    for number in range(3):
+        assert not runs.ended
+        runs.keep(repetition(entry.cell, 1_000_000 + number))
+    assert runs.ended
+    answer = runs.answer()
+    assert answer.type is OutcomeType.MEASURED
+    assert answer.quality == ("3 valid repetitions of the 5 that were planned",)
+    patient = CellRuns(replace(entry, cell_limit_s=60.0), lambda rep: 1, runs.done)
+    assert patient.valid == 3
+    assert not patient.ended
+
+
+def test_a_cell_with_fewer_valid_repetitions_than_it_needs_is_invalid() -> None:
+    entry = replace(planned("native"), repetitions=5, least_repetitions=3, max_invalid=2)
+    runs = CellRuns(entry, lambda rep: 1)
+    for failed in (0, 1, 1, 0, 1):
+        runs.keep(replace(repetition(entry.cell, 1_000_000), failed=failed))
+    assert runs.ended
+    assert runs.answer().type is OutcomeType.INVALID
+
+
+def test_virtual_machines_get_their_own_numbers_and_a_paper_run_all_of_them() -> None:
+    quick = profile.load("quick").plan()
+    rates = {entry.cell.form: entry.rate["max_rps"] for entry in quick if entry.rate}
+    assert rates["vm_full"] == rates["vm_para"] < rates["native"]
+    assert all("slow_max_rps" not in entry.rate for entry in quick if entry.rate)
+    for entry in quick:
+        assert 2 <= entry.least_repetitions <= entry.repetitions
+    for entry in profile.load("paper").plan():
+        assert entry.least_repetitions == entry.repetitions == 10
+        assert entry.cell_limit_s == math.inf

@@ -89,3 +89,10 @@ def test_a_percentile_that_one_repetition_lacks_is_left_out() -> None:
     other = replace(GOOD, request_ns={"p50": 1100})
     answer = judge.outcome(CELL, [(1, GOOD), (2, other)], wanted=2)
     assert dict(answer.request_ns) == {"p50": 900}
+
+
+def test_a_share_of_the_cpu_that_one_repetition_does_not_tell_is_left_out() -> None:
+    answer = judge.outcome(CELL, [(1, GOOD), (2, replace(GOOD, cpu_share=None))], wanted=2)
+    assert answer.type is OutcomeType.MEASURED
+    assert answer.cpu_share is None
+    assert judge.outcome(CELL, [(1, GOOD), (2, GOOD)], wanted=2).cpu_share is not None

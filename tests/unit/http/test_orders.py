@@ -50,6 +50,7 @@ def test_each_claim_of_order_is_told_as_its_interval_says() -> None:
             measured("one_client", "docker_routed", 1000, [10, 11, 10.5]),
             measured("one_client", "docker_nat", 1000, [5, 5.1, 5]),
             measured("one_client", "vm_full", 1000, [90, 91, 92]),
+            measured("one_client", "vm_para", 1000, [40, 41, 40]),
             measured("hundred_clients", "vm_para", 1000, [1, 2, 3]),
         ]
     )
@@ -59,6 +60,9 @@ def test_each_claim_of_order_is_told_as_its_interval_says() -> None:
         ("docker_routed", "docker_nat"): Shown.CONTRADICTED,
         ("docker_routed", "vm_full"): Shown.HOLDS,
         ("docker_nat", "vm_full"): Shown.HOLDS,
+        ("docker_routed", "vm_para"): Shown.HOLDS,
+        ("docker_nat", "vm_para"): Shown.HOLDS,
+        ("vm_para", "vm_full"): Shown.HOLDS,
     }
 
 

@@ -71,6 +71,17 @@ def test_samples_of_jmeter() -> None:
     assert found["ttfb_ns"]["p50"] == 5_000_000
 
 
+def test_warm_up_samples_are_counted_apart_and_measure_nothing() -> None:
+    rows = "900,500,warm_up,200,true,400\n950,40,warm_up,503,false,40\n"
+    head, _, body = SAMPLES.partition("\n")
+    found = jmeter.read_results(f"{head}\n{rows}{body}", 1000)
+    assert (found["warm_up_requests"], found["warm_up_ns"]) == (2, 500_000_000)
+    plain = jmeter.read_results(SAMPLES, 1000)
+    assert {key: found[key] for key in found if not key.startswith("warm_up")} == {
+        key: plain[key] for key in plain if not key.startswith("warm_up")
+    }
+
+
 def test_samples_without_a_column_are_refused() -> None:
     with pytest.raises(DriverError) as caught:
         jmeter.read_results("timeStamp,elapsed\n1,2\n", 1)
@@ -88,6 +99,7 @@ def test_clients_are_shared_equally_or_refused() -> None:
     assert text.count("<ThreadGroup ") == 2
     assert text.count('num_threads">2<') == 2
     assert text.count('loops">10<') == 2
+    assert "SetupThreadGroup" not in text
     for clients, requests in ((3, 30), (4, 41)):
         with pytest.raises(ConfigError) as caught:
             jmeter.plan(

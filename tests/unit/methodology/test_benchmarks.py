@@ -172,8 +172,15 @@ class TestTaggedLatency:
         found = tagged_latency.rfc2544_outcome(
             self.ended(), self.tags(1000, None, 6000), self.goal, outcome_id="T"
         )
-        assert found.type is OutcomeType.INVALID
+        assert found.type is OutcomeType.UNSTABLE
+        assert found.values == ()
+        assert found.statement == found.reason
         assert found.reason.endswith("trials 2")
+
+    def test_a_tag_that_never_left_is_a_broken_trial(self):
+        tags = self.tags(1000, 2000, 6000) | {2: ()}
+        found = tagged_latency.rfc2544_outcome(self.ended(), tags, self.goal, outcome_id="T")
+        assert found.type is OutcomeType.INVALID
 
     def test_a_tag_before_sixty_seconds_does_not_count(self):
         tags = self.tags(1, 2, 3, after_s=59.0)
@@ -218,6 +225,32 @@ class TestDelayVariation:
         found = delay_variation.ipdv([10, 15, 12, None, 20, 21])
         assert (found.minimum_ns, found.median_ns, found.maximum_ns, found.pairs) == (-3, 1, 5, 3)
 
+    def test_ipdv_of_the_last_frames_of_known_streams(self):
+        base = TrialSpec(frame_octets=64, load_fps=10_000, duration_s=0.5)
+        spec = delay_variation.with_last_frames_tagged(base)
+        assert spec.tag_frames == tuple(range(5000 - 1024, 5000))
+        few = delay_variation.with_last_frames_tagged(dataclasses.replace(base, load_fps=100))
+        assert few.tag_frames == tuple(range(50))
+        goal = delay_variation.StreamsGoal(spec=spec, streams=2)
+
+        def measured(jump_ns, lost=()):
+            def measure(wanted):
+                trial = Device(truth_fps=10**6)(wanted)
+                tagged = [1000 + jump_ns * (n % 2) for n in range(1024)]
+                tagged = tuple(None if n in lost else ns for n, ns in enumerate(tagged))
+                stream = dataclasses.replace(trial.result.streams[0], tagged_ns=tagged)
+                return dataclasses.replace(trial, result=dataclasses.replace(trial.result, streams=(stream,)))
+
+            ended = run(delay_variation.procedure(goal), measure)
+            return delay_variation.ipdv_outcome(ended, goal, CELL, outcome_id="i")
+
+        found = by_name(measured(40))
+        name = delay_variation.SAMPLE_METRIC
+        assert (found[f"{name}.min"], abs(found[name]), found[f"{name}.max"]) == (-40, 40, 40)
+        assert "at least 1021 pairs" in measured(40, lost={7}).quality[0]
+        none = measured(40, lost=set(range(1024)))
+        assert (none.type, none.values) == (OutcomeType.INVALID, ())
+
     def test_over_repetitions(self):
         found = delay_variation.over_repetitions([float(value) for value in range(1, 21)])
         assert (found.median_ns, found.p1_ns, found.p99_ns) == (10.5, 1, 20)
@@ -243,7 +276,12 @@ class TestRecovery:
         found = recovery.recovery_outcome([trial, trial], CELL, outcome_id="T")
         assert by_name(found)["system_recovery.rfc2544_26_5"] == 25
         calm = dataclasses.replace(trial, overload_lost_frames=0)
-        assert recovery.recovery_outcome([calm], CELL, outcome_id="T").type is OutcomeType.INVALID
+        unstable = recovery.recovery_outcome([trial, calm], CELL, outcome_id="T")
+        assert (unstable.type, unstable.values) == (OutcomeType.UNSTABLE, ())
+        assert unstable.statement == "no overload: 110 % of the throughput lost no frame in trials [1]"
+        limited = recovery.recovery_outcome([calm], CELL, outcome_id="T", highest=True)
+        assert (limited.type, limited.values) == (OutcomeType.TESTER_LIMITED, ())
+        assert recovery.recovery_outcome([], CELL, outcome_id="T").type is OutcomeType.INVALID
         short = recovery.recovery_outcome([dataclasses.replace(trial, overload_s=5.0)], CELL, outcome_id="T")
         assert any("shorter than 60 s" in remark for remark in short.quality)
 

@@ -160,7 +160,7 @@ def test_a_reopening_is_bounded_and_declared():
         (Device(truth_fps=1_000_000), {"envelope_fps": 800_000}, OutcomeType.TESTER_LIMITED, None),
         (Device(truth_fps=500_000), {"envelope_fps": 800_000}, OutcomeType.MEASURED, ...),
         (Device(truth_fps=10**7, tester_fps=500_100), {"qualifies_tester": True}, OutcomeType.MEASURED, ...),
-        (Device(truth_fps=500_000, stall_share=1.0), {}, OutcomeType.INVALID, None),
+        (Device(truth_fps=500_000, stall_share=1.0), {}, OutcomeType.UNSTABLE, None),
     ],
 )
 def test_each_kind_of_answer_has_its_type(device, changes, type_, value):
@@ -184,10 +184,11 @@ def test_loads_that_the_tester_cannot_send_are_never_bounds():
     assert {trial.validity.value for trial in kept if trial.result.spec.load_fps > 901_000} == {"sent_short"}
 
 
-def test_an_only_stalling_load_ends_invalid_after_the_declared_repeats():
+def test_only_stalling_loads_end_unstable_after_the_declared_repeats():
     device = Device(truth_fps=500_000, stall_share=1.0)
     result = search(device, a_goal(max_repeats=3))
-    assert result.type is OutcomeType.INVALID
+    assert result.type is OutcomeType.UNSTABLE
+    assert result.value_fps is None
     assert len(result.trials) == 40  # four at each load that halves the interval, down to the lowest
     assert result.lower is None
     assert result.upper is None

@@ -96,7 +96,8 @@ def test_outcomes_of_a_good_a_lossy_and_an_only_stalling_device():
     bad = latency.outcome(
         valid_trial(stalling.record, SPEC, TrialPolicy(max_repeats=2)), CELL, outcome_id="x"
     )
-    assert bad.type is OutcomeType.INVALID
+    assert bad.type is OutcomeType.UNSTABLE
+    assert bad.statement == bad.reason
     assert bad.values == ()
     assert bad.trials == (1, 2, 3)
     assert "gap" in bad.reason

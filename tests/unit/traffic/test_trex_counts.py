@@ -120,6 +120,7 @@ def test_least_sizes_leave_room_for_what_trex_writes():
         ({"sync_port": "4501"}, "type int"),
         ({"ring_frames": 3}, "256..65536"),
         ({"reply_s": 0}, "above 0"),
+        ({"nice": 20}, "-20..19"),
     ],
 )
 def test_an_option_that_is_none_is_named(given, said):

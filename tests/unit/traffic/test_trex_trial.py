@@ -3,12 +3,13 @@
 import base64
 import io
 import math
+from collections import Counter
 
 import pytest
 
 from bmwg.drivers.traffic.trex.channel import Recorder, RefusedError, Replay
 from bmwg.drivers.traffic.trex.frames import Way
-from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
+from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, sizes_of, streams_of
 from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, TrialSpec, Validity
@@ -44,7 +45,7 @@ class Model:
             for stream in arguments["streams"]:
                 self.streams[stream["group"]] = (stream, arguments["ports"][0])
         elif method == "clear_stats":
-            self.readings = -1
+            self.readings = 0
         elif method == "watch":
             return {"sending": self.sending, "waited_ns": 1_003_000_000}
         elif method == "get_stats":
@@ -68,10 +69,11 @@ class Model:
             }
             errors = {"dup": 0, "out_of_order": 0, "seq_too_high": 0, "seq_too_low": 0, "dropped": 0}
             histogram = {"20": received} if received else {}
-            latency[str(group)] = {
-                "err_cntrs": errors,
-                "latency": {"histogram": histogram, "total_max": 25},
-            }
+            if self.readings > 0:  # a stream that never ran has none
+                latency[str(group)] = {
+                    "err_cntrs": errors,
+                    "latency": {"histogram": histogram, "total_max": 25},
+                }
         if self.readings in self.spoil:
             ports["1"]["ipackets"] = self.spoil[self.readings]
         return {"global": {"queue_full": 0}, **ports, "flow_stats": flows, "latency": latency}
@@ -84,12 +86,12 @@ def runner(client):
     return TrialRunner(client, (0, 1), WAYS, Wait(quiet_s=0.05, limit_s=1.0), sleep=lambda _: None)
 
 
-def sight(rx=1000, sending_ns=999_000_000, stall_ns=0):
+def sight(rx=1000, sending_ns=999_000_000, stall_ns=0, tx=1000, tx_dropped=0):
     out = PortSight(
         rx_packets=0,
         rx_dropped=0,
-        tx_packets=1000,
-        tx_dropped=0,
+        tx_packets=tx,
+        tx_dropped=tx_dropped,
         sending_ns=sending_ns,
         longest_pause_ns=1_000_000,
     )
@@ -118,6 +120,35 @@ def test_what_trex_does_not_send_is_unsent_not_lost():
     result, verdict = judged(Model(sent=900), seen=sight(rx=900))
     assert (result.streams[0].unsent_frames, result.lost_frames) == (100, 0)
     assert verdict.validity is Validity.SENT_SHORT
+
+
+def test_what_never_reached_the_interface_is_unsent_though_trex_counts_it():
+    result, verdict = judged(Model(lost=50), seen=sight(rx=950, tx=950))
+    assert (result.sent_frames, result.streams[0].unsent_frames, result.lost_frames) == (950, 50, 0)
+    assert verdict.validity is Validity.SENT_SHORT
+
+
+def test_interfaces_are_looked_at_while_the_trial_runs_and_not_longer():
+    model = Model()
+
+    class Eyes:
+        def arm(self):
+            model.calls.append("arm")
+
+        def read(self):
+            model.calls.append("read")
+            return sight()
+
+    sent = runner(model).send(SPEC, Eyes())
+    assert sent.sight == sight()
+    assert model.calls[model.calls.index("arm") :][:2] == ["arm", "start"]
+    assert model.calls[-3:] == ["get_stats", "read", "wait_on_traffic"]
+
+
+def test_what_the_device_behind_the_interface_had_no_room_for_is_lost():
+    result, verdict = judged(Model(lost=50), seen=sight(rx=950, tx=950, tx_dropped=50))
+    assert (result.sent_frames, result.lost_frames) == (1000, 50)
+    assert verdict.validity is Validity.VALID
 
 
 def test_a_stretched_burst_is_another_load_than_stated():
@@ -176,6 +207,27 @@ def test_both_directions_have_a_stream_each():
     (forward, _), (reverse, _) = model.streams[1], model.streams[2]
     assert base64.b64decode(forward["frame"])[:6].hex() == "020000000002"
     assert base64.b64decode(reverse["frame"])[:6].hex() == "020000000001"
+
+
+MIX = TrialSpec(frame_octets=1518, load_fps=1000, duration_s=1.0, mix_octets=(*(64,) * 7, *(594,) * 4, 1518))
+
+
+def test_a_mix_is_a_stream_for_each_size_and_one_direction_in_the_record():
+    model = Model(lost=1)
+    result, _ = judged(model, MIX, sight(rx=997))
+    shares = {
+        len(base64.b64decode(stream["frame"])) + 4: (stream["frames"], stream["load_fps"])
+        for stream, _ in model.streams.values()
+    }
+    assert shares == {64: (585, 585.0), 594: (332, 332.0), 1518: (83, 83.0)}
+    (stream,) = result.streams
+    assert (stream.sent_frames, stream.lost_frames, stream.latency.frames) == (1000, 3, 997)
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 8, 11, 12, 13, 1000])
+def test_a_mix_has_every_frame_in_the_sequence_once(count):
+    sequence = [MIX.mix_octets[place % 12] for place in range(count)]
+    assert sizes_of(MIX, count) == tuple(sorted(Counter(sequence).items()))
 
 
 def test_what_is_recorded_can_be_replayed():

@@ -16,10 +16,11 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.journal import genesis
 from bmwg.reports.store.read import header_hash
@@ -190,17 +191,25 @@ def bodies(folder: Path) -> list[dict[str, Any]]:
 
 
 def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, renumber: bool = True) -> None:
-    """Write a run back as a forger would: header hash, chain and journal state made anew."""
+    """Write a run back as a forger would: header hash, chain, bonds and journal state made anew."""
     run["header_sha256"] = header_hash(run)
+    platform = json.loads((folder / "platform.json").read_text("ascii"))
+    bonds: dict[tuple[Any, ...], Any] = {}
     prev = genesis(run["run_id"], run["header_sha256"])
     lines = []
     for number, body in enumerate(trials, start=1):
         body["prev"] = prev
         if renumber:
             body["seq"] = number
+        if bound := body.get("platform"):
+            key = (body["deployment"], bound["doctor"], bound["drift"])
+            bonds.setdefault(key, binding.of_trial(sealed_form(platform), *key))
+            body["platform"] = bonds[key]
         text = canonical(body)
         prev = hashlib.sha256(text.encode("ascii")).hexdigest()
         lines.append(f'{text[:-1]},"hash":"{prev}"}}\n')
     run["journal"] = {"trials": len(trials), "hash": prev}
+    if "platform_bound" in run:
+        run["journal"]["platform"] = binding.of_run(platform, prev)
     (folder / "trials.jsonl").write_text("".join(lines), encoding="ascii")
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")

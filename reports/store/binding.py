@@ -1,0 +1,36 @@
+"""What of platform.json a trial, and the end of a run, are bound to; pure, for writer and verification.
+
+A trial's line holds the hash of what was recorded of its platform until then; the journal's end in run.json
+holds one more link, over the last line's hash and all of the file. Hashes are of the sealed form, so that a
+redacted copy has them, too (`methodology.record.bound`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bmwg.methodology.record.bound import sealed_form
+from bmwg.reports.store.canonical import sha256_of
+
+VERSION = 1  # of how a run is bound; stands in its header
+
+
+def of_trial(form: Mapping[str, Any], deployment_id: str, doctor: int, drift: int) -> dict[str, Any]:
+    """Return the `platform` of a trial: how many looks and changes stood, and the hash of all it ran on.
+
+    `form` is the sealed form of the file.
+    """
+    bound = {
+        "before": form["base"]["before"],
+        "deployment": form["deployments"].get(deployment_id),
+        "records": form.get("records", {}).get(deployment_id),
+        "doctor": form.get("doctor", [])[:doctor],
+        "drift": form.get("drift", [])[:drift],
+    }
+    return {"doctor": doctor, "drift": drift, "sha256": sha256_of(bound)}
+
+
+def of_run(platform: Mapping[str, Any], journal_hash: str) -> str:
+    """Return the link from the last trial to the whole file."""
+    return sha256_of({"platform": sealed_form(platform), "prev": journal_hash})

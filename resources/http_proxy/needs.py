@@ -1,0 +1,53 @@
+"""What a machine lacks for cells on a hosting form: server, proxy, client programs, or the form itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting import forms
+from bmwg.drivers.hosting.instance import Form
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.workload import squid
+from bmwg.drivers.workload.row import Row
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.records import Workload
+
+CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}}
+_CLIENT_TOOLS = {Workload.JMETER: "jmeter", Workload.OPEN_LOOP: "k6"}
+_APT = "apt-get install --no-install-recommends"
+
+
+def lacking(
+    opened_row: Callable[[], Row], ledger: Ledger, group: Sequence[Planned], form: Form
+) -> Missing | None:
+    """Return the first thing that is missing, with the line that supplies it; None when all is there."""
+    try:
+        row = opened_row()
+        probed = forms.hosting(form, node=row.proxy, place=row.place, ledger=ledger).probe()
+    except TestbedError as error:
+        if error.error_id != "PROG-01":
+            raise
+        return Missing(what="origin server", reason=error.what, mend=error.hint)
+    except ConfigError as error:
+        if error.error_id != "INST-01":
+            raise
+        return Missing(what=f"hosting form {form}", reason=error.found, mend="")
+    if probed is not None:
+        return probed
+    asked = [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
+    for planned in group:
+        asked.append((row.client, CLIENT_PROGRAMS.get(planned.cell.workload, {})))
+    if any(planned.cell.stress_cpus for planned in group):
+        asked.append((row.proxy, {"stress-ng": "stress-ng"}))
+    for node, programs in asked:
+        absent = node.call("bmwg.drivers.hosting.programs:available", programs=programs)
+        if absent:
+            name, package = absent[0]
+            return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
+    wanted = {_CLIENT_TOOLS.get(planned.cell.workload) for planned in group} - {None}
+    absent = row.client.call("bmwg.drivers.workload.tools:absent", tools=sorted(wanted))
+    if not absent:
+        return None
+    return Missing(what=absent[0][0], reason="not on the clients' node", mend=absent[0][1])
