@@ -7,6 +7,7 @@ run unnoticed. A line without its newline was never acknowledged. Ids: STORE-01 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path

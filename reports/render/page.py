@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.http import section as http  # as modules: they use this package themselves
+from bmwg.reports.http import section as http
 from bmwg.reports.published import ratios as published
 from bmwg.reports.render import benchmarks, declarations, evidence, grades, guard, results, statements
 from bmwg.reports.render.drawing import Plot

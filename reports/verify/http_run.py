@@ -105,7 +105,8 @@ def plan_of_profile(found: HttpEvidence) -> Iterator[Shortfall]:
             continue
         planned = found.plan[matching[0]]
         seen[matching[0]] += 1
-        if entry["repetitions"] != planned.repetitions or entry["rate"] != planned.rate:
+        stated = (entry["repetitions"], entry.get("least_repetitions", entry["repetitions"]), entry["rate"])
+        if stated != (planned.repetitions, planned.least, planned.rate):
             yield matching[0], f"{planned.repetitions} repetitions, as the profile says", "other numbers"
     tests = {found.plan[cell_id].test_id for cell_id in seen}
     for cell_id, planned in found.plan.items():
@@ -148,7 +149,9 @@ def quality_follows(found: HttpEvidence) -> Iterator[Shortfall]:
         planned = found.plan.get(answer.cell.cell_id)
         if planned is None or planned.rate is not None:
             continue
-        computed = judge.outcome(answer.cell, found.repetitions, wanted=planned.repetitions)
+        computed = judge.outcome(
+            answer.cell, found.repetitions, wanted=planned.least, planned=planned.repetitions
+        )
         if computed.quality != answer.quality:
             yield answer.cell.cell_id, "; ".join(computed.quality) or "no remark", "; ".join(answer.quality)
 

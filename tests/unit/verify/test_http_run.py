@@ -170,7 +170,7 @@ def hidden(lines):
         (fewer_requests, {"STORE-07", "VER-17"}),
         (another_deployment, {"VER-17"}),
         (unplanned_cell, {"STORE-07", "VER-17"}),
-        (dropped, {"STORE-07"}),
+        (dropped, {"STORE-07", "VER-15"}),
         (hidden, {"VER-17"}),
     ],
 )
