@@ -44,6 +44,11 @@ class Bench:
         """Open a session for the selected tests; raises what `open_session` raises."""
         return cls(open_session(settings, selected))
 
+    @property
+    def run_id(self) -> str:
+        """The run that this bench writes."""
+        return self._session.store.run_id
+
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
         self._session.platform.begin_suite(suite)

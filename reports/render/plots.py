@@ -160,7 +160,7 @@ def _latency(facts: Facts) -> Plot | None:
     left = len(measured) - len(shown)
     return draw_plot(
         "latency",
-        "Latency percentiles at the throughput",
+        "Latency percentiles, each at the load of its row in the table",
         f"Percentiles of {len(shown)} cells (option, frame size in octets) on a logarithmic axis."
         + (f" {left} further cells are in the table only." if left else ""),
         (5.2, 1.4 + 0.28 * len(shown)),

@@ -151,7 +151,8 @@ def _speed(outcomes: Iterable[Outcome]) -> str:
 
 
 def _accuracy(facts: Facts, outcomes: Iterable[Outcome]) -> str:
-    seqs = sorted({seq for outcome in outcomes for seq in _proof(outcome)})
+    measured = (one for one in outcomes if one.type is OutcomeType.MEASURED)
+    seqs = sorted({seq for outcome in measured for seq in _proof(outcome)})
     streams = [s for seq in seqs for s in facts.run.trial(seq).result.streams]
     if not streams:
         return "no trial at a throughput"

@@ -53,7 +53,7 @@ def http_findings(evidence: Evidence) -> tuple[list[Finding], HttpEvidence | Non
     if wrong or not wanted:
         expected = "the files of HTTP experiments" if wanted else "none: the profile has no HTTP experiments"
         return [
-            _finding("VER-14", name, expected, "missing" if wanted else "such a file") for name in wrong
+            _finding("VER-15", name, expected, "missing" if wanted else "such a file") for name in wrong
         ], None
     try:
         found = _read(evidence, run)
@@ -61,7 +61,7 @@ def http_findings(evidence: Evidence) -> tuple[list[Finding], HttpEvidence | Non
         return [of_error(error)], None
     except Exception as error:  # an edited journal can ask a search for anything
         text = f"{type(error).__name__}: {error}"
-        return [_finding("VER-15", JOURNAL, "repetitions that the search can be run over", text)], None
+        return [_finding("VER-16", JOURNAL, "repetitions that the search can be run over", text)], None
     return [finding for one in RULES for finding in one.apply(found)], found
 
 
@@ -88,7 +88,7 @@ def _read(evidence: Evidence, run: Any) -> HttpEvidence:
     )
 
 
-@rule("VER-16", "", "an HTTP run planned whole tests of its profile, with the profile's numbers")
+@rule("VER-17", "", "an HTTP run planned whole tests of its profile, with the profile's numbers")
 def plan_of_profile(found: HttpEvidence) -> Iterator[Shortfall]:
     """Each planned cell is the profile's, once; a test that was chosen has all its cells."""
     if not found.stated:
@@ -105,7 +105,8 @@ def plan_of_profile(found: HttpEvidence) -> Iterator[Shortfall]:
             continue
         planned = found.plan[matching[0]]
         seen[matching[0]] += 1
-        if entry["repetitions"] != planned.repetitions or entry["rate"] != planned.rate:
+        stated = (entry["repetitions"], entry.get("least_repetitions", entry["repetitions"]), entry["rate"])
+        if stated != (planned.repetitions, planned.least, planned.rate):
             yield matching[0], f"{planned.repetitions} repetitions, as the profile says", "other numbers"
     tests = {found.plan[cell_id].test_id for cell_id in seen}
     for cell_id, planned in found.plan.items():
@@ -113,7 +114,7 @@ def plan_of_profile(found: HttpEvidence) -> Iterator[Shortfall]:
             yield cell_id, f"once in the plan, like all of {planned.test_id}", f"{seen[cell_id]} times"
 
 
-@rule("VER-17", "", "an HTTP run hides no repetition, asks for what is planned and answers its plan")
+@rule("VER-18", "", "an HTTP run hides no repetition, asks for what is planned and answers its plan")
 def repetitions_of_plan(found: HttpEvidence) -> Iterator[Shortfall]:
     """Each repetition is of a planned cell with its number of requests, and no answer passes over one."""
     answered = {answer.cell.cell_id for answer in found.answers}
@@ -139,7 +140,7 @@ def repetitions_of_plan(found: HttpEvidence) -> Iterator[Shortfall]:
             yield f"{ANSWERS}: outcomes", "an answer for each planned cell", str(entry["cell"])
 
 
-@rule("VER-15", "", "what an HTTP answer says of its quality follows from its repetitions")
+@rule("VER-16", "", "what an HTTP answer says of its quality follows from its repetitions")
 def quality_follows(found: HttpEvidence) -> Iterator[Shortfall]:
     """The remarks that the file holds are those that the repetitions give."""
     for answer in found.answers:
@@ -148,7 +149,9 @@ def quality_follows(found: HttpEvidence) -> Iterator[Shortfall]:
         planned = found.plan.get(answer.cell.cell_id)
         if planned is None or planned.rate is not None:
             continue
-        computed = judge.outcome(answer.cell, found.repetitions, wanted=planned.repetitions)
+        computed = judge.outcome(
+            answer.cell, found.repetitions, wanted=planned.least, planned=planned.repetitions
+        )
         if computed.quality != answer.quality:
             yield answer.cell.cell_id, "; ".join(computed.quality) or "no remark", "; ".join(answer.quality)
 

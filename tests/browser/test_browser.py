@@ -9,6 +9,7 @@ import importlib.util
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ FIRST_PAINT_MS = 1000
 
 
 def made_run() -> Any:
+    sys.path.insert(0, str(_MADE.parent))  # its parts stand beside it
     spec = importlib.util.spec_from_file_location("made_run_of_browser", _MADE)
     assert spec is not None
     assert spec.loader is not None

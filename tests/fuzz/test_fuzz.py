@@ -37,3 +37,8 @@ def test_other_inputs_are_taken_or_refused_by_name(name):
         "trex-stats",
     ):  # these say no by what they return
         assert refusals
+
+
+def test_a_valid_trial_of_negative_counts_is_refused():
+    (octets,) = kept("journal-line")
+    assert refused(TARGETS["journal-line"], octets)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.cli.main import main
 from bmwg.methodology import suites as cases
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence
@@ -46,6 +47,19 @@ def test_plain_robot_passes_and_prints_where_the_report_is(finished):
     run = next((folder / "results").iterdir())
     assert f"report: {run / 'report.html'}" in done.stdout
     assert (run / "report.html").stat().st_size > 10_000
+
+
+def test_a_bundle_takes_the_output_of_its_own_run_alone(finished, tmp_path, capsys):
+    _, folder = finished
+    run = next((folder / "results").iterdir())
+    options = [str(run), "--output", str(tmp_path / "b.tar"), "--robot-output"]
+    assert main(["bundle", *options, str(folder / "output.xml")]) == 0
+    assert main(["verify", str(tmp_path / "b.tar")]) == 0
+    other = tmp_path / "output.xml"
+    other.write_text((folder / "output.xml").read_text().replace(run.name, "another"))
+    options[2] = str(tmp_path / "c.tar")
+    assert main(["bundle", *options, str(other)]) == 2
+    assert "BND-06" in capsys.readouterr().err
 
 
 def test_every_planned_cell_has_exactly_one_outcome(finished):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_run import ENVELOPE, LATENCY, PROFILE, TESTBED, THROUGHPUT, Maker, cell, header
+from made_parts import ENVELOPE, LATENCY, PROFILE, TESTBED, THROUGHPUT, Maker, cell, header
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError

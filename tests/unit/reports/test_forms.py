@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_run import THROUGHPUT, Maker, cell, header
+from made_parts import THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.render.blocks import Code, Fold, Grid, Heading, Paragraph, blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_run import Maker, cell, header
+from made_parts import Maker, cell, header
 
 from bmwg.cli.main import main
 from bmwg.methodology.records import OutcomeType, Quantity

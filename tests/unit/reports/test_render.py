@@ -14,7 +14,8 @@ import pytest
 from docutils.core import publish_doctree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_run import LATENCY, THROUGHPUT, Maker, cell, header, realistic_run
+from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
+from made_run import realistic_run
 
 from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
 from bmwg.reports.render.facts import facts
@@ -205,7 +206,7 @@ def test_the_theoretical_maximum_is_drawn_where_the_medium_has_one(tmp_path: Pat
 
 @pytest.mark.parametrize("evil", HOSTILE)
 def test_hostile_names_read_as_they_are_written(tmp_path: Path, evil: str) -> None:
-    testbed = made_run.TESTBED | {"name": evil}
+    testbed = TESTBED | {"name": evil}
     profile = {"name": evil, "deviations": [{"requirement": evil, "what": evil, "why": evil}]}
     one = cell("pvp", plain(evil) or "x")
     with RunStore.create(

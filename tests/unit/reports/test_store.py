@@ -13,7 +13,8 @@ from pathlib import Path
 
 import made_run
 import pytest
-from made_run import LATENCY, THROUGHPUT, Clock, Maker, cell, header, realistic_run
+from made_parts import LATENCY, THROUGHPUT, Clock, Maker, cell, header, result
+from made_run import realistic_run
 
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitBug
 from bmwg.methodology.records import Bound, Outcome, OutcomeType, Quantity, Validity
@@ -39,7 +40,7 @@ def refused(folder: Path) -> str:
 def test_records_come_back_equal(tmp_path: Path) -> None:
     one = cell("pvp", "bridge", 512, flows=16, vlan_id=7)
     with RunStore.create(tmp_path, None, header(), clock=Clock()) as store:
-        made = made_run.result(one, 1000, loss_ratio=0.25, fault="the link went away")
+        made = result(one, 1000, loss_ratio=0.25, fault="the link went away")
         seq = store.append_trial(
             cell_id=one.cell_id,
             deployment_id="d1",
@@ -279,7 +280,7 @@ def test_a_full_disk_breaks_the_store_and_loses_nothing(tmp_path: Path) -> None:
 _ENDLESS = """
 import sys
 sys.path.insert(0, {tests!r})
-from made_run import Maker, cell, header
+from made_parts import Maker, cell, header
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.reports.store import RunStore
 from pathlib import Path
