@@ -18,7 +18,8 @@ from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import planning
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
-from bmwg.reports.render import summary_lines, write_report
+from bmwg.reports.render.report import write_report
+from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
 from bmwg.resources.guest_record import record_guest

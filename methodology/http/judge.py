@@ -38,10 +38,12 @@ def problems(repetition: Repetition, cell: HttpCell) -> tuple[str, ...]:
     return tuple(found)
 
 
-def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wanted: int) -> HttpOutcome:
+def outcome(
+    cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wanted: int, planned: int = 0
+) -> HttpOutcome:
     """Answer a cell by its repetitions (with their sequence numbers); warm-ups take no part.
 
-    MEASURED needs `wanted` repetitions without a problem.
+    MEASURED needs `wanted` repetitions without a problem; fewer than `planned` are remarked.
     """
     tried = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
     good = [(seq, rep) for seq, rep in tried if not problems(rep, cell)]
@@ -58,6 +60,9 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wa
     means = [float(rep.mean_request_ns) for rep in reps]
     shares = [rep.cpu_share for rep in reps if rep.cpu_share is not None]
     aside = len(tried) - len(good)
+    remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside"] if aside else []
+    if len(good) < planned:
+        remarks.append(f"{len(good)} valid repetitions of the {planned} that were planned")
     return HttpOutcome(
         cell=cell,
         type=OutcomeType.MEASURED,
@@ -71,7 +76,7 @@ def outcome(cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wa
         ttfb_ns=_medians([rep.ttfb_ns for rep in reps]),
         values=tuple(means),
         repetitions=numbers,
-        quality=(f"{aside} of {len(tried)} repetitions were invalid and set aside",) if aside else (),
+        quality=tuple(remarks),
     )
 
 

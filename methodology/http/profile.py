@@ -49,6 +49,11 @@ class Planned:
     cell_limit_s: float = math.inf
     rate: Mapping[str, Any] | None = None
 
+    @property
+    def least(self) -> int:
+        """How many valid repetitions make an answer."""
+        return self.least_repetitions or self.repetitions
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpProfile:

@@ -37,7 +37,8 @@ def write_answers(
             {
                 "test": entry.test_id,
                 "cell": asdict(entry.cell),
-                "repetitions": entry.least_repetitions or entry.repetitions,
+                "repetitions": entry.repetitions,
+                "least_repetitions": entry.least,
                 "rate": entry.rate,
             }
             for entry in plan
@@ -114,7 +115,8 @@ def answers_of(
             if planned["rate"] is not None:
                 answer = rate.outcome(cell, repetitions, planned["rate"])
             else:
-                answer = judge.outcome(cell, repetitions, wanted=planned["repetitions"])
+                least = planned.get("least_repetitions", planned["repetitions"])
+                answer = judge.outcome(cell, repetitions, wanted=least, planned=planned["repetitions"])
             if answer.type is not kind:
                 raise _contradiction(path, f"{cell.cell_id} as its repetitions say: {answer.type}", kind)
             answer = replace(answer, quality=tuple(entry["quality"]))

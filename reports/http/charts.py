@@ -125,6 +125,8 @@ def _panel(
     axes.xaxis.set_major_formatter(
         lambda value, _: f"{value:g}" if rates or not value else nanoseconds(value)
     )
+    if not any(bars.values()):
+        axes.set_xticks([])  # a scale of nothing
     axes.tick_params(labelsize=8)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bmwg.methodology.http.orders import Shown, orders, savings
+from bmwg.methodology.http.orders import Saving, Shown, orders, savings
 from bmwg.methodology.http.records import HttpOutcome
 from bmwg.methodology.http.student import Difference
 from bmwg.reports.http.words import digits, several_proxies, shape_words
@@ -53,7 +53,7 @@ def order_section(
             esc(shape_words(one.cell, proxies=several)),
             esc(words[one.cell.form]),
             esc(_saved(one.log_ratio, one.ratio)),
-            esc(_smallest(one.shown)),
+            esc(_smallest(one.shown)) if _of_several(one, saved) else NONE,
         ]
         for one in saved
     ]
@@ -74,6 +74,11 @@ def _gap(gap: Difference | None) -> str:
 def _saved(log_ratio: Difference, ratio: float) -> str:
     words = {-1: "faster with it", 0: "no difference shown", 1: "slower with it"}
     return f"{percent(ratio, 1)}: {words[log_ratio.sign]}"
+
+
+def _of_several(one: Saving, saved: Sequence[Saving]) -> bool:
+    alone = (one.cell.experiment, one.cell.form, one.cell.proxies)
+    return sum((s.cell.experiment, s.cell.form, s.cell.proxies) == alone for s in saved) > 1
 
 
 def _smallest(shown: Shown | None) -> str:

@@ -13,6 +13,7 @@ from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.charts import plot_name
 from bmwg.reports.http.order_tables import order_section
 from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
+from bmwg.reports.published.figures import tables
 from bmwg.reports.render.results import TYPE_WORDS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title
 from bmwg.reports.store import Run
@@ -158,8 +159,6 @@ def _shown(sign: int) -> str:
 
 
 def _published(table_id: str, cell: HttpCell) -> str:
-    from bmwg.reports.published.figures import tables  # that package needs the page, and the page us
-
     known = tables().get(table_id)
     if known is None:
         return NONE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.published import ratios as published  # as a module: it uses this package itself
+from bmwg.reports.http import section as http
+from bmwg.reports.published import ratios as published
 from bmwg.reports.render import benchmarks, declarations, evidence, grades, guard, results, statements
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
@@ -25,8 +26,6 @@ PLOT_FOLDER = "plots"
 
 def page(facts: Facts, plots: Iterable[Plot]) -> str:
     """Return the whole report as reStructuredText."""
-    from bmwg.reports.http.section import http_section  # it uses this package itself
-
     by_name = {plot.name: plot for plot in plots}
     name = esc(f"Benchmark report {facts.run.run_id}")
     lines = ["=" * len(name), name, "=" * len(name), ""]
@@ -42,7 +41,7 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
-    lines += http_section(facts.run, lambda name: _plot(by_name, name))
+    lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
     lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)
@@ -67,10 +66,8 @@ def _first_words(facts: Facts) -> list[str]:
 
 
 def _what(facts: Facts) -> str:
-    from bmwg.reports.http.section import http_summary  # it uses this package itself
-
     run = facts.run
-    told = http_summary(run)
+    told = http.http_summary(run)
     if told and not run.trials:
         return f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: {told}."
     paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"

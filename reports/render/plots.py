@@ -10,6 +10,7 @@ from typing import Any
 
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
+from bmwg.reports.http.charts import http_plots
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
@@ -21,8 +22,6 @@ _MAX_LINES = 6
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
     """Draw what the run has numbers for; a run without leaves plots out."""
-    from bmwg.reports.http.charts import http_plots  # it uses this package itself
-
     made = (_throughput(facts), _options(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
     return (*(plot for plot in made if plot is not None), *http_plots(facts.run))
 

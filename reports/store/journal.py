@@ -31,6 +31,7 @@ from bmwg.reports.store.redact import redact
 
 _TAIL = len(',"hash":"') + 64 + len('"}')
 _REASON_CHARACTERS = 2000  # of the schema
+_COUNTED = ("intended_frames", "sent_frames", "received_frames")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +147,9 @@ def _read_line(line: bytes, number: int, prev: str, where: str) -> JournalTrial:
     try:
         return _light(data, line)
     except ValueError as error:
-        raise _broken(where, "whole groups and a spec that a trial can have", str(error)) from error
+        raise _broken(
+            where, "whole groups, and counts and a spec that a trial can have", str(error)
+        ) from error
 
 
 def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
@@ -157,6 +160,9 @@ def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
     if result["disturbance"] and any(len(flat) % 2 for flat in result["disturbance"].values()):
         raise ValueError("disturbance: not in pairs")
     assessment = data["assessment"]
+    counts = [stream[key] for stream in streams for key in _COUNTED]
+    if assessment["validity"] == Validity.VALID.value and min(counts, default=0) < 0:
+        raise ValueError("a valid trial of negative counts")
     return JournalTrial(
         seq=data["seq"],
         cell_id=data["cell"],

@@ -88,11 +88,6 @@ def _read(evidence: Evidence, run: Any) -> HttpEvidence:
     )
 
 
-def _wanted(planned: Planned) -> int:
-    """Return the valid repetitions that an answer needs."""
-    return planned.least_repetitions or planned.repetitions
-
-
 @rule("VER-17", "", "an HTTP run planned whole tests of its profile, with the profile's numbers")
 def plan_of_profile(found: HttpEvidence) -> Iterator[Shortfall]:
     """Each planned cell is the profile's, once; a test that was chosen has all its cells."""
@@ -110,8 +105,9 @@ def plan_of_profile(found: HttpEvidence) -> Iterator[Shortfall]:
             continue
         planned = found.plan[matching[0]]
         seen[matching[0]] += 1
-        if entry["repetitions"] != _wanted(planned) or entry["rate"] != planned.rate:
-            yield matching[0], f"{_wanted(planned)} repetitions, as the profile says", "other numbers"
+        stated = (entry["repetitions"], entry.get("least_repetitions", entry["repetitions"]), entry["rate"])
+        if stated != (planned.repetitions, planned.least, planned.rate):
+            yield matching[0], f"{planned.repetitions} repetitions, as the profile says", "other numbers"
     tests = {found.plan[cell_id].test_id for cell_id in seen}
     for cell_id, planned in found.plan.items():
         if planned.test_id in tests and seen[cell_id] != 1:
@@ -153,15 +149,11 @@ def quality_follows(found: HttpEvidence) -> Iterator[Shortfall]:
         planned = found.plan.get(answer.cell.cell_id)
         if planned is None or planned.rate is not None:
             continue
-        computed = judge.outcome(answer.cell, found.repetitions, wanted=_wanted(planned))
-        fewer = len(computed.values) < planned.repetitions and computed.type is OutcomeType.MEASURED
-        remarks = answer.quality[: len(computed.quality)]
-        # one more remark, at the end, says how many repetitions the time allowed
-        if remarks != computed.quality or len(answer.quality) != len(remarks) + fewer:
-            expected = "; ".join(computed.quality) or "no remark"
-            yield answer.cell.cell_id, expected, "; ".join(answer.quality) or "no remark"
-        elif fewer and not answer.quality[-1].startswith(f"{len(computed.values)} valid repetitions"):
-            yield answer.cell.cell_id, f"{len(computed.values)} valid repetitions", answer.quality[-1]
+        computed = judge.outcome(
+            answer.cell, found.repetitions, wanted=planned.least, planned=planned.repetitions
+        )
+        if computed.quality != answer.quality:
+            yield answer.cell.cell_id, "; ".join(computed.quality) or "no remark", "; ".join(answer.quality)
 
 
 RULES: tuple[Rule[HttpEvidence], ...] = (plan_of_profile, repetitions_of_plan, quality_follows)

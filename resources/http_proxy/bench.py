@@ -24,7 +24,7 @@ from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
-from bmwg.reports.render import write_report
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
-from bmwg.methodology.records import OutcomeType
 from bmwg.resources.http_proxy.deployment import Deployment
 from bmwg.resources.outcomes import one_line
 
@@ -54,15 +52,10 @@ class CellRuns:
         return sum(rep.phase == judge.MEASURED for _, rep in self.done) - self.valid
 
     @property
-    def least(self) -> int:
-        """How many valid repetitions make an answer."""
-        return self.planned.least_repetitions or self.planned.repetitions
-
-    @property
     def ended(self) -> bool:
         """Whether no repetition is left to run."""
         late = time.monotonic() - self._began_s > self.planned.cell_limit_s
-        wanted = self.least if late else self.planned.repetitions
+        wanted = self.planned.least if late else self.planned.repetitions
         return self.valid >= wanted or self.invalid > self.planned.max_invalid
 
     def keep(self, repetition: Repetition) -> None:
@@ -73,11 +66,9 @@ class CellRuns:
         """Return what the repetitions say."""
         if self.planned.rate is not None:
             return rate.outcome(self.planned.cell, self.done, self.planned.rate)
-        found = judge.outcome(self.planned.cell, self.done, wanted=self.least)
-        if found.type is OutcomeType.MEASURED and self.valid < self.planned.repetitions:
-            fewer = f"{self.valid} valid repetitions of the {self.planned.repetitions} that were planned"
-            found = replace(found, quality=(*found.quality, fewer))
-        return found
+        return judge.outcome(
+            self.planned.cell, self.done, wanted=self.planned.least, planned=self.planned.repetitions
+        )
 
     def find_rate(self, deployment: Deployment, deployment_id: str) -> None:
         """Search for the highest rate without a lost request. Raises DeploymentBrokenError."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.api import Node
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network n
 
 COLLECT = "bmwg.drivers.record.collect:collect"
 BRIDGE = "/usr/lib/cni/bridge"
+_GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
 
 TAKE = """
 import json
@@ -290,3 +292,19 @@ def test_a_node_over_ssh(tmp_path: Path) -> None:
             enter(host, "ip", "link", "add", "v7", "type", "veth", "peer", "name", "v8")
             named = {change.path.split("/")[1] for change in drift(record, far.call(COLLECT))}
             assert {"v7", "v8"} <= named
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(_GUEST_LACKS is not None, reason=f"needs {_GUEST_LACKS}: sh setup/guest.sh")
+@pytest.mark.skipif(
+    not isinstance(guest_kernel.find(), guest_kernel.GuestKernel),
+    reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
+)
+def test_a_guest_from_within() -> None:
+    command = [sys.executable, "-m", "bmwg", "record", "--in-guest", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
+    record = json.loads(done.stdout)
+    assert problems(record, "record") == []
+    assert value(record, "virtualization/kind") == "virtual machine"
+    assert value(record, "kernel/release") != os.uname().release
+    assert coverage([record]).ratio >= 0.9

@@ -324,6 +324,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bed", choices=("embedded", "simulated"), default="embedded")
     parser.add_argument("--points", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="number of the first point, to share out points")
     parser.add_argument("--seed", default="8")
     parser.add_argument("--state", type=Path, help="file of the points so far (default: none is kept)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no point after that long")
@@ -339,7 +340,7 @@ def main():
         points = [json.loads(line) for line in chosen.state.read_text().splitlines()]
     reference = kept_reference(campaign, chosen.state)
     before = machine()
-    for number in range(len(points), chosen.points):
+    for number in range(chosen.first + len(points), chosen.first + chosen.points):
         if time.monotonic() > end_s:
             break
         try:

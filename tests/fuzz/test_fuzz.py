@@ -9,7 +9,7 @@ from tests.fuzz.targets import refused, targets
 
 TARGETS = targets()
 ALWAYS_NO = {"cni-error", "signature", "qmp"}  # an error; none that is signed; a QEMU that goes away
-INPUTS = {"bundle": 20, "testbed": 40, "profile": 40}
+INPUTS = {"bundle": 20, "bundle-part": 20, "testbed": 40, "profile": 40}
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -33,6 +33,12 @@ def test_other_inputs_are_taken_or_refused_by_name(name):
         "under-way",
         "cni-result",
         "bundle",
+        "bundle-part",
         "trex-stats",
     ):  # these say no by what they return
         assert refusals
+
+
+def test_a_valid_trial_of_negative_counts_is_refused():
+    (octets,) = kept("journal-line")
+    assert refused(TARGETS["journal-line"], octets)

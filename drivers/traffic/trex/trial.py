@@ -28,9 +28,11 @@ from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
-TRIAL_MARGIN_S = 5.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
+TRIAL_MARGIN_S = 2.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
 # choice: TRex dates the start of a stream some 20 ms back and would catch up with a burst; this is later
 FIRST_US = 50_000.0
+# choice: a sender that is slower than by so many of its longest pauses is too slow for the load, not stalled
+SLOW_BY_GAPS = 10
 LEARNING_FPS = 200.0
 LEAST_LEARNING_FRAMES = 10
 
@@ -262,6 +264,12 @@ def streams_of(
     )
 
 
+def _slow_by_ns(spec: TrialSpec, sent_frames: int, duration_ns: int) -> int:
+    """How much longer than asked all frames of the trial would have taken at the rate that they left."""
+    asked_ns = round(spec.duration_s * 1e9)
+    return duration_ns * spec.intended_frames // sent_frames - asked_ns if sent_frames else 0
+
+
 def _stream(
     spec: TrialSpec,
     group: GroupCounters,
@@ -276,6 +284,8 @@ def _stream(
     sent_frames = min(group.sent, out.tx_packets + out.tx_dropped) if out else group.sent
     duration_ns = out.sending_ns if out else sent.sending_ns
     late_ns = max(0, duration_ns - round(spec.duration_s * 1e9)) if out else 0
+    if _slow_by_ns(spec, sent_frames, duration_ns) > SLOW_BY_GAPS * gap_ns:
+        gap_ns = 0
     return StreamCounts(
         intended_frames=spec.intended_frames,
         sent_frames=sent_frames,

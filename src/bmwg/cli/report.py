@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bmwg.reports.render import FILES, write_form
+from bmwg.reports.render.report import FILES, write_form
 
 
 def add_parser(verbs: Any) -> None:

@@ -39,7 +39,7 @@ def handle(chosen: argparse.Namespace) -> int:
 
 
 def _render(run: Path) -> None:
-    from bmwg.reports.render import write_report  # plots take long to load
+    from bmwg.reports.render.report import write_report  # plots take long to load
 
     write_report(run)
 

@@ -1,6 +1,7 @@
 """TRex for real, in its low-end mode on veth in namespaces made here; skipped by name where there is none."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -13,7 +14,7 @@ import tester_bed as bed
 from trex_walk import TRIALS, walk
 
 from bmwg.drivers.traffic.trex.channel import Recorder, Replay
-from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions
+from bmwg.drivers.traffic.trex.config import CLIENT, DIR_VARIABLE, TrexConfig, TrexOptions
 from bmwg.drivers.traffic.trex.driver import TrexTraffic, start_client
 from bmwg.drivers.traffic.trex.server import Server
 from bmwg.methodology.errors import ConfigError, TestbedError
@@ -188,3 +189,88 @@ def test_what_a_server_says_is_recorded_and_replays_to_the_same_counts(tmp_path)
     replay = Replay(iter(kept.read_text(encoding="utf-8").splitlines()))
     assert walk(replay, settings, ports, sleep=lambda _: None) == found
     assert replay.left == 0
+
+
+@contextmanager
+def routed(rate_kbit=None):
+    """A namespace that routes between the two ports; with `rate_kbit` a policer on its way to port 1."""
+    with bed.namespace("t") as space, bed.namespace("d") as dut:
+        bed.inside(space, "ip", "link", "set", "lo", "up")
+        bed.inside(dut, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        for side in (0, 1):
+            bed.veth((space, f"p{side}"), (dut, f"d{side}"))
+            bed.inside(dut, "ip", "addr", "add", f"198.18.{side}.1/24", "dev", f"d{side}")
+        if rate_kbit:
+            limits = ["rate", f"{rate_kbit}kbit", "burst", "3000", "limit", "3000"]  # fifty frames of 64
+            bed.inside(dut, "tc", "qdisc", "add", "dev", "d1", "root", "tbf", *limits)
+        yield tuple(
+            bed.port(side, space, f"p{side}", "af_packet", gateway_ipv4=f"198.18.{side}.1") for side in (0, 1)
+        )
+
+
+def test_a_router_between_the_ports_is_found_by_arp_and_carries_every_frame(tmp_path):
+    with routed() as ports, TrexTraffic(config(tmp_path)) as tester:
+        tester.attach(ports)
+        tester.learn(SPEC)
+        for direction in Direction:
+            whole(undisturbed(tester, replace(SPEC, direction=direction)))
+        whole(undisturbed(tester, replace(SPEC, duration_s=12.0), tries=3))  # the neighbour is asked again
+
+
+def test_loss_of_a_policer_is_that_of_its_rate(tmp_path):
+    with routed(rate_kbit=960) as ports, TrexTraffic(config(tmp_path)) as tester:  # 2,000 frames/s of 480 bit
+        tester.attach(ports)
+        tester.learn(SPEC)
+        whole(undisturbed(tester, replace(SPEC, load_fps=1_000, duration_s=1.0)))
+        stream = undisturbed(tester, replace(SPEC, load_fps=4_000, duration_s=2.0)).streams[0]
+        assert stream.sent_frames == 8_000
+        assert 4_000 <= stream.received_frames <= 4_000 + 2 * 50 + 80
+        assert stream.tester_dropped_frames == 0
+
+
+def test_a_link_that_goes_down_is_loss_or_a_fault_and_the_next_trial_is_whole(tmp_path):
+    with single() as ports, TrexTraffic(config(tmp_path)) as tester:
+        tester.attach(ports)
+        tester.learn(SPEC)
+        space = Path(ports[0].netns).name
+        down = threading.Timer(1.0, bed.inside, (space, "ip", "link", "set", "p1", "down"))
+        down.start()
+        result = tester.run_trial(replace(SPEC, duration_s=2.0))
+        down.join()
+        assert result.fault or result.received_frames < result.streams[0].intended_frames
+        verdict = assess(result, TrialPolicy())
+        assert verdict.validity != "valid" or result.lost_frames > 0
+        bed.inside(space, "ip", "link", "set", "p1", "up")
+        time.sleep(0.5)
+        whole(undisturbed(tester, SPEC))
+
+
+def test_letting_go_twice_is_letting_go_once(tmp_path):
+    with single() as ports, TrexTraffic(config(tmp_path)) as tester:
+        tester.attach(ports)
+        first = tester.server_pid
+        tester.detach()
+        tester.detach()
+        assert tester.server_pid is None
+        tester.attach(ports)
+        assert tester.server_pid != first
+        whole(undisturbed(tester, SPEC))
+        second = tester.server_pid
+    tester.__exit__(None, None, None)
+    assert not Path(f"/proc/{first}").exists()
+    assert not Path(f"/proc/{second}").exists()
+
+
+def test_a_client_of_another_release_is_refused_by_its_version(tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(Path(FOLDER) / CLIENT, other / CLIENT)
+    for part in ("external_libs", "_t-rex-64", "so", "stl", "cap2"):
+        (other / part).symlink_to(Path(FOLDER) / part)
+    source = other / CLIENT / "trex/stl/trex_stl_client.py"
+    stated = source.read_text(encoding="utf-8")
+    assert "'major': 5" in stated
+    source.write_text(stated.replace("'major': 5", "'major': 4"), encoding="utf-8")
+    with single() as ports:
+        settings = replace(config(tmp_path), folder=other)
+        with pytest.raises(TestbedError, match="TREX-13"), TrexTraffic(settings) as tester:
+            tester.attach(ports)

@@ -17,7 +17,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http import words
 from bmwg.reports.http.answers import read_answers, write_answers
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
-from bmwg.reports.render import write_report
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.resources.http_proxy.measure import CellRuns
 
@@ -117,7 +117,7 @@ def test_a_line_taken_out_is_refused(run: Path) -> None:
 def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> None:
     path = run / "http.json"
     data = json.loads(path.read_text())
-    data["plan"][0]["repetitions"] = 3  # then two are too few
+    data["plan"][0]["least_repetitions"] = 3  # then two are too few
     path.write_text(json.dumps(data))
     with pytest.raises(ConfigError) as caught:
         read_answers(run, "r1", read_run(run).header_sha256)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from made_run import realistic_run
 
-from bmwg.reports.render import write_report
 from bmwg.reports.render.declarations import deviations
 from bmwg.reports.render.facts import facts
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 
 DECLARED = """schema: deviations/1.0

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from made_parts import THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.render import FILES, write_form
 from bmwg.reports.render.blocks import Code, Fold, Grid, Heading, Paragraph, blocks
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.mail import COLUMNS, mail_text
 from bmwg.reports.render.markdown import escaped, markdown
 from bmwg.reports.render.page import page
+from bmwg.reports.render.report import FILES, write_form
 from bmwg.reports.render.rfcxml import rfcxml
 from bmwg.reports.store import RunStore, read_run
 

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 from bmwg.methodology.records import Validity
-from bmwg.reports.render import summary_lines, write_report
+from bmwg.reports.render.report import write_report
+from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import read_run
 
 RUNS = Path(__file__).parents[2] / "data" / "runs"

@@ -18,9 +18,10 @@ from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 from made_run import realistic_run
 
 from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
-from bmwg.reports.render import summary_lines, write_report
 from bmwg.reports.render.facts import facts
+from bmwg.reports.render.report import write_report
 from bmwg.reports.render.results import banner
+from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.render.text import MAX_CHARACTERS, esc, nanoseconds, percent, plain, sequence, unit
 from bmwg.reports.store import RunStore, read_run
 

@@ -86,14 +86,14 @@ def runner(client):
     return TrialRunner(client, (0, 1), WAYS, Wait(quiet_s=0.05, limit_s=1.0), sleep=lambda _: None)
 
 
-def sight(rx=1000, sending_ns=999_000_000, stall_ns=0, tx=1000, tx_dropped=0):
+def sight(rx=1000, sending_ns=999_000_000, stall_ns=0, tx=1000, tx_dropped=0, pause_ns=1_000_000):
     out = PortSight(
         rx_packets=0,
         rx_dropped=0,
         tx_packets=tx,
         tx_dropped=tx_dropped,
         sending_ns=sending_ns,
-        longest_pause_ns=1_000_000,
+        longest_pause_ns=pause_ns,
     )
     into = PortSight(
         rx_packets=rx, rx_dropped=0, tx_packets=0, tx_dropped=0, sending_ns=0, longest_pause_ns=0
@@ -120,6 +120,20 @@ def test_what_trex_does_not_send_is_unsent_not_lost():
     result, verdict = judged(Model(sent=900), seen=sight(rx=900))
     assert (result.streams[0].unsent_frames, result.lost_frames) == (100, 0)
     assert verdict.validity is Validity.SENT_SHORT
+
+
+def test_a_generator_too_slow_for_the_load_is_not_called_stalled():
+    _, verdict = judged(Model(), seen=sight(sending_ns=1_200_000_000, stall_ns=5_000_000))
+    assert verdict.validity is Validity.SENT_SHORT
+    _, verdict = judged(Model(sent=300, sending=[0]), seen=sight(rx=300, tx=300, stall_ns=50_000_000))
+    assert verdict.validity is Validity.SENT_SHORT
+
+
+def test_a_pause_of_the_sender_is_a_stall_though_its_cpu_had_none():
+    assert judged(Model(), seen=sight(pause_ns=1_900_000))[1].validity is Validity.VALID
+    _, verdict = judged(Model(), seen=sight(pause_ns=2_100_000))
+    assert verdict.validity is Validity.TESTER_STALLED
+    assert "gap was 1100000 ns" in verdict.reason
 
 
 def test_what_never_reached_the_interface_is_unsent_though_trex_counts_it():

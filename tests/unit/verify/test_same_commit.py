@@ -9,7 +9,7 @@ import pytest
 import replayable
 
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.render import write_report
+from bmwg.reports.render.report import write_report
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.verify import verify as module
 from bmwg.reports.verify.verify import verify_bundle
