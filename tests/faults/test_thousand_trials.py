@@ -103,13 +103,13 @@ def check(folder, dense):
             assert bool(run.notes) is torn, f"cut at {cut}"
             found["torn" if torn else "whole_lines"] += 1
             if torn and chance.random() < 0.05:
-                found["unsynced_tails"] += check_unsynced_tail(folder, data, cut, whole[:lines])
-            if torn and chance.random() < 0.05:
                 run_json = (folder / "run.json").read_bytes()
                 RunStore.resume(folder).close(None, "interrupted", reason="again")
                 assert path.read_bytes() == data[: data.rfind(b"\n", 0, cut) + 1]
                 (folder / "run.json").write_bytes(run_json)
                 found["repaired"] += 1
+            if torn and chance.random() < 0.05:
+                found["unsynced_tails"] += check_unsynced_tail(folder, data, cut, whole[:lines])
     finally:
         path.write_bytes(data)
     return found
