@@ -41,7 +41,7 @@ LOSS_RATIO = 0.01
 DURATION_S = 1.0
 ENVELOPE_FPS = 10_000_000
 DRAIN_S = 0.05
-POLICY = TrialPolicy(set_aside_host_stalls=True, max_stall_ns=2_500_000)  # as profile low-rate
+POLICY = TrialPolicy(set_aside_host_stalls=True, max_stall_frames=200)  # as profile low-rate
 Measure = Callable[[TrialSpec], JudgedTrial]
 Bounds = tuple[str, int | None, int | None]
 

@@ -14,6 +14,7 @@ from bmwg.methodology.records import Direction, StreamCounts, TrialResult, Trial
 
 BURST_STALL_RATIO = 0.02  # choice: a pause within a burst drains a queue, by at most that share of the answer
 BURST_STALL_FLOOR_NS = 100_000  # choice: what one system call of a busy sender takes
+STALL_RATIO = 0.01  # choice: a longer gap changes the load of the trial, whatever a queue takes
 ACT_STALL_NS = 5_000_000  # choice: the accuracy that the time of a reset is asked for
 MAX_RATE_EXCESS = 1.05  # choice: sent in so much less time than stated is another load than stated
 _NS = 1_000_000_000
@@ -33,8 +34,10 @@ class TrialPolicy:
 
     `min_sent_ratio` of sent to intended frames (0..1). `max_stall_ns` is the limit for the tester's own gap
     and lateness, `max_host_stall_ns` for the watchdog on the SUT's CPUs, `max_steal_ns` for steal time of
-    one CPU in one trial (10 ms grain). `max_repeats` is how many more times one load is tried when trials
-    are not valid. `settle_s`, `learning_wait_s`, `drain_s` and `restabilize_s` are phases a, b, d and e of
+    one CPU in one trial (10 ms grain). `max_stall_frames` allows a longer gap where it holds back no more
+    frames than that, what a device queue takes at once (0: never). `max_repeats` is how many more times one
+    load is tried when trials are not valid. `settle_s`, `learning_wait_s`, `drain_s` and `restabilize_s` are
+    phases a, b, d and e of
     RFC 2544 section 23.
     """
 
@@ -42,6 +45,7 @@ class TrialPolicy:
     max_stall_ns: int = 1_000_000  # choice: design decision 13
     max_host_stall_ns: int = 1_000_000
     max_steal_ns: int = 10_000_000
+    max_stall_frames: int = 0
     max_repeats: int = 5
     set_aside_host_stalls: bool = False
     learning: Learning = Learning.TRIAL  # RFC2544-23-02
@@ -54,7 +58,7 @@ class TrialPolicy:
         """Refuse numbers that no policy can have."""
         if not 0 < self.min_sent_ratio <= 1:
             raise ValueError(f"min_sent_ratio: expected above 0 and at most 1, found {self.min_sent_ratio}")
-        for name in ("max_stall_ns", "max_host_stall_ns", "max_steal_ns", "max_repeats"):
+        for name in ("max_stall_ns", "max_host_stall_ns", "max_steal_ns", "max_stall_frames", "max_repeats"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: expected at least 0, found {getattr(self, name)}")
         for name in ("settle_s", "learning_wait_s", "drain_s", "restabilize_s"):
@@ -180,6 +184,12 @@ def valid_trial(
     return JudgedTrials(trials=tuple(trials))
 
 
+def _held_back_ns(spec: TrialSpec, policy: TrialPolicy) -> int:
+    """The gap that holds back as many frames as the policy allows, at most `STALL_RATIO` of the trial."""
+    held_back_ns = policy.max_stall_frames * _NS // max(spec.load_fps, spec.then_load_fps or 0)
+    return min(held_back_ns, int(STALL_RATIO * spec.duration_s * _NS))
+
+
 def limits_for(spec: TrialSpec, policy: TrialPolicy) -> TrialPolicy:
     """Return the policy with the limits on stalls that this trial's answer allows.
 
@@ -193,7 +203,7 @@ def limits_for(spec: TrialSpec, policy: TrialPolicy) -> TrialPolicy:
             max_host_stall_ns=max(policy.max_host_stall_ns, ACT_STALL_NS),
         )
     if not spec.burst:
-        return policy
+        return replace(policy, max_stall_ns=max(policy.max_stall_ns, _held_back_ns(spec, policy)))
     longest_ns = max(BURST_STALL_FLOOR_NS, int(BURST_STALL_RATIO * spec.duration_s * _NS))
     return replace(policy, max_stall_ns=min(policy.max_stall_ns, longest_ns))
 

@@ -1,7 +1,8 @@
 """Interruptions of known length on a node: a link, or a bridge as a whole. Node functions.
 
-Each returns when it began and ended, and how long the kernel took to begin it, in nanoseconds of the node's
-monotonic clock: that is the truth which an outage measured by traffic is held against. Ids: ACT-01 length.
+Each returns when it began and ended, and how long the kernel took to begin and to end it, in nanoseconds of
+the node's monotonic clock: that is the truth which an outage measured by traffic is held against. Ids: ACT-01
+length.
 """
 
 from __future__ import annotations
@@ -38,5 +39,12 @@ def _interrupted(
         beginning_ns = time.monotonic_ns() - began_ns
         time.sleep(max(0.0, for_s - (time.monotonic_ns() - began_ns) / 1e9))
     finally:
+        ending_ns = time.monotonic_ns()
         end()
-    return {"began_ns": began_ns, "ended_ns": time.monotonic_ns(), "beginning_ns": beginning_ns}
+    ended_ns = time.monotonic_ns()
+    return {
+        "began_ns": began_ns,
+        "ended_ns": ended_ns,
+        "beginning_ns": beginning_ns,
+        "ending_ns": ended_ns - ending_ns,
+    }

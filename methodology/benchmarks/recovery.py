@@ -21,6 +21,7 @@ UNIT = "ms"  # SUP-6201-1.4-01
 OVERLOAD_S = 60.0  # rfc2544-26.5
 POWER_INTERRUPTION_S = 15.0  # SUP-6201-4.3.1
 FORWARDING_BEFORE_S = 15.0  # SUP-6201-4
+FORWARDING_AFTER_S = 0.1  # choice: what a link needs to pass frames again after the call that sets it up
 _NS_PER_MS = 1e6
 _NS_PER_S = 1e9
 
@@ -109,6 +110,7 @@ class ResetTrial:
     `power_interruption_s` is what the power was off (0 for any other kind), `last_before_ns` and
     `first_after_ns` are when the last frame before and the first after the outage arrived, None where the
     tester does not tell. `ended` says that frames came after the outage: else it was longer than the trial.
+    `within` says that by the actuator's clock the act lay within the trial's traffic, with time after it.
     """
 
     seq: int
@@ -118,6 +120,7 @@ class ResetTrial:
     last_before_ns: int | None = None
     first_after_ns: int | None = None
     ended: bool = True
+    within: bool = True
 
 
 def reset_trial(trial: JudgedTrial) -> ResetTrial:
@@ -136,7 +139,19 @@ def reset_trial(trial: JudgedTrial) -> ResetTrial:
         last_before_ns=longest.before_ns if longest else None,
         first_after_ns=longest.after_ns if longest else None,
         ended=all(run.after_ns is not None for run in losses.longest),
+        within=_within(trial),
     )
+
+
+def _within(trial: JudgedTrial) -> bool:
+    """Whether an act began after the first frame and ended well before the last; yes where nobody tells."""
+    told = dict(trial.result.auxiliary)
+    names = ("started_ns", "act.began_ns", "act.ended_ns")
+    if any(name not in told for name in names):
+        return True
+    started_ns, began_ns, ended_ns = (told[name] for name in names)
+    last_ns = started_ns + int((trial.result.spec.total_s - FORWARDING_AFTER_S) * _NS_PER_S)
+    return started_ns <= began_ns and ended_ns <= last_ns
 
 
 def reset_by_loss_ms(trial: ResetTrial) -> float:
@@ -186,10 +201,16 @@ def recovery_outcome(
 def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcome_id: str) -> Outcome:
     """Return the average reset time by frame loss; `kind` names what was reset (container restart and so on).
 
-    Where time stamps are there too, their average stands beside it in the remarks.
+    Where time stamps are there too, their average stands beside it in the remarks. A trial whose act did not
+    lie within its traffic says nothing and is left out, whatever was lost; with none left it is `unstable`.
     """
     metric = f"{RESET_METRIC}.{kind}"
     sequence = [trial.seq for trial in trials]
+    late = [trial.seq for trial in trials if not trial.within]
+    trials = [trial for trial in trials if trial.within]
+    if late and not trials:
+        why = (OutcomeType.UNSTABLE, f"the reset did not lie within the traffic of trials {late}")
+        return _none(metric, cell, outcome_id, sequence, why, RESET_REQUIREMENTS)
     still = [trial.seq for trial in trials if trial.lost_frames == 0]
     if not trials or still:
         reason = f"no frame was lost in trials {still}: was anything reset?" if still else "no trial"
@@ -202,6 +223,8 @@ def reset_outcome(trials: Sequence[ResetTrial], cell: Cell, *, kind: str, outcom
     found = spread([reset_by_loss_ms(trial) for trial in trials])
     stamps = [time for time in map(reset_by_time_ms, trials) if time is not None]
     quality = [f"average of {found.count} by frame loss (RFC 6201 1.3)"]
+    if late:
+        quality.append(f"left out: trials {late}, within whose traffic the reset did not lie")
     if stamps:
         quality.append(f"by time stamps: {spread(stamps).mean:.3f} ms on average of {len(stamps)}")
     return _measured(metric, cell, outcome_id, sequence, found, RESET_REQUIREMENTS, quality)

@@ -179,6 +179,7 @@ def _build(data: dict[str, Any]) -> Profile:
             min_sent_ratio=float(trial["min_sent_ratio"]),
             max_stall_ns=int(trial["max_stall_ns"]),
             max_host_stall_ns=int(trial["max_host_stall_ns"]),
+            max_stall_frames=int(trial.get("max_stall_frames", 0)),
             max_steal_ns=int(trial["max_steal_ns"]),
             max_repeats=int(trial["max_repeats"]),
             set_aside_host_stalls=trial["set_aside_host_stalls"],

@@ -219,6 +219,9 @@ def _concluded(
     if kind is _Finding.DISTURBED and not (goal.qualifies_tester and lower is not None):
         outcome = OutcomeType.INVALID if goal.qualifies_tester else OutcomeType.UNSTABLE
         reason = f"no valid trial at {upper} frames/s in {1 + goal.max_repeats}"
+    elif lower is None and goal.qualifies_tester and upper is not None and upper > goal.min_load_fps:
+        outcome = OutcomeType.INVALID  # nothing is known of the loads below
+        reason = f"no load held when it was tried again; the lowest was {upper} frames/s"
     elif lower is None:
         outcome, reason = (
             OutcomeType.AT_FLOOR,

@@ -32,7 +32,7 @@ TRIAL_MARGIN_S = 2.0  # beyond twice the trial: a generator that is too slow str
 # choice: TRex dates the start of a stream some 20 ms back and would catch up with a burst; this is later
 FIRST_US = 50_000.0
 # choice: a sender that is slower than by so many of its longest pauses is too slow for the load, not stalled
-SLOW_BY_GAPS = 10
+SLOW_BY_GAPS = 50
 LEARNING_FPS = 200.0
 LEAST_LEARNING_FRAMES = 10
 

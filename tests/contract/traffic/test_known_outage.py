@@ -37,7 +37,7 @@ def test_the_outage_of_a_reset_is_found(tester, through_a_bridge):
 def test_the_recovery_after_an_overload_is_found(tester, through_a_bridge):
     known_outage.slow_way_out(through_a_bridge)
     seen = on_undisturbed_cpus(known_outage.one_recovery(tester, through_a_bridge, 0.5))
-    assert seen["truth_ms"] > 50
+    assert seen["truth_ms"][0] > 50
     assert seen["lost_in_overload"] > 0
     assert seen["holds"], seen
 

@@ -76,6 +76,18 @@ def undisturbed(tester, spec, tries=10):
     return result
 
 
+def valid(tester, spec, tries=20):
+    """A trial whose sender had no long gap; where the machine gives none, the test cannot be held."""
+    policy = TrialPolicy(max_stall_frames=40)
+    for _ in range(tries):
+        result = tester.run_trial(spec)
+        if assess(result, policy).validity == "valid":
+            return result
+    pytest.skip(
+        f"needs CPUs that are not taken away: {tries} trials, the last {assess(result, policy).reason}"
+    )
+
+
 def whole(result):
     assert result.fault is None
     for stream in result.streams:
@@ -214,17 +226,17 @@ def test_a_router_between_the_ports_is_found_by_arp_and_carries_every_frame(tmp_
         tester.learn(SPEC)
         for direction in Direction:
             whole(undisturbed(tester, replace(SPEC, direction=direction)))
-        whole(undisturbed(tester, replace(SPEC, duration_s=12.0), tries=3))  # the neighbour is asked again
+        whole(undisturbed(tester, replace(SPEC, duration_s=12.0), tries=1))  # the neighbour is asked again
 
 
 def test_loss_of_a_policer_is_that_of_its_rate(tmp_path):
     with routed(rate_kbit=960) as ports, TrexTraffic(config(tmp_path)) as tester:  # 2,000 frames/s of 480 bit
         tester.attach(ports)
         tester.learn(SPEC)
-        whole(undisturbed(tester, replace(SPEC, load_fps=1_000, duration_s=1.0)))
-        stream = undisturbed(tester, replace(SPEC, load_fps=4_000, duration_s=2.0)).streams[0]
-        assert stream.sent_frames == 8_000
-        assert 4_000 <= stream.received_frames <= 4_000 + 2 * 50 + 80
+        whole(valid(tester, replace(SPEC, load_fps=1_000, duration_s=1.0)))
+        stream = valid(tester, replace(SPEC, load_fps=4_000, duration_s=1.0)).streams[0]
+        assert stream.sent_frames == 4_000
+        assert 2_000 <= stream.received_frames <= 2_000 + 2 * 50 + 40  # bucket, queue, two per cent
         assert stream.tester_dropped_frames == 0
 
 

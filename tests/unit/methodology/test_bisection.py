@@ -374,3 +374,19 @@ def test_an_upper_bound_beyond_the_qualified_rate_proves_nothing_of_the_device()
     assert result.value_fps is None
     above = search(Device(truth_fps=800_000), a_goal(envelope_fps=plain.upper.load_fps))
     assert above.type is OutcomeType.MEASURED
+
+
+def test_a_qualification_in_which_no_load_holds_says_nothing_of_loads_that_were_never_tried():
+    goal = a_goal(qualifies_tester=True, relative_width=0.5)
+    fast, slow = Device(truth_fps=10**7), Device(truth_fps=10**7, tester_fps=900)
+    seen = []
+
+    def measure(spec):
+        again = spec.load_fps in seen  # every load holds once and never again
+        seen.append(spec.load_fps)
+        return dataclasses.replace((slow if again else fast)(spec), seq=len(seen))
+
+    result = search(measure, goal)
+    assert result.type is OutcomeType.INVALID
+    assert f"the lowest was {min(seen):,} frames/s".replace(",", "") in result.reason
+    assert min(seen) > goal.min_load_fps

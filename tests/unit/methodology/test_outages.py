@@ -1,5 +1,7 @@
 """Reading recovery and reset off trials: what the losses of a trial say, and what they do not."""
 
+from dataclasses import replace
+
 import pytest
 
 from bmwg.methodology.benchmarks import recovery
@@ -78,6 +80,30 @@ def test_an_outage_that_outlasts_the_trial_has_no_length():
     assert outcome.type is OutcomeType.INVALID
     assert outcome.values == ()
     assert "no frame came any more in trials [7]" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("began_s", "ended_s", "within"),
+    [(0.2, 0.4, True), (-0.1, 0.1, False), (0.2, 0.95, False), (None, None, True)],
+)
+def test_a_reset_outside_its_trial_says_nothing(began_s, ended_s, within):
+    run = LossRun(first_frame=2_000, frames=1_500, before_ns=200_000_000, after_ns=350_000_000)
+    losses = LossTimes(runs=1, first_received_frames=8_500, longest=(run,), last_lost_ns=350_000_000)
+    told = {"started_ns": 5 * 10**9}
+    if began_s is not None:
+        told |= {
+            "act.began_ns": 5 * 10**9 + int(began_s * 1e9),
+            "act.ended_ns": 5 * 10**9 + int(ended_s * 1e9),
+        }
+    made = trial(ONE_LOAD, 8_500, losses)
+    made = replace(made, result=replace(made.result, auxiliary=tuple(sorted(told.items()))))
+    seen = recovery.reset_trial(made)
+    assert seen.within is within
+    outcome = recovery.reset_outcome([seen], CELL, kind="link", outcome_id="r")
+    assert outcome.type is (OutcomeType.MEASURED if within else OutcomeType.UNSTABLE)
+    both = recovery.reset_outcome([seen, replace(seen, within=True)], CELL, kind="link", outcome_id="r")
+    assert both.values[0].number == 150.0
+    assert any("left out" in remark for remark in both.quality) is not within
 
 
 def test_a_trial_without_times_of_losses_is_refused():

@@ -183,3 +183,20 @@ class TestLimitsOfShapes:
         stream = StreamCounts(intended_frames=2_000, sent_frames=1_999, received_frames=1_999)
         found = assess(TrialResult(spec=spec, streams=(stream,), wall_time_ns=1), TrialPolicy())
         assert found.validity is Validity.SENT_SHORT
+
+
+@pytest.mark.parametrize(
+    ("load_fps", "duration_s", "limit_ns"),
+    [
+        (10_000, 1.0, 10_000_000),  # 200 frames are 20 ms, a hundredth of the trial is 10
+        (50_000, 1.0, 4_000_000),
+        (200_000, 1.0, 1_000_000),
+        (1_000_000, 1.0, 1_000_000),  # the limit of time stands
+        (10_000, 0.5, 5_000_000),
+    ],
+)
+def test_a_gap_may_be_longer_where_it_holds_back_few_frames(load_fps, duration_s, limit_ns):
+    policy = TrialPolicy(max_stall_frames=200)
+    spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=duration_s)
+    assert limits_for(spec, policy).max_stall_ns == limit_ns
+    assert limits_for(spec, TrialPolicy()).max_stall_ns == 1_000_000

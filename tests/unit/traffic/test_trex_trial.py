@@ -123,9 +123,9 @@ def test_what_trex_does_not_send_is_unsent_not_lost():
 
 
 def test_a_generator_too_slow_for_the_load_is_not_called_stalled():
-    _, verdict = judged(Model(), seen=sight(sending_ns=1_200_000_000, stall_ns=5_000_000))
+    _, verdict = judged(Model(), seen=sight(sending_ns=1_200_000_000, stall_ns=3_000_000))
     assert verdict.validity is Validity.SENT_SHORT
-    _, verdict = judged(Model(sent=300, sending=[0]), seen=sight(rx=300, tx=300, stall_ns=50_000_000))
+    _, verdict = judged(Model(sent=300, sending=[0]), seen=sight(rx=300, tx=300, stall_ns=40_000_000))
     assert verdict.validity is Validity.SENT_SHORT
 
 
