@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import tempfile
 import time
@@ -73,11 +74,17 @@ def policed(folder: Path) -> Iterator[TrafficDriver]:
             yield tester
 
 
-def find(tester: TrafficDriver) -> tuple[SearchResult, list[JudgedTrial]]:
-    """Search once; return the outcome and its trials, of which trial n is entry n - 1."""
+def find(tester: TrafficDriver, *, limit_s: float = math.inf) -> tuple[SearchResult, list[JudgedTrial]]:
+    """Search once; return the outcome and its trials, of which trial n is entry n - 1.
+
+    The outcome is `invalid` after `limit_s`: on a machine whose CPUs are taken away, hardly a trial is valid.
+    """
     trials: list[JudgedTrial] = []
+    end_s = time.monotonic() + limit_s
 
     def measure(spec: TrialSpec) -> JudgedTrial:
+        if time.monotonic() > end_s:
+            raise TimeoutError(f"no answer in {limit_s:g} s and {len(trials)} trials")
         result: TrialResult = tester.run_trial(spec)
         time.sleep(0.1)  # then the next trial may have real-time priority as well
         trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), POLICY))

@@ -20,12 +20,13 @@ pytestmark = [
 
 def test_a_policer_of_100_000_frames_a_second_is_found_within_half_a_percent(tmp_path):
     with known_truth.policed(tmp_path) as tester:
-        for _ in range(3):
-            found, trials = known_truth.find(tester)
+        for limit_s in (200.0, 100.0, 100.0):  # a quiet machine needs 20 s
+            found, trials = known_truth.find(tester, limit_s=limit_s)
             if found.type is OutcomeType.MEASURED:
                 break
         else:
-            pytest.skip(f"needs CPUs that are not taken away: three searches, the last {found.type}")
+            why = f"three searches, the last {found.type} ({found.reason})"
+            pytest.skip(f"needs CPUs that are not taken away: {why}")
     assert abs(found.lower.load_fps - known_truth.TRUTH_FPS) <= 0.005 * known_truth.TRUTH_FPS
     above = [trials[seq - 1].result for seq in found.upper.trials]
     assert above  # the answer is carried by loss, and by a sender that sent everything
