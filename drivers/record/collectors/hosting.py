@@ -9,6 +9,7 @@ from bmwg.drivers.record.collectors.cpu import flags
 from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, line, text_or_none
 
 _RUNTIMES = ("crun", "runc", "containerd", "dockerd", "podman", "crio")
+_DAEMONS = ("containerd", "dockerd", "crio", "kubelet")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # fixed in the kernel (PROC_PID_INIT_INO)
 _ABSENT = "no kubelet runs on this machine"
 
@@ -128,7 +129,13 @@ def container(group: Group) -> None:
     group.take("runtimes", "command", f"{', '.join(_RUNTIMES)} --version", runtimes)
 
     def daemons() -> list[str]:
-        return sorted(set(processes(group).values()) & {"containerd", "dockerd", "crio", "kubelet"})
+        found = {name for pid, name in processes(group).items() if name in _DAEMONS and not tells(pid)}
+        return sorted(found)
+
+    def tells(pid: str) -> bool:
+        """Whether a process only tells its version, as for another record that is taken at this moment."""
+        words = text_or_none(group.source, f"/proc/{pid}/cmdline") or ""
+        return "--version" in words.split("\0")
 
     group.take("daemons", "file", "/proc/*/comm", daemons)
 

@@ -261,6 +261,19 @@ def test_kubernetes_node(sample_source):
     ]
 
 
+def test_a_process_that_only_tells_its_version_is_no_daemon(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {
+        "/proc/900/comm": "dockerd\n",
+        "/proc/900/cmdline": "dockerd\0--version\0",
+    }
+    before = assemble(sample_source("bare-metal-two-sockets"), "machine")
+    assert drift(before, assemble(source, "machine")) == ()
+    source.data["files"]["/proc/900/cmdline"] = "dockerd\0--data-root\0/var/lib/docker\0"
+    (change,) = drift(before, assemble(source, "machine"))
+    assert (change.path, change.after) == ("container/daemons", '["dockerd"]')
+
+
 def test_vpp_node(sample_source):
     source = sample_source("virtual-machine")
     source.data["files"]["/proc/812/comm"] = "vpp_main\n"
