@@ -170,10 +170,7 @@ def pdv_outcome(
             f"median of {goal.streams} streams of {goal.spec.duration_s:g} s,"
             f" at most {max(excess for _, excess in found)} ns too large",
         )
-        if goal.streams < REPETITIONS:
-            quality += (f"{goal.streams} streams, at least {REPETITIONS} are required (RFC8219-7.3.1-05)",)
-        if goal.spec.duration_s < STREAM_S:
-            quality += (f"streams of {goal.spec.duration_s:g} s, at least {STREAM_S:g} s (RFC8219-7.3.1-02)",)
+        quality += _shortened(goal, streams_clause="RFC8219-7.3.1-05", length_clause="RFC8219-7.3.1-02")
         if lost := sum(trial.result.lost_frames for trial in ended.found or ()):
             quality += (f"{lost} frames were lost and have no delay",)
     return Outcome(
@@ -188,6 +185,16 @@ def pdv_outcome(
         requirements=PDV_REQUIREMENTS,
         quality=(*quality, *remarks),
     )
+
+
+def _shortened(goal: StreamsGoal, *, streams_clause: str, length_clause: str) -> tuple[str, ...]:
+    """Remark fewer or shorter streams than RFC 8219 asks for, with the clause of each."""
+    remarks: tuple[str, ...] = ()
+    if goal.streams < REPETITIONS:
+        remarks += (f"{goal.streams} streams, at least {REPETITIONS} are required ({streams_clause})",)
+    if goal.spec.duration_s < STREAM_S:
+        remarks += (f"streams of {goal.spec.duration_s:g} s, at least {STREAM_S:g} s ({length_clause})",)
+    return remarks
 
 
 def with_last_frames_tagged(spec: TrialSpec) -> TrialSpec:
@@ -237,10 +244,7 @@ def ipdv_outcome(
             f" {goal.spec.tags} frames, at least {fewest} pairs of neighbours,"
             " not all frames (RFC8219-7.3.2-02)",
         )
-        if goal.streams < REPETITIONS:
-            quality += (f"{goal.streams} streams, at least {REPETITIONS} are required (RFC8219-7.3.2-04)",)
-        if goal.spec.duration_s < STREAM_S:
-            quality += (f"streams of {goal.spec.duration_s:g} s, at least {STREAM_S:g} s (RFC8219-7.3.2-01)",)
+        quality += _shortened(goal, streams_clause="RFC8219-7.3.2-04", length_clause="RFC8219-7.3.2-01")
     return Outcome(
         outcome_id=outcome_id,
         metric=SAMPLE_METRIC,

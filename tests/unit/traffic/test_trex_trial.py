@@ -127,6 +127,8 @@ def test_a_generator_too_slow_for_the_load_is_not_called_stalled():
     assert verdict.validity is Validity.SENT_SHORT
     _, verdict = judged(Model(sent=300, sending=[0]), seen=sight(rx=300, tx=300, stall_ns=40_000_000))
     assert verdict.validity is Validity.SENT_SHORT
+    _, verdict = judged(Model(), seen=sight(sending_ns=1_030_000_000, stall_ns=3_000_000))
+    assert verdict.validity is Validity.TESTER_STALLED  # ten of its pauses: they may be all there is to it
 
 
 def test_a_pause_of_the_sender_is_a_stall_though_its_cpu_had_none():

@@ -45,7 +45,7 @@ def repetition(planned, number, mean_ns, **changes):
     return Repetition(**(fields | changes))
 
 
-def make_run(results, plan=None):
+def make_run(results):
     """Write a complete run of the experiment with one client: native measured, the others not tried."""
     loaded = profile.load("quick")
     header = RunHeader(
@@ -164,9 +164,15 @@ def hidden(lines):
     lines.append({**lines[0], "cell": lines[0]["cell"].replace("/native/", "/docker_nat/")})
 
 
+def never_chosen(lines):
+    planned = next(one for one in profile.load("quick").plan() if one.cell.experiment == "one_client_cached")
+    lines.append({**lines[0], "cell": planned.cell.cell_id, "asked_requests": planned.requests})
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
+        (never_chosen, {"VER-18"}),
         (fewer_requests, {"STORE-07", "VER-18"}),
         (another_deployment, {"VER-18"}),
         (unplanned_cell, {"STORE-07", "VER-18"}),
