@@ -37,7 +37,7 @@ class PlatformGuard:
 
     def __init__(
         self,
-        testbed: Testbed,
+        testbed: Testbed | None,
         platform: PlatformFile,
         note: Callable[[str], None],
         record: Mapping[str, JsonValue] | None = None,
@@ -46,13 +46,14 @@ class PlatformGuard:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
 
         `earlier` is the platform file of the run that is continued; new deployments are held against its own.
+        Without a testbed the doctor looks at the machine alone.
         """
         self._record = record  # for the first look of the doctor
         self.before = record
         self._testbed = testbed
         self._platform = platform
         self._note = note
-        self._simulated = testbed.tester.driver == SIMULATED
+        self._simulated = testbed is not None and testbed.tester.driver == SIMULATED
         self._examined: set[str] = set()
         self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
         self._kinds: dict[tuple[str, str], tuple[str, _Normal]] = {}  # first deployment of each kind
@@ -67,10 +68,10 @@ class PlatformGuard:
         for place, record in places.items():
             whose = str(record.get("equal_to", deployment_id))
             whole = earlier["records"][whose][place]
-            normal |= _normal({place: whole}, earlier["deployments"][whose])
+            normal |= _normal({place: whole}, earlier["deployments"].get(whose, {}))
             if whose == deployment_id:
                 self._shown.setdefault(place, []).append((deployment_id, normal[place]))
-        kind = _kind(deployment_id, earlier["deployments"][deployment_id])
+        kind = _kind(deployment_id, earlier["deployments"].get(deployment_id, {}))
         self._kinds.setdefault(kind, (deployment_id, normal))
 
     def begin_suite(self, suite: str) -> None:
@@ -96,29 +97,45 @@ class PlatformGuard:
         if self._simulated:
             yield traffic
             return
-        self._begin(bed, cell, deployment_id, deployment, traffic)
-        try:
-            yield SampledTraffic(traffic)
-        finally:
-            self._standing = None
-
-    def _begin(
-        self, bed: Bed, cell: Cell, deployment_id: str, deployment: Deployment, traffic: TrafficDriver
-    ) -> None:
-        machine = collect("watch")
-        if self._machine is not None and (changes := _prefixed(MACHINE, drift(self._machine, machine))):
-            self._platform.note_drift(None, (), [_as_json(change) for change in changes])
-            self._note(f"between two deployments {reason(changes)}")
-        self._machine = machine
 
         def take() -> _Records:
             return record_of.take(bed, cell, deployment, traffic.describe())
 
+        with self.watched(deployment_id, deployment.evidence, take):
+            yield SampledTraffic(traffic)
+
+    @contextmanager
+    def watched(
+        self,
+        deployment_id: str,
+        evidence: Mapping[str, Any],
+        take: Callable[[], _Records],
+        *,
+        goes_on: bool = False,
+    ) -> Iterator[None]:
+        """Watch what `take` records of a deployment that stands, and the machine, until leaving.
+
+        With `goes_on` a cell is continued that was begun before on another deployment: what changed on the
+        machine since is in its stretch.
+        """
+        self._begin(deployment_id, evidence, take, goes_on=goes_on)
+        try:
+            yield
+        finally:
+            self._standing = None
+
+    def _begin(
+        self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], _Records], *, goes_on: bool
+    ) -> None:
+        machine = collect("watch")
+        since = () if self._machine is None else _prefixed(MACHINE, drift(self._machine, machine))
+        if since and not goes_on:
+            self._platform.note_drift(None, (), [_as_json(change) for change in since])
+            self._note(f"between two deployments {reason(since)}")
+        self._machine = machine
         records = take()
-        normal = _normal(records, deployment.evidence)
-        first_id, first = self._kinds.setdefault(
-            _kind(deployment_id, deployment.evidence), (deployment_id, normal)
-        )
+        normal = _normal(records, evidence)
+        first_id, first = self._kinds.setdefault(_kind(deployment_id, evidence), (deployment_id, normal))
         changes = () if first_id == deployment_id else _between(first, normal)
         self._platform.note_records(
             deployment_id,
@@ -126,7 +143,7 @@ class PlatformGuard:
         )
         if changes:
             self._note(f"{deployment_id} is not what {first_id} was: {'; '.join(map(str, changes[:4]))}")
-        self._standing = _Standing(deployment_id, take, records, changes)
+        self._standing = _Standing(deployment_id, take, records, changes, since if goes_on else ())
 
     def _once(
         self, deployment_id: str, place: str, record: Mapping[str, JsonValue], normal: _Normal
@@ -141,24 +158,35 @@ class PlatformGuard:
 
     def judged(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Look again; return a stretch's outcomes as they are, or invalid when the platform changed in it."""
+        changes = self.changed([outcome.outcome_id for outcome in outcomes])
+        return [invalid(outcome, changes) for outcome in outcomes] if changes else list(outcomes)
+
+    def changed(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
+        """Look again; return what changed in the stretch that the named outcomes were measured in."""
         standing = self._standing
         if standing is None or self._machine is None:
-            return list(outcomes)
+            return ()
         machine, records = collect("watch"), standing.take()
         changes = (
             *standing.unlike_the_first,
+            *standing.before_it,
             *_prefixed(MACHINE, drift(self._machine, machine)),
             *_between(standing.records, records),
         )
-        self._machine, standing.records = machine, records
-        if not changes:
-            return list(outcomes)
-        self._platform.note_drift(
-            standing.deployment_id,
-            [outcome.outcome_id for outcome in outcomes],
-            [_as_json(change) for change in changes],
-        )
-        return [invalid(outcome, changes) for outcome in outcomes]
+        self._machine, standing.records, standing.before_it = machine, records, ()
+        if changes:
+            named = [_as_json(change) for change in changes]
+            self._platform.note_drift(standing.deployment_id, outcomes, named)
+        return changes
+
+    def machine_changed(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
+        """Return what changed on the machine since the last look, for outcomes whose deployment broke."""
+        machine = collect("watch")
+        changes = () if self._machine is None else _prefixed(MACHINE, drift(self._machine, machine))
+        self._machine = machine
+        if changes:
+            self._platform.note_drift(None, outcomes, [_as_json(change) for change in changes])
+        return changes
 
 
 def machine_record(overlay: Path | None, before: Mapping[str, Any] | None = None) -> dict[str, JsonValue]:
@@ -192,11 +220,13 @@ class _Standing:
         take: Callable[[], _Records],
         records: _Records,
         unlike_the_first: tuple[Change, ...],
+        before_it: tuple[Change, ...],
     ) -> None:
         self.deployment_id = deployment_id
         self.take = take
         self.records = records
         self.unlike_the_first = unlike_the_first
+        self.before_it = before_it  # since the cell began that is continued on it
 
 
 def invalid(outcome: Outcome, changes: tuple[Change, ...]) -> Outcome:
@@ -213,11 +243,13 @@ def invalid(outcome: Outcome, changes: tuple[Change, ...]) -> Outcome:
 
 def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, str]:
     """What two deployments must have in common to be the same: their id but for the number, the hosting."""
-    return deployment_id.rpartition("-")[0], str(evidence.get("hosting"))
+    hosting = evidence.get("hosting")
+    form = hosting.get("form") if isinstance(hosting, Mapping) else hosting
+    return deployment_id.rpartition("-")[0], str(form)
 
 
 def _normal(records: _Records, evidence: Mapping[str, Any]) -> _Normal:
-    names = record_of.drawn_names(evidence)
+    names = record_of.drawn_names(evidence, records)
     return {place: record_of.comparable(record, names) for place, record in records.items()}
 
 

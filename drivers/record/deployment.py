@@ -13,6 +13,7 @@ from typing import Any
 
 from bmwg.drivers.api import Deployment, JsonValue
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.workload.row import Row
 from bmwg.methodology.record.facts import facts, is_fact
 from bmwg.methodology.records import Cell
 
@@ -20,6 +21,7 @@ _COLLECT = "bmwg.drivers.record.collect:collect"
 _INSIDE = "bmwg.drivers.hosting.inside:run"
 _TESTER = "tester"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
+_BY_DOCKER = re.compile(r"veth[0-9a-f]{7}")
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
 _SCENARIOS = {
     "wire": "tester port to tester port, no device under test",
@@ -204,9 +206,21 @@ def _tester(
     }
 
 
-def drawn_names(evidence: Mapping[str, Any]) -> dict[str, str]:
-    """Names that plugins draw anew at each deployment, with the part that they play."""
-    names = {}
+def take_row(row: Row) -> dict[str, dict[str, JsonValue]]:
+    """The records of clients, proxies' machine and server, by place. Raises what a node's call raises."""
+    nodes = (row.client, row.proxy, row.server)
+    return {node.name: node.call(_COLLECT, scope="network") for node in nodes}
+
+
+def drawn_names(
+    evidence: Mapping[str, Any], records: Mapping[str, Mapping[str, JsonValue]] | None = None
+) -> dict[str, str]:
+    """Names that plugins and daemons draw anew at each deployment, with the part that they play."""
+    names: dict[str, str] = {}
+    for place, record in (records or {}).items():
+        interfaces = record["fields"].get("nic", {}).get("interfaces", {}).get("value", ())
+        drawn = [name for name in interfaces if _BY_DOCKER.fullmatch(name)]
+        names |= {name: f"(container end {number} of {place})" for number, name in enumerate(drawn)}
     for number, (_, attachment) in enumerate(_attachments(evidence, "")):
         if other := attachment.get("host_side"):
             names[str(other["name"])] = f"(host end {number})"

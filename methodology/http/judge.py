@@ -7,6 +7,7 @@ from statistics import median_low
 
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
 from bmwg.methodology.http.student import Difference, difference, interval
+from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
 
 MEASURED = "measured"
@@ -88,6 +89,18 @@ def not_assessed(cell: HttpCell, reason: str, mend: str = "") -> HttpOutcome:
 def failed(cell: HttpCell, reason: str) -> HttpOutcome:
     """Say that a cell's procedure broke."""
     return HttpOutcome(cell=cell, type=OutcomeType.INVALID, reason=reason)
+
+
+def drifted(outcome: HttpOutcome, changes: Sequence[Change]) -> HttpOutcome:
+    """Return an outcome as the platform allows it: invalid, with its repetitions, when that changed."""
+    if not changes or not outcome.repetitions:
+        return outcome
+    return HttpOutcome(
+        cell=outcome.cell,
+        type=OutcomeType.INVALID,
+        repetitions=outcome.repetitions,
+        reason=reason(changes),
+    )
 
 
 def compared(a: HttpOutcome, b: HttpOutcome) -> Difference | None:

@@ -61,6 +61,7 @@ class Repetition:
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
     loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
     same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
+    `host` is what else the machine did meanwhile, as beside the trials of frames.
     """
 
     cell_id: str
@@ -87,6 +88,7 @@ class Repetition:
     rate_rps: int | None = None
     warm_up_requests: int = 0
     warm_up_ns: int = 0
+    host: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -115,6 +117,7 @@ class Repetition:
             "rate_rps": self.rate_rps,
             "warm_up_requests": self.warm_up_requests,
             "warm_up_ns": self.warm_up_ns,
+            "host": dict(self.host),
         }
 
     @classmethod

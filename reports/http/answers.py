@@ -16,9 +16,11 @@ from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.journal import JOURNAL_FILE, read_journal
 from bmwg.reports.store.files import write_atomically
+from bmwg.reports.store.read import PLATFORM_FILE, load_document
 from bmwg.schemas.validation import problems
 
 ANSWERS_FILE = "http.json"
@@ -89,15 +91,19 @@ def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOut
     data = _document(path)
     if data["run_id"] != run_id:
         raise _contradiction(path, f"run id {run_id}", data["run_id"])
-    return answers_of(data, read_journal(folder, run_id, header_sha256), path)
+    platform = load_document(folder / PLATFORM_FILE, "platform")
+    return answers_of(data, read_journal(folder, run_id, header_sha256), path, platform)
 
 
 def answers_of(
-    data: Mapping[str, Any], repetitions: Sequence[tuple[int, Repetition]], path: Path
+    data: Mapping[str, Any],
+    repetitions: Sequence[tuple[int, Repetition]],
+    path: Path,
+    platform: Mapping[str, Any],
 ) -> tuple[HttpOutcome, ...]:
     """Return the answers of a file that keeps to its schema, each computed from repetitions.
 
-    Raises ConfigError STORE-07.
+    An answer whose platform changed, as `platform.json` says, is invalid. Raises ConfigError STORE-07.
     """
     ended = {entry["cell"]: entry for entry in data["outcomes"]}
     found = []
@@ -117,6 +123,7 @@ def answers_of(
             else:
                 least = planned.get("least_repetitions", planned["repetitions"])
                 answer = judge.outcome(cell, repetitions, wanted=least, planned=planned["repetitions"])
+            answer = judge.drifted(answer, named_drift(platform, cell.cell_id))
             if answer.type is not kind:
                 raise _contradiction(path, f"{cell.cell_id} as its repetitions say: {answer.type}", kind)
             answer = replace(answer, quality=tuple(entry["quality"]))

@@ -12,6 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition
+from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import MAX_DOCUMENT_OCTETS, Evidence
 from bmwg.reports.checker.findings import Finding, Rule, Shortfall, of_error, rule
@@ -84,7 +85,7 @@ def _read(evidence: Evidence, run: Any) -> HttpEvidence:
         stated=data["plan"] if data["run_id"] == run["run_id"] else [],
         ended={entry["cell"]: entry for entry in data["outcomes"]},
         repetitions=repetitions,
-        answers=answers_of(data, repetitions, Path(ANSWERS)),
+        answers=answers_of(data, repetitions, Path(ANSWERS), evidence.platform or {}),
     )
 
 
@@ -152,6 +153,8 @@ def quality_follows(found: HttpEvidence) -> Iterator[Shortfall]:
         computed = judge.outcome(
             answer.cell, found.repetitions, wanted=planned.least, planned=planned.repetitions
         )
+        changes = named_drift(found.evidence.platform or {}, answer.cell.cell_id)
+        computed = judge.drifted(computed, changes)
         if computed.quality != answer.quality:
             yield answer.cell.cell_id, "; ".join(computed.quality) or "no remark", "; ".join(answer.quality)
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
 from bmwg.drivers.hosting import forms, process
 from bmwg.drivers.hosting.instance import Form, Hosting
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.record.collect import collect
+from bmwg.drivers.record.deployment import take_row
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row, open_row
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
@@ -33,6 +33,7 @@ from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.outcomes import one_line
+from bmwg.resources.platform import PlatformGuard, machine_record
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
@@ -52,6 +53,7 @@ class HttpBench:
         owner: str,
         display: LineDisplay,
         stack: ExitStack,
+        guard: PlatformGuard,
         continued: HttpContinuation | None = None,
     ) -> None:
         self.display = display
@@ -62,6 +64,7 @@ class HttpBench:
         self._ledger = ledger
         self._owner = owner
         self._stack = stack
+        self._guard = guard
         self._row: Row | None = None
         self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
@@ -87,7 +90,7 @@ class HttpBench:
             stack.callback(display.close)
             if continued:
                 clear_away(continued.run.folder)  # what it made would stand in the platform's record
-            platform = collect()
+            platform = machine_record(settings.overlay, continued.run.platform_before if continued else None)
             if continued:
                 check_platform(continued.run, platform)
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
@@ -119,8 +122,19 @@ class HttpBench:
                 owner=owner,
                 display=display,
                 stack=stack.pop_all(),
+                guard=PlatformGuard(
+                    None,
+                    store.platform,
+                    display.note,
+                    platform,
+                    continued.run.platform if continued else None,
+                ),
                 continued=continued,
             )
+
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once before each suite."""
+        self._guard.begin_suite(suite)
 
     def outcomes(self, experiment: str, form: str, tag: str) -> list[HttpOutcome]:
         """Answer one test: an outcome for each of its cells, measured now unless it stands already.
@@ -180,7 +194,8 @@ class HttpBench:
                 self.display.note(f"{form}: {error}; a new deployment is made")
                 broken += 1
                 if left[0].ended or broken > left[0].planned.max_invalid:
-                    self._keep(left.pop(0).answer())
+                    answer = left.pop(0).answer()  # of its nodes only the machine can still be looked at
+                    self._keep(judge.drifted(answer, self._guard.machine_changed([answer.cell.cell_id])))
                 self._close_hosting(form)
                 hosting = self._hosting(form)
 
@@ -197,13 +212,16 @@ class HttpBench:
             stress_cpus=cell.stress_cpus,
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
-            self._store.add_deployment(deployment_id, deployment.describe())
-            while left:
-                if left[0].planned.rate is not None:
-                    left[0].find_rate(deployment, deployment_id)
-                else:
-                    left[0].run(deployment, deployment_id)
-                self._keep(left.pop(0).answer())
+            evidence = deployment.describe()
+            self._store.add_deployment(deployment_id, evidence)
+            goes_on = any(runs.done for runs in left)
+            with self._watched(deployment_id, evidence, goes_on=goes_on):
+                while left:
+                    if left[0].planned.rate is not None:
+                        left[0].find_rate(deployment, deployment_id)
+                    else:
+                        left[0].run(deployment, deployment_id)
+                    self._judged(left.pop(0).answer())
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
         row = self._opened_row()
@@ -220,10 +238,23 @@ class HttpBench:
         told: list[dict[str, Any]] = []
         self._deployments += 1
         deployment_id = f"{planned.cell.form}-start-{self._deployments}"
-        start_runs(runs, once, deployment_id)
-        if told:  # of the first of them; all are alike
-            self._store.add_deployment(deployment_id, told[0])
-        self._keep(runs.answer())
+        evidence = {"hosting": {"form": planned.cell.form}}
+        with self._watched(deployment_id, evidence, goes_on=bool(runs.done)):
+            start_runs(runs, once, deployment_id)
+            if told:  # of the first of them; all are alike
+                self._store.add_deployment(deployment_id, told[0])
+            self._judged(runs.answer())
+
+    def _watched(
+        self, deployment_id: str, evidence: Mapping[str, Any], *, goes_on: bool
+    ) -> AbstractContextManager[None]:
+        row = self._opened_row()
+        return self._guard.watched(deployment_id, evidence, lambda: take_row(row), goes_on=goes_on)
+
+    def _judged(self, outcome: HttpOutcome) -> None:
+        """Keep an answer; an invalid one when the platform changed in its stretch."""
+        named = [outcome.cell.cell_id] if outcome.repetitions else []
+        self._keep(judge.drifted(outcome, self._guard.changed(named)))
 
     def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:
         """Return what can be tried and the form's hosting; the others are kept as not assessed."""
@@ -298,7 +329,7 @@ class HttpBench:
             self._close_hosting(form)
 
     def _take_closing_record(self) -> None:
-        self._store.set_platform(after=collect())
+        self._store.set_platform(after=machine_record(None, self._guard.before))
 
     def _end_run(self) -> None:
         left = sum(planned.cell.cell_id not in self._outcomes for planned in self._plan)

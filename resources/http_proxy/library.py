@@ -25,6 +25,7 @@ class HttpProxy:
         self._broken: ToolkitError | None = None
         self._tags: tuple[str, ...] = ()
         self._selected: set[str] = set()
+        self._suite = ""
 
     @keyword(tags=["bench"])
     def open_http_bench(self) -> None:
@@ -37,6 +38,7 @@ class HttpProxy:
             except ToolkitError as error:
                 self._broken = error
                 raise
+        self._bench.begin_suite(self._suite)
 
     @keyword(tags=["measurement"])
     def measure_http_experiment(self, experiment: str, form: str) -> list[HttpOutcome]:
@@ -47,6 +49,7 @@ class HttpProxy:
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
+        self._suite = str(data.name)
         if not self._selected:
             while data.parent is not None:
                 data = data.parent

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bmwg.drivers.record.sampling import between, sample
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
 from bmwg.resources.http_proxy.deployment import Deployment
 from bmwg.resources.outcomes import one_line
+from bmwg.resources.platform import host_counts
 
 WARM_UP = "warm_up"
 _CALL_MARGIN_S = 30.0
@@ -103,7 +105,7 @@ class CellRuns:
         rate_rps: int | None = None,
     ) -> None:
         self._number += 1
-        began = time.monotonic_ns()
+        began, first = time.monotonic_ns(), sample()
         try:
             found = self._measured(deployment, requests, rate_rps)
         except ToolkitError as error:  # a node or daemon that is gone
@@ -112,6 +114,7 @@ class CellRuns:
         if fault:
             found["faults"] = (*found.get("faults", ()), fault)
         found["wall_ns"] = time.monotonic_ns() - began
+        found["host"] = dict(host_counts(between(first, sample())))
         self.keep(
             Repetition(
                 cell_id=self.planned.cell.cell_id,
@@ -249,7 +252,7 @@ def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) 
     number = len(runs.done)
     while not runs.ended:
         number += 1
-        began = time.monotonic_ns()
+        began, first = time.monotonic_ns(), sample()
         took_ns = 0
         faults: tuple[str, ...] = ()
         try:
@@ -268,5 +271,6 @@ def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) 
                 wall_ns=time.monotonic_ns() - began,
                 faults=faults,
                 deployment=deployment_id,
+                host=dict(host_counts(between(first, sample()))),
             )
         )

@@ -114,6 +114,25 @@ def test_a_line_taken_out_is_refused(run: Path) -> None:
     assert caught.value.error_id == "STORE-01"
 
 
+def test_an_answer_whose_platform_changed_is_invalid_by_name(run: Path) -> None:
+    path = run / "platform.json"
+    platform = json.loads(path.read_text())
+    cell_id = read_answers(run, "r1", read_run(run).header_sha256)[0].cell.cell_id
+    changes = [{"path": "proxy: nic/nic0/mtu_octets", "before": "1500", "after": "1400"}]
+    platform["drift"] = [{"at": AT, "deployment": "d", "outcomes": [cell_id], "changes": changes}]
+    path.write_text(json.dumps(platform))
+    with pytest.raises(ConfigError) as caught:
+        read_answers(run, "r1", read_run(run).header_sha256)
+    assert caught.value.error_id == "STORE-07"  # the file still says that it was measured
+    answers = json.loads((run / "http.json").read_text())
+    answers["outcomes"][0]["type"] = "invalid"
+    (run / "http.json").write_text(json.dumps(answers))
+    found = read_answers(run, "r1", read_run(run).header_sha256)
+    assert (found[0].type, found[1].type) == (OutcomeType.INVALID, OutcomeType.MEASURED)
+    assert "proxy: nic/nic0/mtu_octets: 1500 -> 1400" in found[0].reason
+    assert (found[0].time, found[0].repetitions) == (None, (1, 2))
+
+
 def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> None:
     path = run / "http.json"
     data = json.loads(path.read_text())

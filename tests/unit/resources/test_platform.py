@@ -77,7 +77,12 @@ class Made:
         monkeypatch.setattr(
             platform.record_of, "take", lambda *given: {"dut1": copy.deepcopy(self.place.node)}
         )
-        monkeypatch.setattr(platform.record_of, "drawn_names", lambda evidence: evidence["drawn"])
+        real = platform.record_of.drawn_names
+        monkeypatch.setattr(
+            platform.record_of,
+            "drawn_names",
+            lambda evidence, records: evidence.get("drawn") or real(evidence, records),
+        )
         self.guard = platform.PlatformGuard(load_testbed(), self.written, self.told.append)
 
     def deployed(self, deployment_id):
@@ -217,3 +222,42 @@ def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_
         platform.machine_record(overlay)
     with pytest.raises(ConfigError, match="REC-08"):
         platform.machine_record(tmp_path / "none.yaml")
+
+
+def test_a_cell_that_goes_on_on_another_deployment_answers_for_the_machine_between(made):
+    def take():
+        return {"dut1": copy.deepcopy(made.place.node)}
+
+    evidence = {"drawn": {}}
+    with made.guard.watched("d-1", evidence, take):
+        made.place.machine["fields"]["kernel"]["settings"] = fact({"vm.swappiness": "1"})
+    with made.guard.watched("d-2", evidence, take, goes_on=True):
+        assert [str(change) for change in made.guard.changed(["a"])] == [
+            "machine: kernel/settings/vm.swappiness: 60 -> 1"
+        ]
+        assert made.guard.changed(["b"]) == ()  # it began after that
+    assert [entry["outcomes"] for entry in made.written.data["drift"]] == [["a"]]
+
+
+def test_of_a_deployment_that_broke_the_machine_is_looked_at(made):
+    with made.deployed("d-1"):
+        made.place.machine["fields"]["kernel"]["settings"] = fact({"vm.swappiness": "1"})
+    assert [change.path for change in made.guard.machine_changed(["a"])] == [
+        "machine: kernel/settings/vm.swappiness"
+    ]
+    assert made.guard.machine_changed(["b"]) == ()
+    assert [entry["outcomes"] for entry in made.written.data["drift"]] == [["a"]]
+
+
+def test_names_that_a_container_daemon_draws_are_parts_too(made):
+    def took(name):
+        node = record(nic={"interfaces": fact(["nic0", name]), name: {"up": fact(True)}})
+        return {"proxy": node}
+
+    with made.guard.watched(
+        "f-1", {"hosting": {"form": "docker_nat", "images": 1}}, lambda: took("veth12ab34f")
+    ):
+        pass
+    again = {"hosting": {"form": "docker_nat", "images": 2}}
+    with made.guard.watched("f-2", again, lambda: took("veth98cd76e")):
+        assert made.guard.changed(["a"]) == ()
