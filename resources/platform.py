@@ -26,10 +26,17 @@ from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.reports.store.platform import PlatformFile
+from bmwg.resources.firsts import (
+    Firsts,
+    Normal,
+    Records,
+    at_place,
+    between_deployments,
+    between_looks,
+    normal_form,
+)
 
 MACHINE = "machine"
-_Records = Mapping[str, Mapping[str, JsonValue]]
-_Normal = dict[str, dict[str, JsonValue]]
 
 
 class PlatformGuard:
@@ -42,11 +49,14 @@ class PlatformGuard:
         note: Callable[[str], None],
         record: Mapping[str, JsonValue] | None = None,
         earlier: Mapping[str, Any] | None = None,
+        *,
+        nodes_stay: bool = False,
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
 
         `earlier` is the platform file of the run that is continued; new deployments are held against its own.
-        Without a testbed the doctor looks at the machine alone.
+        Without a testbed the doctor looks at the machine alone. With `nodes_stay` the nodes stand for the
+        whole run, and what changes on them between two deployments is told, too.
         """
         self._record = record  # for the first look of the doctor
         self.before = record
@@ -56,23 +66,25 @@ class PlatformGuard:
         self._simulated = testbed is not None and testbed.tester.driver == SIMULATED
         self._examined: set[str] = set()
         self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
-        self._kinds: dict[tuple[str, str], tuple[str, _Normal]] = {}  # first deployment of each kind
+        self._firsts = Firsts()
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
         self._standing: _Standing | None = None
+        self._unjudged: tuple[Change, ...] = ()  # of a deployment that broke before the last look at it
+        self._nodes_stay = nodes_stay
+        self._last: Normal = {}  # of nodes that stay, at the last look
         for deployment_id, places in (earlier or {}).get("records", {}).items():
             self._remember(deployment_id, places, earlier or {})
 
-    def _remember(self, deployment_id: str, places: _Records, earlier: Mapping[str, Any]) -> None:
+    def _remember(self, deployment_id: str, places: Records, earlier: Mapping[str, Any]) -> None:
         """Take up a deployment of the part of a run that is continued."""
-        normal: _Normal = {}
+        normal: Normal = {}
         for place, record in places.items():
             whose = str(record.get("equal_to", deployment_id))
             whole = earlier["records"][whose][place]
-            normal |= _normal({place: whole}, earlier["deployments"].get(whose, {}))
+            normal |= normal_form({place: whole}, earlier["deployments"].get(whose, {}))
             if whose == deployment_id:
                 self._shown.setdefault(place, []).append((deployment_id, normal[place]))
-        kind = _kind(deployment_id, earlier["deployments"].get(deployment_id, {}))
-        self._kinds.setdefault(kind, (deployment_id, normal))
+        self._firsts.unlike(deployment_id, earlier["deployments"].get(deployment_id, {}), normal)
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once a suite."""
@@ -98,7 +110,7 @@ class PlatformGuard:
             yield traffic
             return
 
-        def take() -> _Records:
+        def take() -> Records:
             return record_of.take(bed, cell, deployment, traffic.describe())
 
         with self.watched(deployment_id, deployment.evidence, take):
@@ -109,34 +121,39 @@ class PlatformGuard:
         self,
         deployment_id: str,
         evidence: Mapping[str, Any],
-        take: Callable[[], _Records],
+        take: Callable[[], Records],
         *,
         goes_on: bool = False,
     ) -> Iterator[None]:
         """Watch what `take` records of a deployment that stands, and the machine, until leaving.
 
         With `goes_on` a cell is continued that was begun before on another deployment: what changed on the
-        machine since is in its stretch.
+        machine since is in its stretch, and so is what that deployment was.
         """
-        self._begin(deployment_id, evidence, take, goes_on=goes_on)
+        standing = self._begin(deployment_id, evidence, take, goes_on=goes_on)
+        self._unjudged = ()
         try:
             yield
+        except BaseException:
+            self._unjudged = (*standing.unlike_the_first, *standing.before_it)
+            raise
         finally:
             self._standing = None
+            self._last = normal_form(standing.records, evidence)
 
     def _begin(
-        self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], _Records], *, goes_on: bool
-    ) -> None:
-        machine = collect("watch")
-        since = () if self._machine is None else _prefixed(MACHINE, drift(self._machine, machine))
-        if since and not goes_on:
+        self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], Records], *, goes_on: bool
+    ) -> _Standing:
+        machine, records = collect("watch"), take()
+        normal = normal_form(records, evidence)
+        since = (*self._since(machine), *self._since_on_nodes(normal))
+        if goes_on:
+            since += self._unjudged
+        elif since:
             self._platform.note_drift(None, (), [_as_json(change) for change in since])
-            self._note(f"between two deployments {reason(since)}")
+            self._note(f"between two deployments: {'; '.join(map(str, since[:4]))}")
         self._machine = machine
-        records = take()
-        normal = _normal(records, evidence)
-        first_id, first = self._kinds.setdefault(_kind(deployment_id, evidence), (deployment_id, normal))
-        changes = () if first_id == deployment_id else _between(first, normal)
+        first_id, changes = self._firsts.unlike(deployment_id, evidence, normal)
         self._platform.note_records(
             deployment_id,
             {place: self._once(deployment_id, place, record, normal) for place, record in records.items()},
@@ -144,9 +161,18 @@ class PlatformGuard:
         if changes:
             self._note(f"{deployment_id} is not what {first_id} was: {'; '.join(map(str, changes[:4]))}")
         self._standing = _Standing(deployment_id, take, records, changes, since if goes_on else ())
+        return self._standing
+
+    def _since(self, machine: Mapping[str, JsonValue]) -> tuple[Change, ...]:
+        """What changed on the machine since the last look."""
+        return () if self._machine is None else at_place(MACHINE, drift(self._machine, machine))
+
+    def _since_on_nodes(self, normal: Normal) -> tuple[Change, ...]:
+        """What changed on nodes that stay since the last look; what is deployed on them changes with it."""
+        return between_deployments(self._last, normal) if self._nodes_stay else ()
 
     def _once(
-        self, deployment_id: str, place: str, record: Mapping[str, JsonValue], normal: _Normal
+        self, deployment_id: str, place: str, record: Mapping[str, JsonValue], normal: Normal
     ) -> Mapping[str, JsonValue]:
         """Return the record, or which deployment's record of that place it equals: most never change."""
         shown = self._shown.setdefault(place, [])
@@ -170,8 +196,8 @@ class PlatformGuard:
         changes = (
             *standing.unlike_the_first,
             *standing.before_it,
-            *_prefixed(MACHINE, drift(self._machine, machine)),
-            *_between(standing.records, records),
+            *self._since(machine),
+            *between_looks(standing.records, records),
         )
         self._machine, standing.records, standing.before_it = machine, records, ()
         if changes:
@@ -179,11 +205,11 @@ class PlatformGuard:
             self._platform.note_drift(standing.deployment_id, outcomes, named)
         return changes
 
-    def machine_changed(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
-        """Return what changed on the machine since the last look, for outcomes whose deployment broke."""
-        machine = collect("watch")
-        changes = () if self._machine is None else _prefixed(MACHINE, drift(self._machine, machine))
-        self._machine = machine
+    def changed_after_break(self, outcomes: Sequence[str], take: Callable[[], Records]) -> tuple[Change, ...]:
+        """Return what changed, for outcomes that end with a deployment that broke; `take` records nodes."""
+        machine, normal = collect("watch"), normal_form(take(), {})
+        changes = (*self._unjudged, *self._since(machine), *self._since_on_nodes(normal))
+        self._machine, self._last, self._unjudged = machine, normal, ()
         if changes:
             self._platform.note_drift(None, outcomes, [_as_json(change) for change in changes])
         return changes
@@ -217,8 +243,8 @@ class _Standing:
     def __init__(
         self,
         deployment_id: str,
-        take: Callable[[], _Records],
-        records: _Records,
+        take: Callable[[], Records],
+        records: Records,
         unlike_the_first: tuple[Change, ...],
         before_it: tuple[Change, ...],
     ) -> None:
@@ -239,34 +265,6 @@ def invalid(outcome: Outcome, changes: tuple[Change, ...]) -> Outcome:
         reason=reason(changes),
         trials=outcome.trials,
     )
-
-
-def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, str]:
-    """What two deployments must have in common to be the same: their id but for the number, the hosting."""
-    hosting = evidence.get("hosting")
-    form = hosting.get("form") if isinstance(hosting, Mapping) else hosting
-    return deployment_id.rpartition("-")[0], str(form)
-
-
-def _normal(records: _Records, evidence: Mapping[str, Any]) -> _Normal:
-    names = record_of.drawn_names(evidence, records)
-    return {place: record_of.comparable(record, names) for place, record in records.items()}
-
-
-def _between(before: _Records, after: _Records) -> tuple[Change, ...]:
-    """Changes of all places; a place that one of the two lacks is a change itself."""
-    changes: list[Change] = []
-    for place in sorted(before.keys() | after.keys()):
-        if place in before and place in after:
-            changes.extend(_prefixed(place, drift(before[place], after[place])))
-        else:
-            said = ("there", "(absent)") if place in before else ("(absent)", "there")
-            changes.append(Change(path=f"{place}: record", before=said[0], after=said[1]))
-    return tuple(changes)
-
-
-def _prefixed(place: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    return tuple(replace(change, path=f"{place}: {change.path}") for change in changes)
 
 
 def _as_json(change: Change) -> dict[str, str]:

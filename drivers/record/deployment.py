@@ -22,6 +22,7 @@ _INSIDE = "bmwg.drivers.hosting.inside:run"
 _TESTER = "tester"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_DOCKER = re.compile(r"veth[0-9a-f]{7}")
+_OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
 _SCENARIOS = {
     "wire": "tester port to tester port, no device under test",
@@ -225,6 +226,23 @@ def drawn_names(
         if other := attachment.get("host_side"):
             names[str(other["name"])] = f"(host end {number})"
     return names
+
+
+def hosting_facts(evidence: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """What a hosting form is made of, by path: versions, packages, accelerator. Equal each time.
+
+    Empty where the evidence only names the form. What no instance was asked yet is left out.
+    """
+    hosting = evidence.get("hosting")
+    return dict(_leaves(hosting, "")) if isinstance(hosting, Mapping) else {}
+
+
+def _leaves(node: Mapping[str, Any], above: str) -> Iterator[tuple[str, JsonValue]]:
+    for key, value in node.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{above}{key}/")
+        elif key not in _OF_ONE_MAKING and value is not None:
+            yield f"{above}{key}", value
 
 
 def comparable(record: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, JsonValue]:

@@ -52,12 +52,15 @@ class Row:
 
 
 @contextmanager
-def open_row(run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[int]) -> Iterator[Row]:
+def open_row(
+    run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[int], token: str | None = None
+) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
-    Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
+    `token` stands in the names of bridges, taps and cgroups; drawn unless given. Raises TestbedError
+    when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
     """
-    token = secrets.token_hex(3)
+    token = token or secrets.token_hex(3)
     with ExitStack() as stack:
         client, proxy, server = (
             stack.enter_context(NamespaceNode(name, keep=[run_dir], owner=owner))

@@ -61,7 +61,8 @@ class Repetition:
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
     loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
     same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
-    `host` is what else the machine did meanwhile, as beside the trials of frames.
+    `host` is what else the machine did meanwhile, as beside the trials of frames; `platform` what the line
+    is bound to of platform.json: looks of the doctor and changes until then, and the hash.
     """
 
     cell_id: str
@@ -89,6 +90,7 @@ class Repetition:
     warm_up_requests: int = 0
     warm_up_ns: int = 0
     host: Mapping[str, int] = field(default_factory=dict)
+    platform: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -118,6 +120,7 @@ class Repetition:
             "warm_up_requests": self.warm_up_requests,
             "warm_up_ns": self.warm_up_ns,
             "host": dict(self.host),
+            **({"platform": dict(self.platform)} if self.platform is not None else {}),
         }
 
     @classmethod

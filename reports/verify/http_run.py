@@ -12,6 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition
+from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import MAX_DOCUMENT_OCTETS, Evidence
@@ -22,6 +23,7 @@ from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.journal import checked_lines
 from bmwg.reports.store.read import header_hash
+from bmwg.reports.verify.platform import not_of_the_file
 from bmwg.schemas.validation import problems
 
 ANSWERS, JOURNAL = HTTP_FILES
@@ -159,4 +161,30 @@ def quality_follows(found: HttpEvidence) -> Iterator[Shortfall]:
             yield answer.cell.cell_id, "; ".join(computed.quality) or "no remark", "; ".join(answer.quality)
 
 
-RULES: tuple[Rule[HttpEvidence], ...] = (plan_of_profile, repetitions_of_plan, quality_follows)
+@rule("VER-14", "", "repetitions are bound to the platform file", exit_code=2)
+def repetitions_bound(found: HttpEvidence) -> Iterator[Shortfall]:
+    """platform.json is the one that each repetition knows; in a run that nobody watched, none does."""
+    platform = found.evidence.platform or {}
+    watched = "drift" in platform
+    bonds = [
+        (f"{JOURNAL}: line {seq}", one.deployment, _bond(one))
+        for seq, one in found.repetitions
+        if watched or one.platform is not None
+    ]
+    try:
+        yield from not_of_the_file(sealed_form(platform), bonds) if bonds else ()
+    except LookupError:
+        return  # the rule of the run's end names what is missing
+
+
+def _bond(one: Repetition) -> tuple[int, int, str] | None:
+    bound = one.platform
+    return (bound["doctor"], bound["drift"], bound["sha256"]) if bound else None
+
+
+RULES: tuple[Rule[HttpEvidence], ...] = (
+    plan_of_profile,
+    repetitions_of_plan,
+    quality_follows,
+    repetitions_bound,
+)

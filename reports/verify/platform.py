@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology.record.bound import sealed_form, shown_plainly
@@ -23,7 +23,8 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
         return
     try:
         yield from _hidden(platform)
-        yield from _trials(evidence, sealed_form(platform))
+        trials = ((f"trial {one.trial.seq}", one.deployment_id, one.platform) for one in evidence.trials)
+        yield from not_of_the_file(sealed_form(platform), trials)
         link = run["journal"].get("platform")
         if link is None and run["status"] == "complete":
             yield "run.json: journal.platform", "the link of a run that has ended", "none"
@@ -38,19 +39,22 @@ def _hidden(platform: Mapping[str, Any]) -> Iterator[Shortfall]:
         yield f"platform.json: {place}", "a redacted text where there is a commitment", "a plain one"
 
 
-def _trials(evidence: Evidence, form: Mapping[str, Any]) -> Iterator[Shortfall]:
+Bond = tuple[str, str, tuple[int, int, str] | None]  # a line, its deployment, what it is bound to
+
+
+def not_of_the_file(form: Mapping[str, Any], bonds: Iterable[Bond]) -> Iterator[Shortfall]:
+    """Say which lines of a journal are bound to another platform.json than this one, in its sealed form."""
     right: dict[tuple[str, int, int], str] = {}
     wrong = 0
-    for trial in evidence.trials:
-        found = trial.platform
+    for where, deployment_id, found in bonds:
         if found is None:
             expected, said = "what it is bound to of platform.json", "nothing"
         else:
-            key = (trial.deployment_id, found[0], found[1])
+            key = (deployment_id, found[0], found[1])
             if key not in right:
                 right[key] = binding.of_trial(form, *key)["sha256"]
             if right[key] == found[2]:
                 continue
             expected, said = f"platform.json of hash {found[2][:16]}", f"one of {right[key][:16]}"
         if (wrong := wrong + 1) <= _SHOWN:
-            yield f"trial {trial.trial.seq}", expected, said
+            yield where, expected, said

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +29,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
+from bmwg.resources.firsts import DAEMONS, Records
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
@@ -37,6 +39,8 @@ from bmwg.resources.platform import PlatformGuard, machine_record
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
+
+_TOKEN_CHARACTERS = 6  # choice: with a bridge's prefix and suffix it fits an interface's name
 
 
 class HttpBench:
@@ -54,6 +58,7 @@ class HttpBench:
         display: LineDisplay,
         stack: ExitStack,
         guard: PlatformGuard,
+        token: str,
         continued: HttpContinuation | None = None,
     ) -> None:
         self.display = display
@@ -65,6 +70,8 @@ class HttpBench:
         self._owner = owner
         self._stack = stack
         self._guard = guard
+        self._token = token  # a continued run has the same names, which stand in its packet filters
+        self._daemons: list[str] = []
         self._row: Row | None = None
         self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
@@ -94,11 +101,13 @@ class HttpBench:
             if continued:
                 check_platform(continued.run, platform)
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
-                journal = HttpJournal.resume(store.folder, store.run_id, continued.run.header_sha256)
+                header_sha256 = continued.run.header_sha256
+                journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
                 header = _header(profile)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
-                journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
+                header_sha256 = read_run(store.folder).header_sha256
+                journal = HttpJournal(store.folder, store.run_id, header_sha256)
                 write_answers(store.folder, store.run_id, plan, {})
             stack.callback(journal.close)
             display.note(
@@ -128,7 +137,9 @@ class HttpBench:
                     display.note,
                     platform,
                     continued.run.platform if continued else None,
+                    nodes_stay=True,
                 ),
+                token=header_sha256[:_TOKEN_CHARACTERS],
                 continued=continued,
             )
 
@@ -178,6 +189,8 @@ class HttpBench:
     def _measure_group(self, group: list[Planned]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
         form = Form(group[0].cell.form)
+        for other in self._continued.daemons(group) if self._continued else ():
+            self._hosting(Form(other))  # they stood when a cell was begun that goes on now
         group, hosting = self._assessable(group, form)
         if hosting is None:
             return
@@ -194,8 +207,9 @@ class HttpBench:
                 self.display.note(f"{form}: {error}; a new deployment is made")
                 broken += 1
                 if left[0].ended or broken > left[0].planned.max_invalid:
-                    answer = left.pop(0).answer()  # of its nodes only the machine can still be looked at
-                    self._keep(judge.drifted(answer, self._guard.machine_changed([answer.cell.cell_id])))
+                    answer = left.pop(0).answer()
+                    changes = self._guard.changed_after_break([answer.cell.cell_id], self._take_nodes)
+                    self._keep(judge.drifted(answer, changes))
                 self._close_hosting(form)
                 hosting = self._hosting(form)
 
@@ -212,9 +226,9 @@ class HttpBench:
             stress_cpus=cell.stress_cpus,
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
-            evidence = deployment.describe()
+            evidence = {**deployment.describe(), DAEMONS: list(self._daemons)}
             self._store.add_deployment(deployment_id, evidence)
-            goes_on = any(runs.done for runs in left)
+            goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
             with self._watched(deployment_id, evidence, goes_on=goes_on):
                 while left:
                     if left[0].planned.rate is not None:
@@ -229,27 +243,35 @@ class HttpBench:
         deadline_s = self._profile.start_deadline_s(planned.cell.form)
 
         def once(number: int) -> int:
-            instance, took_ns = start_serving(row, hosting, program, 0, deadline_s)
-            told.append({"hosting": dict(hosting.describe()), "instances": [dict(instance.describe())]})
-            instance.stop()
-            return took_ns
+            instances: list[dict[str, Any]] = []
+            try:
+                instance, took_ns = start_serving(row, hosting, program, 0, deadline_s)
+                instances = [dict(instance.describe())]
+                instance.stop()
+                return took_ns
+            finally:
+                if not told:  # of the first of them, before anything is recorded of it; all are alike
+                    told.append({**of_form(), "instances": instances})
+                    self._store.add_deployment(deployment_id, told[0])
+
+        def of_form() -> dict[str, Any]:
+            return {"hosting": dict(hosting.describe()), DAEMONS: list(self._daemons)}
 
         runs = self._runs(planned)
         told: list[dict[str, Any]] = []
         self._deployments += 1
         deployment_id = f"{planned.cell.form}-start-{self._deployments}"
-        evidence = {"hosting": {"form": planned.cell.form}}
-        with self._watched(deployment_id, evidence, goes_on=bool(runs.done)):
+        with self._watched(deployment_id, of_form(), goes_on=bool(runs.done)):
             start_runs(runs, once, deployment_id)
-            if told:  # of the first of them; all are alike
-                self._store.add_deployment(deployment_id, told[0])
             self._judged(runs.answer())
 
     def _watched(
         self, deployment_id: str, evidence: Mapping[str, Any], *, goes_on: bool
     ) -> AbstractContextManager[None]:
-        row = self._opened_row()
-        return self._guard.watched(deployment_id, evidence, lambda: take_row(row), goes_on=goes_on)
+        return self._guard.watched(deployment_id, evidence, self._take_nodes, goes_on=goes_on)
+
+    def _take_nodes(self) -> Records:
+        return take_row(self._opened_row())
 
     def _judged(self, outcome: HttpOutcome) -> None:
         """Keep an answer; an invalid one when the platform changed in its stretch."""
@@ -273,6 +295,7 @@ class HttpBench:
                     self._ledger,
                     self._owner,
                     sizes_octets=self._profile.sizes_octets,
+                    token=self._token,
                 )
             )
         return self._row
@@ -283,6 +306,7 @@ class HttpBench:
             row = self._opened_row()
             stack = ExitStack()
             made = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger)
+            self._daemons += [form.value] if form in forms.WITH_DAEMON else []
             self._hostings[form] = (stack.enter_context(made), stack)
         return self._hostings[form][0]
 
@@ -296,7 +320,8 @@ class HttpBench:
         return CellRuns(planned, self._record, self._continued.recorded(planned) if self._continued else ())
 
     def _record(self, repetition: Repetition) -> int:
-        return self._journal.append(repetition, utc_text(datetime.now(UTC)))
+        bound = replace(repetition, platform=self._store.platform.bound(repetition.deployment))
+        return self._journal.append(bound, utc_text(datetime.now(UTC)))
 
     def _keep(self, outcome: HttpOutcome) -> None:
         self._outcomes[outcome.cell.cell_id] = outcome

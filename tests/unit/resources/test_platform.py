@@ -224,14 +224,20 @@ def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_
         platform.machine_record(tmp_path / "none.yaml")
 
 
-def test_a_cell_that_goes_on_on_another_deployment_answers_for_the_machine_between(made):
-    def take():
-        return {"dut1": copy.deepcopy(made.place.node)}
+def nodes(made):
+    """What records the nodes of a deployment in a test."""
+    return lambda: {"dut1": copy.deepcopy(made.place.node)}
 
-    evidence = {"drawn": {}}
-    with made.guard.watched("d-1", evidence, take):
-        made.place.machine["fields"]["kernel"]["settings"] = fact({"vm.swappiness": "1"})
-    with made.guard.watched("d-2", evidence, take, goes_on=True):
+
+def swappiness(text):
+    return fact({"vm.swappiness": text})
+
+
+def test_a_cell_that_goes_on_on_another_deployment_answers_for_the_machine_between(made):
+    evidence = {"drawn": {made.name: "(host end 0)"}}
+    with made.guard.watched("d-1", evidence, nodes(made)):
+        made.place.machine["fields"]["kernel"]["settings"] = swappiness("1")
+    with made.guard.watched("d-2", evidence, nodes(made), goes_on=True):
         assert [str(change) for change in made.guard.changed(["a"])] == [
             "machine: kernel/settings/vm.swappiness: 60 -> 1"
         ]
@@ -239,14 +245,76 @@ def test_a_cell_that_goes_on_on_another_deployment_answers_for_the_machine_betwe
     assert [entry["outcomes"] for entry in made.written.data["drift"]] == [["a"]]
 
 
-def test_of_a_deployment_that_broke_the_machine_is_looked_at(made):
-    with made.deployed("d-1"):
-        made.place.machine["fields"]["kernel"]["settings"] = fact({"vm.swappiness": "1"})
-    assert [change.path for change in made.guard.machine_changed(["a"])] == [
-        "machine: kernel/settings/vm.swappiness"
+class BrokenError(Exception):
+    """A deployment broke."""
+
+
+def broken(guard, deployment_id, evidence, take, act):
+    def watched():
+        with guard.watched(deployment_id, evidence, take):
+            act()
+            raise BrokenError
+
+    with pytest.raises(BrokenError):
+        watched()
+
+
+def test_of_a_deployment_that_broke_machine_and_nodes_are_looked_at(made):
+    guard = platform.PlatformGuard(None, made.written, made.told.append, nodes_stay=True)
+    evidence = {"drawn": {made.name: "(host end 0)"}}
+
+    def act():
+        made.place.machine["fields"]["kernel"]["settings"] = swappiness("1")
+        made.place.node["fields"]["kernel"] = {"settings": swappiness("2")}
+
+    made.place.node["fields"]["kernel"] = {"settings": swappiness("60")}
+    broken(guard, "d-1", evidence, nodes(made), act)
+    assert [str(change) for change in guard.changed_after_break(["a"], nodes(made))] == [
+        "machine: kernel/settings/vm.swappiness: 60 -> 1",
+        "dut1: kernel/settings/vm.swappiness: 60 -> 2",
     ]
-    assert made.guard.machine_changed(["b"]) == ()
+    assert guard.changed_after_break(["b"], nodes(made)) == ()
     assert [entry["outcomes"] for entry in made.written.data["drift"]] == [["a"]]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_what_a_deployment_was_not_stays_with_the_cell_that_it_broke_under(made, goes_on):
+    evidence = {"drawn": {made.name: "(host end 0)"}}
+    with made.guard.watched("d-1", evidence, nodes(made)):
+        assert made.guard.changed(["a"]) == ()
+    made.place.node["fields"]["nic"][made.name]["offloads"] = fact({"rx-gro": "on"})
+
+    def put_back():
+        made.place.node["fields"]["nic"][made.name]["offloads"] = fact({"rx-gro": "off"})
+
+    broken(made.guard, "d-2", evidence, nodes(made), put_back)
+    with made.guard.watched("d-3", evidence, nodes(made), goes_on=goes_on):
+        found = made.guard.changed(["b"])
+    assert any("rx-gro: off -> on" in str(change) for change in found) is goes_on
+
+
+def test_on_nodes_that_stay_what_changes_between_deployments_is_told(made):
+    guard = platform.PlatformGuard(None, made.written, made.told.append, nodes_stay=True)
+    made.place.node["fields"]["kernel"] = {"settings": swappiness("60")}
+    made.place.node["fields"]["datapath"] = {"routes": fact([])}
+    evidence = {"drawn": {made.name: "(host end 0)"}}
+    with guard.watched("a-1", evidence, nodes(made)):
+        guard.changed(["a"])
+    made.place.node["fields"]["kernel"] = {"settings": swappiness("1")}
+    made.place.node["fields"]["datapath"] = {"routes": fact(["of the second"])}
+    made.place.node["fields"]["nic"]["tap0"] = {"mtu_octets": fact(1500)}
+    with guard.watched("b-2", evidence, nodes(made)):
+        assert guard.changed(["b"]) == ()
+    ((entry),) = made.written.data["drift"]
+    assert entry["outcomes"] == ()
+    assert [change["path"] for change in entry["changes"]] == ["dut1: kernel/settings/vm.swappiness"]
+    assert any("between two deployments" in text for text in made.told)
+
+
+def docker(version="20.10", started=("docker_nat",), **image):
+    images = {"squid": {"image": "sha256:1", "packages": {"squid": "5.7"}} | image}
+    hosting = {"form": "docker_nat", "daemon": {"docker": version}, "images": images}
+    return {"hosting": hosting, "daemons_started": list(started)}
 
 
 def test_names_that_a_container_daemon_draws_are_parts_too(made):
@@ -254,10 +322,40 @@ def test_names_that_a_container_daemon_draws_are_parts_too(made):
         node = record(nic={"interfaces": fact(["nic0", name]), name: {"up": fact(True)}})
         return {"proxy": node}
 
-    with made.guard.watched(
-        "f-1", {"hosting": {"form": "docker_nat", "images": 1}}, lambda: took("veth12ab34f")
-    ):
+    with made.guard.watched("f-1", docker(), lambda: took("veth12ab34f")):
         pass
-    again = {"hosting": {"form": "docker_nat", "images": 2}}
-    with made.guard.watched("f-2", again, lambda: took("veth98cd76e")):
+    with made.guard.watched("f-2", docker(image="sha256:2"), lambda: took("veth98cd76e")):
         assert made.guard.changed(["a"]) == ()
+
+
+def test_another_version_of_a_forms_daemon_is_drift_in_all_kinds_of_it(made):
+    with made.guard.watched("docker_nat-1-plain-1", docker(), nodes(made)):
+        assert made.guard.changed(["a"]) == ()
+    with made.guard.watched("docker_nat-1-cache-2", docker("27.1"), nodes(made)):
+        assert [str(change) for change in made.guard.changed(["b"])] == [
+            "hosting: daemon/docker: 20.10 -> 27.1"
+        ]
+    asked_nothing = {"hosting": {"form": "docker_nat", "daemon": None, "images": {}}}
+    with made.guard.watched("docker_nat-start-3", asked_nothing, nodes(made)):
+        assert made.guard.changed(["c"]) == ()
+
+
+def test_a_daemon_that_was_started_since_makes_another_kind(made):
+    with made.guard.watched("native-1-plain-1", {"hosting": {"form": "native"}}, nodes(made)):
+        pass
+    made.place.node["fields"]["datapath"] = {"firewall": fact({"rules": 23})}
+    later = {"hosting": {"form": "native"}, "daemons_started": ["docker_nat"]}
+    with made.guard.watched("native-1-plain-2", later, nodes(made)):
+        assert made.guard.changed(["a"]) == ()
+    made.place.node["fields"]["datapath"] = {"firewall": fact({"rules": 24})}
+    with made.guard.watched("native-1-plain-3", later, nodes(made)):
+        assert [change.path for change in made.guard.changed(["b"])] == ["dut1: datapath/firewall/rules"]
+
+
+def test_a_run_that_goes_on_holds_its_forms_against_those_of_its_first_part(made):
+    with made.guard.watched("docker_nat-1-plain-1", docker(), nodes(made)):
+        pass
+    earlier = {"deployments": {"docker_nat-1-plain-1": docker()}, "records": made.written.data["records"]}
+    guard = platform.PlatformGuard(None, Written(), made.told.append, earlier=earlier, nodes_stay=True)
+    with guard.watched("docker_nat-1-plain-2", docker("27.1"), nodes(made), goes_on=True):
+        assert [change.path for change in guard.changed(["a"])] == ["hosting: daemon/docker"]

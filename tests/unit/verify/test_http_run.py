@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import mutations
@@ -20,7 +20,7 @@ from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal, genesis
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunHeader, RunStore, binding, read_run
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.http_proxy.measure import CellRuns
@@ -45,7 +45,7 @@ def repetition(planned, number, mean_ns, **changes):
     return Repetition(**(fields | changes))
 
 
-def make_run(results):
+def make_run(results, *, watched=True):
     """Write a complete run of the experiment with one client: native measured, the others not tried."""
     loaded = profile.load("quick")
     header = RunHeader(
@@ -61,6 +61,10 @@ def make_run(results):
     )
     with RunStore.create(results, "web", header) as store:
         store.add_deployment("native-1", {"hosting": {"form": "native"}})
+        if watched:
+            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+            store.platform.note_records("native-1", {"proxy": place})
+        bound = store.platform.bound("native-1") if watched else None
         journal = HttpJournal(store.folder, "web", read_run(store.folder).header_sha256)
         plan = [one for one in loaded.plan() if one.cell.experiment == "one_client"]
         outcomes = {}
@@ -68,7 +72,7 @@ def make_run(results):
             if planned.cell.form != "native":
                 outcomes[planned.cell.cell_id] = judge.not_assessed(planned.cell, "no daemon")
                 continue
-            runs = CellRuns(planned, lambda rep: journal.append(rep, AT))
+            runs = CellRuns(planned, lambda rep: journal.append(replace(rep, platform=bound), AT))
             for number in range(planned.repetitions):
                 broken = {"failed": 1} if number == 1 else {}
                 runs.keep(repetition(planned, number + 1, 1_000_000 + 1000 * number, **broken))
@@ -196,6 +200,44 @@ def test_a_broken_chain_is_refused(run):
         make_bundle(
             run, run / "b.tar", evidence=folder_evidence(run), findings=list(verify_folder(run).findings)
         )
+
+
+def linked_anew(run, change):
+    """Change the platform file and make the last link anew, as somebody would who knows of it."""
+    platform = json.loads((run / "platform.json").read_text())
+    change(platform)
+    (run / "platform.json").write_text(json.dumps(platform))
+    document = json.loads((run / "run.json").read_text())
+    document["journal"]["platform"] = binding.of_run(platform, document["journal"]["hash"])
+    (run / "run.json").write_text(json.dumps(document))
+    return verify_folder(run).findings
+
+
+def another_record(platform):
+    platform["records"]["native-1"]["proxy"]["fields"]["kernel"] = {}
+
+
+def another_hosting(platform):
+    platform["deployments"]["native-1"]["hosting"]["form"] = "docker_nat"
+
+
+@pytest.mark.parametrize("change", [another_record, another_hosting])
+def test_each_repetition_tells_that_the_platform_file_was_changed(run, change):
+    found = linked_anew(run, change)
+    assert {one.rule_id for one in found} == {"VER-14"}
+    assert found[0].where == "http.jsonl: line 1"
+
+
+def test_a_run_that_was_watched_cannot_lose_its_bonds(run):
+    lines = journal_of(run)
+    for line in lines:
+        del line["platform"]
+    chained(run, lines)
+    assert rules(verify_folder(run)) == {"VER-14"}
+
+
+def test_a_run_from_before_the_watch_verifies(tmp_path):
+    assert verify_folder(make_run(tmp_path, watched=False)).findings == ()
 
 
 @pytest.mark.parametrize("name", ["http.json", "http.jsonl"])

@@ -1,0 +1,113 @@
+"""What a deployment is held against: the first of its kind in the run, and the state of nodes that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.record import deployment as record_of
+from bmwg.methodology.record.drift import Change, drift
+
+DAEMONS = "daemons_started"  # in a deployment's evidence: hosting forms with a daemon, as they were started
+Records = Mapping[str, Mapping[str, JsonValue]]
+Normal = dict[str, dict[str, JsonValue]]
+
+
+class Firsts:
+    """The first deployment of each kind, and what each hosting form was made of when it was first told."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, ...], tuple[str, Normal]] = {}
+        self._hostings: dict[str, tuple[str, Mapping[str, JsonValue]]] = {}
+
+    def unlike(
+        self, deployment_id: str, evidence: Mapping[str, Any], normal: Normal
+    ) -> tuple[str, tuple[Change, ...]]:
+        """Return the first deployment that it must be like, and in what it is not; or take it as a first."""
+        first_id, first = self._kinds.setdefault(_kind(deployment_id, evidence), (deployment_id, normal))
+        changes = () if first_id == deployment_id else between_looks(first, normal)
+        made_id, others = self._made_otherwise(deployment_id, evidence)
+        return first_id if changes or not others else made_id, (*changes, *others)
+
+    def _made_otherwise(
+        self, deployment_id: str, evidence: Mapping[str, Any]
+    ) -> tuple[str, tuple[Change, ...]]:
+        """Compare versions and packages over all kinds of a form. What one of the two was not asked is left
+        out: a guest's machine is told only once one has run.
+        """
+        facts = record_of.hosting_facts(evidence)
+        form = _form(evidence)
+        first_id, first = self._hostings.get(form, (deployment_id, facts))
+        self._hostings[form] = first_id, {**facts, **first}
+        both = {_top(path) for path in facts} & {_top(path) for path in first}
+        return first_id, tuple(
+            Change(
+                path=f"hosting: {path}",
+                before=str(first.get(path, "(absent)")),
+                after=str(facts.get(path, "(absent)")),
+            )
+            for path in sorted(first.keys() | facts.keys())
+            if _top(path) in both and first.get(path) != facts.get(path)
+        )
+
+
+def _top(path: str) -> str:
+    return path.partition("/")[0]
+
+
+def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, ...]:
+    """What two deployments must have in common to be the same: their id but for the number, the hosting, and
+    which daemons were started on the node before, for they leave bridges and packet filters there.
+    """
+    return deployment_id.rpartition("-")[0], _form(evidence), str(evidence.get(DAEMONS, ""))
+
+
+def _form(evidence: Mapping[str, Any]) -> str:
+    hosting = evidence.get("hosting")
+    return str(hosting.get("form") if isinstance(hosting, Mapping) else hosting)
+
+
+def normal_form(records: Records, evidence: Mapping[str, Any]) -> Normal:
+    """Records in the form in which two deployments of one kind are equal."""
+    names = record_of.drawn_names(evidence, records)
+    return {place: record_of.comparable(record, names) for place, record in records.items()}
+
+
+def between_looks(before: Records, after: Records) -> tuple[Change, ...]:
+    """Changes of all places; a place that one of the two lacks is a change itself."""
+    changes: list[Change] = []
+    for place in sorted(before.keys() | after.keys()):
+        if place in before and place in after:
+            changes.extend(at_place(place, drift(before[place], after[place])))
+        else:
+            said = ("there", "(absent)") if place in before else ("(absent)", "there")
+            changes.append(Change(path=f"{place}: record", before=said[0], after=said[1]))
+    return tuple(changes)
+
+
+def at_place(place: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Changes with the place before their path."""
+    return tuple(replace(change, path=f"{place}: {change.path}") for change in changes)
+
+
+def between_deployments(before: Normal, after: Normal) -> tuple[Change, ...]:
+    """What changed on nodes that stay while one deployment went and the next came: settings of the kernel and
+    of the interfaces that both looks saw. Other interfaces and forwarding state belong to what is deployed.
+    """
+    changes: list[Change] = []
+    for place in sorted(before.keys() & after.keys()):
+        both = _interfaces(before[place]) & _interfaces(after[place])
+        changes.extend(at_place(place, drift(_lasting(before[place], both), _lasting(after[place], both))))
+    return tuple(changes)
+
+
+def _interfaces(record: Mapping[str, Any]) -> set[str]:
+    return set(record["fields"].get("nic", {})) - {"interfaces"}
+
+
+def _lasting(record: Mapping[str, Any], interfaces: set[str]) -> dict[str, Any]:
+    fields = record["fields"]
+    nic = {name: fields["nic"][name] for name in sorted(interfaces)}
+    return {**record, "fields": {"nic": nic, "kernel": fields.get("kernel", {})}}
