@@ -11,6 +11,8 @@ from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.charts import plot_name
+from bmwg.reports.http.host_table import host_table
+from bmwg.reports.http.journal import read_journal
 from bmwg.reports.http.order_tables import order_section
 from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.published.figures import tables
@@ -54,7 +56,9 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
             if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
-    return [*lines, *order_section(outcomes, words, titles), *_without(outcomes)]
+    lines += [*order_section(outcomes, words, titles), *_without(outcomes)]
+    journal = read_journal(run.folder, run.run_id, run.header_sha256)
+    return [*lines, *host_table([one for _, one in journal], words)]
 
 
 def http_summary(run: Run) -> str:

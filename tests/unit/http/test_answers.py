@@ -16,6 +16,7 @@ from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http import words
 from bmwg.reports.http.answers import read_answers, write_answers
+from bmwg.reports.http.host_table import host_table
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
@@ -131,6 +132,26 @@ def test_an_answer_whose_platform_changed_is_invalid_by_name(run: Path) -> None:
     assert (found[0].type, found[1].type) == (OutcomeType.INVALID, OutcomeType.MEASURED)
     assert "proxy: nic/nic0/mtu_octets: 1500 -> 1400" in found[0].reason
     assert (found[0].time, found[0].repetitions) == (None, (1, 2))
+
+
+def test_the_page_tells_what_the_machine_did_meanwhile() -> None:
+    cell = planned("native").cell
+    words = {form: form.upper() for form in FORMS}
+    told = [
+        replace(
+            repetition(cell, 1_000_000),
+            wall_ns=100_000_000,
+            host={"host.steal_ns": steal, "host.softirq_ns": 5_000_000, "host.backlog_dropped": 2},
+        )
+        for steal in (0, 20_000_000)
+    ]
+    warm_up = replace(told[1], phase="warm_up", host={"host.steal_ns": 90_000_000})
+    text = "\n".join(host_table([*told, warm_up], words))
+    assert "NATIVE" in text
+    assert "10\u00a0% / 20\u00a0%" in text  # of all, and most in one
+    assert "5\u00a0%" in text
+    assert "DOCKER" not in text
+    assert host_table([replace(told[0], host={})], words) == []
 
 
 def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> None:

@@ -1,0 +1,59 @@
+"""What else the machine did while repetitions ran: a row a hosting form, from the samples in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bmwg.methodology.http import judge
+from bmwg.methodology.http.records import FORMS, Repetition
+from bmwg.reports.render.text import NONE, esc, fold, percent, table, whole
+
+_COUNTS = {
+    "host.backlog_dropped": "frames dropped at a full backlog",
+    "host.polls_squeezed": "polls that ran out of budget",
+    "host.foreign_frames": "frames on the runner's own interfaces",
+}
+_HEAD = ["hosting form", "repetitions", "CPU time stolen by the hypervisor: all / most in one", "in softirq"]
+
+
+def host_table(repetitions: Sequence[Repetition], words: Mapping[str, str]) -> list[str]:
+    """Return the table, folded away; empty for a run whose repetitions have no samples.
+
+    Shares are of one CPU over the repetitions' whole time, so two busy CPUs are 200 %.
+    """
+    sampled = [one for one in repetitions if one.phase == judge.MEASURED and one.host and one.wall_ns]
+    rows = []
+    for form in FORMS:
+        mine = [one for one in sampled if one.cell_id.split("/")[1] == form]
+        if not mine:
+            continue
+        shares = [one.host["host.steal_ns"] / one.wall_ns for one in mine if "host.steal_ns" in one.host]
+        stolen = _share(mine, "host.steal_ns")
+        rows.append(
+            [
+                esc(words[form]),
+                whole(len(mine)),
+                esc(f"{stolen} / {percent(max(shares), 1)}") if shares else NONE,
+                esc(_share(mine, "host.softirq_ns")),
+                *(_sum(mine, name) for name in _COUNTS),
+            ]
+        )
+    if not rows:
+        return []
+    found = table([*_HEAD, *_COUNTS.values()], rows, "The machine during the repetitions (100 % is one CPU)")
+    return fold("What else the machine did during the repetitions", found)
+
+
+def _told(mine: Sequence[Repetition], name: str) -> list[Repetition]:
+    return [one for one in mine if name in one.host]
+
+
+def _share(mine: Sequence[Repetition], name: str) -> str:
+    told = _told(mine, name)
+    whole_ns = sum(one.wall_ns for one in told)
+    return percent(sum(one.host[name] for one in told) / whole_ns, 1) if whole_ns else NONE
+
+
+def _sum(mine: Sequence[Repetition], name: str) -> str:
+    told = _told(mine, name)
+    return whole(sum(one.host[name] for one in told)) if told else NONE
