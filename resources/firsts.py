@@ -10,7 +10,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.record import deployment as record_of
 from bmwg.methodology.record.drift import Change, drift
 
-DAEMONS = "daemons_started"  # in a deployment's evidence: hosting forms with a daemon, as they were started
+MADE = "hostings_made"  # in a deployment's evidence: hosting forms in the order in which they were made there
 Records = Mapping[str, Mapping[str, JsonValue]]
 Normal = dict[str, dict[str, JsonValue]]
 
@@ -59,9 +59,9 @@ def _top(path: str) -> str:
 
 def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, ...]:
     """What two deployments must have in common to be the same: their id but for the number, the hosting, and
-    which daemons were started on the node before, for they leave bridges and packet filters there.
+    what was made on the node before, for daemons and plugins leave bridges and packet filters there.
     """
-    return deployment_id.rpartition("-")[0], _form(evidence), str(evidence.get(DAEMONS, ""))
+    return deployment_id.rpartition("-")[0], _form(evidence), str(evidence.get(MADE, ""))
 
 
 def _form(evidence: Mapping[str, Any]) -> str:

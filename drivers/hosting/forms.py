@@ -16,7 +16,6 @@ _CLASSES = {
     Form.VM_FULL: "bmwg.drivers.hosting.qemu_instance:VmHosting",
     Form.VM_PARA: "bmwg.drivers.hosting.qemu_instance:VmHosting",
 }
-WITH_DAEMON = frozenset({Form.DOCKER_ROUTED, Form.DOCKER_NAT})  # entering starts one on the node
 
 
 def hosting(form: Form, *, node: Node, place: Place, ledger: Ledger) -> Hosting:

@@ -29,7 +29,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
-from bmwg.resources.firsts import DAEMONS, Records
+from bmwg.resources.firsts import MADE, Records
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
@@ -71,7 +71,7 @@ class HttpBench:
         self._stack = stack
         self._guard = guard
         self._token = token  # a continued run has the same names, which stand in its packet filters
-        self._daemons: list[str] = []
+        self._made: list[str] = []
         self._row: Row | None = None
         self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
@@ -189,7 +189,7 @@ class HttpBench:
     def _measure_group(self, group: list[Planned]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
         form = Form(group[0].cell.form)
-        for other in self._continued.daemons(group) if self._continued else ():
+        for other in self._continued.made_before(group) if self._continued else ():
             self._hosting(Form(other))  # they stood when a cell was begun that goes on now
         group, hosting = self._assessable(group, form)
         if hosting is None:
@@ -226,7 +226,7 @@ class HttpBench:
             stress_cpus=cell.stress_cpus,
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
-            evidence = {**deployment.describe(), DAEMONS: list(self._daemons)}
+            evidence = {**deployment.describe(), MADE: list(self._made)}
             self._store.add_deployment(deployment_id, evidence)
             goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
             with self._watched(deployment_id, evidence, goes_on=goes_on):
@@ -255,7 +255,7 @@ class HttpBench:
                     self._store.add_deployment(deployment_id, told[0])
 
         def of_form() -> dict[str, Any]:
-            return {"hosting": dict(hosting.describe()), DAEMONS: list(self._daemons)}
+            return {"hosting": dict(hosting.describe()), MADE: list(self._made)}
 
         runs = self._runs(planned)
         told: list[dict[str, Any]] = []
@@ -306,7 +306,7 @@ class HttpBench:
             row = self._opened_row()
             stack = ExitStack()
             made = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger)
-            self._daemons += [form.value] if form in forms.WITH_DAEMON else []
+            self._made.append(form.value)
             self._hostings[form] = (stack.enter_context(made), stack)
         return self._hostings[form][0]
 

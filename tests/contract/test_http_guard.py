@@ -87,7 +87,7 @@ def test_each_change_makes_its_own_cell_invalid_by_name(tmp_path, monkeypatch):
     assert set(places) == {"client", "proxy", "server"}
     for line in (run.folder / "http.jsonl").read_text().splitlines():
         assert {"host.steal_ns", "host.softirq_ns"} <= json.loads(line)["host"].keys()
-    text = (run.folder / "report.rst").read_text()
+    text = (run.folder / "report.rst").read_text().replace("\\_", "_")
     assert "State of the platform" in text
     assert "rp_filter" in text
 
@@ -96,6 +96,31 @@ def test_each_change_makes_its_own_cell_invalid_by_name(tmp_path, monkeypatch):
     (run.folder / "platform.json").write_text(json.dumps(platform))
     with pytest.raises(ConfigError, match="STORE-07"):
         read_answers(run.folder, run.run_id, run.header_sha256)
+
+
+@needs_docker
+@pytest.mark.slow
+def test_what_other_forms_leave_on_the_node_is_no_drift(tmp_path, monkeypatch):
+    """A form is deployed twice in the same way, with the daemons of others started between."""
+    data = json.loads(json.dumps(load_profile("quick").data))
+    chosen = [one for one in data["experiments"] if one["id"] in ("one_client", "resources")]
+    forms = ("native", "docker_routed", "docker_nat")
+    for stress, entry in enumerate(chosen):  # in the second with load: another deployment of the same name
+        entry |= {"forms": list(forms), "objects": OBJECTS[:1], "warm_up_requests": 0, "stress_cpus": stress}
+    data |= {"experiments": chosen, "repetitions": 2, "least_repetitions": 2}
+    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="tiny", data=data))
+    tags = {(entry["id"], form): name_of_test(entry["id"], form) for entry in chosen for form in forms}
+    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), set(tags.values()))
+    try:
+        found = [one for key, tag in tags.items() for one in bench.outcomes(*key, tag)]
+    finally:
+        bench.close()
+    assert [one.reason for one in found if one.type is not OutcomeType.MEASURED] == []
+    platform = read_run(tmp_path / "r").platform
+    assert platform["drift"] == []
+    made = {name: evidence["hostings_made"] for name, evidence in platform["deployments"].items()}
+    assert made["native-1-plain-1"] == ["native"]
+    assert made["native-1-plain-4"] == list(forms)
 
 
 @pytest.mark.slow

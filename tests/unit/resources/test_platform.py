@@ -311,10 +311,10 @@ def test_on_nodes_that_stay_what_changes_between_deployments_is_told(made):
     assert any("between two deployments" in text for text in made.told)
 
 
-def docker(version="20.10", started=("docker_nat",), **image):
+def docker(version="20.10", **image):
     images = {"squid": {"image": "sha256:1", "packages": {"squid": "5.7"}} | image}
     hosting = {"form": "docker_nat", "daemon": {"docker": version}, "images": images}
-    return {"hosting": hosting, "daemons_started": list(started)}
+    return {"hosting": hosting, "hostings_made": ["docker_nat"]}
 
 
 def test_names_that_a_container_daemon_draws_are_parts_too(made):
@@ -340,11 +340,11 @@ def test_another_version_of_a_forms_daemon_is_drift_in_all_kinds_of_it(made):
         assert made.guard.changed(["c"]) == ()
 
 
-def test_a_daemon_that_was_started_since_makes_another_kind(made):
+def test_a_hosting_that_was_made_since_makes_another_kind(made):
     with made.guard.watched("native-1-plain-1", {"hosting": {"form": "native"}}, nodes(made)):
         pass
     made.place.node["fields"]["datapath"] = {"firewall": fact({"rules": 23})}
-    later = {"hosting": {"form": "native"}, "daemons_started": ["docker_nat"]}
+    later = {"hosting": {"form": "native"}, "hostings_made": ["docker_nat"]}
     with made.guard.watched("native-1-plain-2", later, nodes(made)):
         assert made.guard.changed(["a"]) == ()
     made.place.node["fields"]["datapath"] = {"firewall": fact({"rules": 24})}
