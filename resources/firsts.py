@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,11 @@ from bmwg.drivers.record import deployment as record_of
 from bmwg.methodology.record.drift import Change, drift
 
 MADE = "hostings_made"  # in a deployment's evidence: hosting forms in the order in which they were made there
+_OF_A_PORT = (
+    "master",
+    "port_settings",
+    "promiscuous",
+)  # a deployment may make a bridge's port of a node's NIC
 Records = Mapping[str, Mapping[str, JsonValue]]
 Normal = dict[str, dict[str, JsonValue]]
 
@@ -92,22 +97,22 @@ def at_place(place: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
     return tuple(replace(change, path=f"{place}: {change.path}") for change in changes)
 
 
-def between_deployments(before: Normal, after: Normal) -> tuple[Change, ...]:
+def between_deployments(before: Normal, after: Normal, own: Collection[str]) -> tuple[Change, ...]:
     """What changed on nodes that stay while one deployment went and the next came: settings of the kernel and
-    of the interfaces that both looks saw. Other interfaces and forwarding state belong to what is deployed.
+    of the nodes' own interfaces. Bridges, other interfaces and forwarding state belong to what is deployed.
     """
     changes: list[Change] = []
     for place in sorted(before.keys() & after.keys()):
-        both = _interfaces(before[place]) & _interfaces(after[place])
-        changes.extend(at_place(place, drift(_lasting(before[place], both), _lasting(after[place], both))))
+        found = drift(_lasting(before[place], own), _lasting(after[place], own))
+        changes.extend(at_place(place, found))
     return tuple(changes)
 
 
-def _interfaces(record: Mapping[str, Any]) -> set[str]:
-    return set(record["fields"].get("nic", {})) - {"interfaces"}
-
-
-def _lasting(record: Mapping[str, Any], interfaces: set[str]) -> dict[str, Any]:
+def _lasting(record: Mapping[str, Any], own: Collection[str]) -> dict[str, Any]:
     fields = record["fields"]
-    nic = {name: fields["nic"][name] for name in sorted(interfaces)}
+    nic = {
+        name: {key: fact for key, fact in facts.items() if key not in _OF_A_PORT}
+        for name, facts in fields.get("nic", {}).items()
+        if name in own
+    }
     return {**record, "fields": {"nic": nic, "kernel": fields.get("kernel", {})}}

@@ -6,7 +6,7 @@ is invalid, with the change named. Samples of what disturbs a host stand beside 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -50,13 +50,13 @@ class PlatformGuard:
         record: Mapping[str, JsonValue] | None = None,
         earlier: Mapping[str, Any] | None = None,
         *,
-        nodes_stay: bool = False,
+        staying: Collection[str] = (),
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
 
         `earlier` is the platform file of the run that is continued; new deployments are held against its own.
-        Without a testbed the doctor looks at the machine alone. With `nodes_stay` the nodes stand for the
-        whole run, and what changes on them between two deployments is told, too.
+        Without a testbed the doctor looks at the machine alone. `staying` are interfaces of nodes that stand
+        for the whole run: what changes on those nodes between two deployments is told, too.
         """
         self._record = record  # for the first look of the doctor
         self.before = record
@@ -70,7 +70,7 @@ class PlatformGuard:
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
         self._standing: _Standing | None = None
         self._unjudged: tuple[Change, ...] = ()  # of a deployment that broke before the last look at it
-        self._nodes_stay = nodes_stay
+        self._staying = frozenset(staying)
         self._last: Normal = {}  # of nodes that stay, at the last look
         for deployment_id, places in (earlier or {}).get("records", {}).items():
             self._remember(deployment_id, places, earlier or {})
@@ -169,7 +169,7 @@ class PlatformGuard:
 
     def _since_on_nodes(self, normal: Normal) -> tuple[Change, ...]:
         """What changed on nodes that stay since the last look; what is deployed on them changes with it."""
-        return between_deployments(self._last, normal) if self._nodes_stay else ()
+        return between_deployments(self._last, normal, self._staying) if self._staying else ()
 
     def _once(
         self, deployment_id: str, place: str, record: Mapping[str, JsonValue], normal: Normal

@@ -24,6 +24,7 @@ _CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"
 _SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
 _PREFIX = 24
 _NIC = "nic0"
+INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

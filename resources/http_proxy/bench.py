@@ -17,7 +17,7 @@ from bmwg.drivers.hosting.instance import Form, Hosting
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.record.deployment import take_row
 from bmwg.drivers.workload import squid
-from bmwg.drivers.workload.row import Row, open_row
+from bmwg.drivers.workload.row import INTERFACES, Row, open_row
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
@@ -137,7 +137,7 @@ class HttpBench:
                     display.note,
                     platform,
                     continued.run.platform if continued else None,
-                    nodes_stay=True,
+                    staying=INTERFACES,
                 ),
                 token=header_sha256[:_TOKEN_CHARACTERS],
                 continued=continued,

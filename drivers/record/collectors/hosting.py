@@ -129,13 +129,18 @@ def container(group: Group) -> None:
     group.take("runtimes", "command", f"{', '.join(_RUNTIMES)} --version", runtimes)
 
     def daemons() -> list[str]:
-        found = {name for pid, name in processes(group).items() if name in _DAEMONS and not tells(pid)}
-        return sorted(found)
+        named = [(pid, name) for pid, name in processes(group).items() if name in _DAEMONS]
+        return sorted({name for pid, name in named if not (tells(pid) or ended(pid))})
 
     def tells(pid: str) -> bool:
         """Whether a process only tells its version, as for another record that is taken at this moment."""
         words = text_or_none(group.source, f"/proc/{pid}/cmdline") or ""
         return "--version" in words.split("\0")
+
+    def ended(pid: str) -> bool:
+        """Whether only its parent has not collected a process yet."""
+        state = (text_or_none(group.source, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+        return state[:1] in (["Z"], ["X"])
 
     group.take("daemons", "file", "/proc/*/comm", daemons)
 

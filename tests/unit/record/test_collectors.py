@@ -274,6 +274,15 @@ def test_a_process_that_only_tells_its_version_is_no_daemon(sample_source):
     assert (change.path, change.after) == ("container/daemons", '["dockerd"]')
 
 
+def test_a_process_that_ended_and_was_not_collected_yet_is_no_daemon(sample_source):
+    source = sample_source("bare-metal-two-sockets")
+    source.data["files"] |= {"/proc/900/comm": "dockerd\n", "/proc/900/stat": "900 (dockerd) Z 1 900 900 0"}
+    before = assemble(sample_source("bare-metal-two-sockets"), "machine")
+    assert drift(before, assemble(source, "machine")) == ()
+    source.data["files"]["/proc/900/stat"] = "900 (dockerd) S 1 900 900 0"
+    assert len(drift(before, assemble(source, "machine"))) == 1
+
+
 def test_vpp_node(sample_source):
     source = sample_source("virtual-machine")
     source.data["files"]["/proc/812/comm"] = "vpp_main\n"

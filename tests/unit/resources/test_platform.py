@@ -260,7 +260,7 @@ def broken(guard, deployment_id, evidence, take, act):
 
 
 def test_of_a_deployment_that_broke_machine_and_nodes_are_looked_at(made):
-    guard = platform.PlatformGuard(None, made.written, made.told.append, nodes_stay=True)
+    guard = platform.PlatformGuard(None, made.written, made.told.append, staying=["nic0"])
     evidence = {"drawn": {made.name: "(host end 0)"}}
 
     def act():
@@ -294,20 +294,30 @@ def test_what_a_deployment_was_not_stays_with_the_cell_that_it_broke_under(made,
 
 
 def test_on_nodes_that_stay_what_changes_between_deployments_is_told(made):
-    guard = platform.PlatformGuard(None, made.written, made.told.append, nodes_stay=True)
+    guard = platform.PlatformGuard(None, made.written, made.told.append, staying=["nic0"])
     made.place.node["fields"]["kernel"] = {"settings": swappiness("60")}
     made.place.node["fields"]["datapath"] = {"routes": fact([])}
+    made.place.node["fields"]["nic"] |= {
+        "nic0": {"mtu_octets": fact(1500), "master": fact(None)},
+        "br0": {"offloads": fact({"tx-gso-robust": "off"})},
+    }
     evidence = {"drawn": {made.name: "(host end 0)"}}
     with guard.watched("a-1", evidence, nodes(made)):
         guard.changed(["a"])
     made.place.node["fields"]["kernel"] = {"settings": swappiness("1")}
     made.place.node["fields"]["datapath"] = {"routes": fact(["of the second"])}
-    made.place.node["fields"]["nic"]["tap0"] = {"mtu_octets": fact(1500)}
+    made.place.node["fields"]["nic"] |= {
+        "nic0": {"mtu_octets": fact(1400), "master": fact("br0")},
+        "br0": {"offloads": fact({"tx-gso-robust": "on"})},
+    }
     with guard.watched("b-2", evidence, nodes(made)):
         assert guard.changed(["b"]) == ()
     ((entry),) = made.written.data["drift"]
     assert entry["outcomes"] == ()
-    assert [change["path"] for change in entry["changes"]] == ["dut1: kernel/settings/vm.swappiness"]
+    assert [change["path"] for change in entry["changes"]] == [
+        "dut1: kernel/settings/vm.swappiness",
+        "dut1: nic/nic0/mtu_octets",
+    ]
     assert any("between two deployments" in text for text in made.told)
 
 
@@ -356,6 +366,6 @@ def test_a_run_that_goes_on_holds_its_forms_against_those_of_its_first_part(made
     with made.guard.watched("docker_nat-1-plain-1", docker(), nodes(made)):
         pass
     earlier = {"deployments": {"docker_nat-1-plain-1": docker()}, "records": made.written.data["records"]}
-    guard = platform.PlatformGuard(None, Written(), made.told.append, earlier=earlier, nodes_stay=True)
+    guard = platform.PlatformGuard(None, Written(), made.told.append, earlier=earlier, staying=["nic0"])
     with guard.watched("docker_nat-1-plain-2", docker("27.1"), nodes(made), goes_on=True):
         assert [change.path for change in guard.changed(["a"])] == ["hosting: daemon/docker"]
