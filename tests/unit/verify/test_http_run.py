@@ -26,6 +26,7 @@ from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.http_proxy.measure import CellRuns
 
 AT = "2026-01-31T08:00:00.000000Z"
+ADDRESS = "10.11.12.13"  # outside the benchmarking networks
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -60,7 +61,7 @@ def make_run(results, *, watched=True):
         line_rate_bps=None,
     )
     with RunStore.create(results, "web", header) as store:
-        store.add_deployment("native-1", {"hosting": {"form": "native"}})
+        store.add_deployment("native-1", {"hosting": {"form": "native"}, "endpoint": [ADDRESS, 3128]})
         if watched:
             place = {"schema": "record/1.0", "scope": "network", "fields": {}}
             store.platform.note_records("native-1", {"proxy": place})
@@ -234,6 +235,14 @@ def test_a_run_that_was_watched_cannot_lose_its_bonds(run):
         del line["platform"]
     chained(run, lines)
     assert rules(verify_folder(run)) == {"VER-14"}
+
+
+def test_a_redacted_bundle_verifies_by_its_commitments(made, tmp_path):
+    evidence = folder_evidence(made)
+    bundle = make_bundle(made, tmp_path / "b.tar", evidence=evidence, findings=[], salt=b"s" * 32)
+    assert rules(verify_bundle(bundle)) == set()
+    assert ADDRESS in (made / "platform.json").read_text()
+    assert ADDRESS.encode() not in bundle.read_bytes()
 
 
 def test_a_run_from_before_the_watch_verifies(tmp_path):
