@@ -13,7 +13,11 @@ _COUNTS = {
     "host.polls_squeezed": "polls that ran out of budget",
     "host.foreign_frames": "frames on the runner's own interfaces",
 }
-_HEAD = ["hosting form", "repetitions", "CPU time stolen by the hypervisor: all / most in one", "in softirq"]
+_HEAD = ["hosting form", "repetitions", "CPU time stolen by the hypervisor: all / most in one"]
+_HEAD += ["CPU time in softirq, the kernel's network work"]
+_CAPTION = (
+    "The machine during the repetitions (100 % is one CPU; the kernel counts CPU time in ticks of 10 ms)"
+)
 
 
 def host_table(repetitions: Sequence[Repetition], words: Mapping[str, str]) -> list[str]:
@@ -40,7 +44,7 @@ def host_table(repetitions: Sequence[Repetition], words: Mapping[str, str]) -> l
         )
     if not rows:
         return []
-    found = table([*_HEAD, *_COUNTS.values()], rows, "The machine during the repetitions (100 % is one CPU)")
+    found = table([*_HEAD, *_COUNTS.values()], rows, _CAPTION)
     return fold("What else the machine did during the repetitions", found)
 
 

@@ -29,13 +29,14 @@ def _doctor(run: Run) -> list[str]:
             key = (found["finding_id"], found["weight"], found["what"], found["breaks"])
             suites.setdefault((key[0], key[1], key[2], key[3]), []).append(look["suite"])
     if not suites:
-        return [f"The doctor looked before each of {whole(len(looks))} suites and found nothing.", ""]
+        return [f"The doctor looked before each suite ({whole(len(looks))}) and found nothing.", ""]
     rows = [
         [esc(finding_id), esc(weight), esc(what), esc(breaks), esc(", ".join(dict.fromkeys(named)))]
         for (finding_id, weight, what, breaks), named in suites.items()
     ]
     head = ["finding", "weight", "what was found", "what it breaks", "before suite"]
-    return table(head, rows, f"What the doctor found; it looked {len(looks)} times")
+    times = "once" if len(looks) == 1 else f"{len(looks)} times"
+    return table(head, rows, f"What the doctor found; it looked {times}")
 
 
 def _drift(run: Run) -> list[str]:
