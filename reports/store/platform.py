@@ -96,6 +96,11 @@ class PlatformFile:
         }
         self._append("drift", entry)
 
+    @property
+    def drift(self) -> dict[str, Any]:
+        """The changes that stand, as `named_drift` reads them."""
+        return {"drift": self._data.get("drift", [])}
+
     def _append(self, key: str, entry: Json) -> None:
         plain = as_json(entry)
         number = len(self._data.get(key, ()))

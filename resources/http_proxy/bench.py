@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,9 +15,8 @@ from typing import Any
 from bmwg.drivers.hosting import forms, process
 from bmwg.drivers.hosting.instance import Form, Hosting
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.record.deployment import take_row
 from bmwg.drivers.workload import squid
-from bmwg.drivers.workload.row import INTERFACES, Row, open_row
+from bmwg.drivers.workload.row import Row, open_row
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
@@ -29,13 +28,14 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
-from bmwg.resources.firsts import MADE, Records
+from bmwg.resources.firsts import MADE
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
+from bmwg.resources.http_proxy.watch import HttpWatch
 from bmwg.resources.outcomes import one_line
-from bmwg.resources.platform import PlatformGuard, machine_record
+from bmwg.resources.platform import machine_record
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
@@ -57,7 +57,7 @@ class HttpBench:
         owner: str,
         display: LineDisplay,
         stack: ExitStack,
-        guard: PlatformGuard,
+        watch: HttpWatch,
         token: str,
         continued: HttpContinuation | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class HttpBench:
         self._ledger = ledger
         self._owner = owner
         self._stack = stack
-        self._guard = guard
+        self._watch = watch
         self._token = token  # a continued run has the same names, which stand in its packet filters
         self._made: list[str] = []
         self._row: Row | None = None
@@ -131,13 +131,8 @@ class HttpBench:
                 owner=owner,
                 display=display,
                 stack=stack.pop_all(),
-                guard=PlatformGuard(
-                    None,
-                    store.platform,
-                    display.note,
-                    platform,
-                    continued.run.platform if continued else None,
-                    staying=INTERFACES,
+                watch=HttpWatch(
+                    store.platform, display.note, platform, continued.run.platform if continued else None
                 ),
                 token=header_sha256[:_TOKEN_CHARACTERS],
                 continued=continued,
@@ -145,7 +140,7 @@ class HttpBench:
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
-        self._guard.begin_suite(suite)
+        self._watch.begin_suite(suite)
 
     def outcomes(self, experiment: str, form: str, tag: str) -> list[HttpOutcome]:
         """Answer one test: an outcome for each of its cells, measured now unless it stands already.
@@ -207,9 +202,7 @@ class HttpBench:
                 self.display.note(f"{form}: {error}; a new deployment is made")
                 broken += 1
                 if left[0].ended or broken > left[0].planned.max_invalid:
-                    answer = left.pop(0).answer()
-                    changes = self._guard.changed_after_break([answer.cell.cell_id], self._take_nodes)
-                    self._keep(judge.drifted(answer, changes))
+                    self._keep(self._watch.judged_after_break(left.pop(0).answer(), self._opened_row()))
                 self._close_hosting(form)
                 hosting = self._hosting(form)
 
@@ -229,13 +222,13 @@ class HttpBench:
             evidence = {**deployment.describe(), MADE: list(self._made)}
             self._store.add_deployment(deployment_id, evidence)
             goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
-            with self._watched(deployment_id, evidence, goes_on=goes_on):
+            with self._watch.over(self._opened_row(), deployment_id, evidence, goes_on=goes_on):
                 while left:
                     if left[0].planned.rate is not None:
                         left[0].find_rate(deployment, deployment_id)
                     else:
                         left[0].run(deployment, deployment_id)
-                    self._judged(left.pop(0).answer())
+                    self._keep(self._watch.judged(left.pop(0).answer()))
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
         row = self._opened_row()
@@ -261,22 +254,9 @@ class HttpBench:
         told: list[dict[str, Any]] = []
         self._deployments += 1
         deployment_id = f"{planned.cell.form}-start-{self._deployments}"
-        with self._watched(deployment_id, of_form(), goes_on=bool(runs.done)):
+        with self._watch.over(row, deployment_id, of_form(), goes_on=bool(runs.done)):
             start_runs(runs, once, deployment_id)
-            self._judged(runs.answer())
-
-    def _watched(
-        self, deployment_id: str, evidence: Mapping[str, Any], *, goes_on: bool
-    ) -> AbstractContextManager[None]:
-        return self._guard.watched(deployment_id, evidence, self._take_nodes, goes_on=goes_on)
-
-    def _take_nodes(self) -> Records:
-        return take_row(self._opened_row())
-
-    def _judged(self, outcome: HttpOutcome) -> None:
-        """Keep an answer; an invalid one when the platform changed in its stretch."""
-        named = [outcome.cell.cell_id] if outcome.repetitions else []
-        self._keep(judge.drifted(outcome, self._guard.changed(named)))
+            self._keep(self._watch.judged(runs.answer()))
 
     def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:
         """Return what can be tried and the form's hosting; the others are kept as not assessed."""
@@ -354,7 +334,7 @@ class HttpBench:
             self._close_hosting(form)
 
     def _take_closing_record(self) -> None:
-        self._store.set_platform(after=machine_record(None, self._guard.before))
+        self._store.set_platform(after=machine_record(None, self._watch.before))
 
     def _end_run(self) -> None:
         left = sum(planned.cell.cell_id not in self._outcomes for planned in self._plan)
