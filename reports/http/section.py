@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.charts import plot_name
+from bmwg.reports.http.option_table import option_section
 from bmwg.reports.http.order_tables import order_section
 from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.published.figures import tables
@@ -54,6 +55,7 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
             if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
+    lines += option_section(run, outcomes, words)
     return [*lines, *order_section(outcomes, words, titles), *_without(outcomes)]
 
 
@@ -84,18 +86,25 @@ def _conditions(cell: HttpCell, source: str) -> str:
 
 
 def _times(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
-    """Return the table of times: a row a size, a column a hosting form."""
+    """Return the table of times: a row a size, a column a hosting form; the other way for many forms."""
     several = several_proxies(outcomes)
     by_shape = {(shape(o.cell), o.cell.form): o for o in outcomes}
     used = forms_of(outcomes)
-    rows = []
-    for place in sorted({shape(o.cell) for o in outcomes}):
-        found = [by_shape.get((place, form)) for form in used]
-        words_of_row = next(shape_words(o.cell, proxies=several) for o in found if o)
-        rows.append([esc(words_of_row), *(_time(o) for o in found)])
+    shapes = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
     started = outcomes[0].cell.workload is Workload.START
-    head = ["" if started else "object", *(words[form] for form in used)]
     caption = "Time until it serves" if started else "Mean processing time of a request"
+    if len(used) > len(FORMS):  # with pods: too many for columns
+        head = ["hosting form", *(shapes[place] for place in sorted(shapes))]
+        rows = [
+            [esc(words[form]), *(_time(by_shape.get((place, form))) for place in sorted(shapes))]
+            for form in used
+        ]
+        return table(head, rows, caption)
+    head = ["" if started else "object", *(words[form] for form in used)]
+    rows = [
+        [esc(shapes[place]), *(_time(by_shape.get((place, form))) for form in used)]
+        for place in sorted(shapes)
+    ]
     return table(head, rows, caption)
 
 

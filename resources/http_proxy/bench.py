@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bmwg.drivers.hosting import forms, process
-from bmwg.drivers.hosting.instance import Form, Hosting
+from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.workload import squid
@@ -32,6 +32,7 @@ from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuat
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
+from bmwg.resources.http_proxy.networks import KEY, of_header, of_testbed
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
@@ -63,7 +64,7 @@ class HttpBench:
         self._owner = owner
         self._stack = stack
         self._row: Row | None = None
-        self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
+        self._hostings: dict[str, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
         self._outcomes = dict(continued.outcomes) if continued else {}
         self._deployments = continued.deployments if continued else 0
@@ -80,7 +81,8 @@ class HttpBench:
             continued = http_continuation(find_run(settings.continue_run, settings.results), selected)
             profile, plan = continued.profile, list(continued.plan)
         else:
-            profile = load(settings.profile)
+            networks = of_testbed(settings)
+            profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
         with ExitStack() as stack:
             display = open_display(settings.console)
@@ -93,7 +95,7 @@ class HttpBench:
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
                 journal = HttpJournal.resume(store.folder, store.run_id, continued.run.header_sha256)
             else:
-                header = _header(profile)
+                header = _header(profile, networks)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
                 write_answers(store.folder, store.run_id, plan, {})
@@ -134,7 +136,7 @@ class HttpBench:
                 expected=f"id {test_id(experiment, form)}",
                 found=tag,
             )
-        mine = [planned for planned in self._plan if planned.test_id == tag]
+        mine = [one for one in self._plan if one.test_id == tag and one.cell.experiment == experiment]
         for planned in mine:
             self._ensure(planned)
         return [self._outcomes[planned.cell.cell_id] for planned in mine]
@@ -163,7 +165,7 @@ class HttpBench:
 
     def _measure_group(self, group: list[Planned]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
-        form = Form(group[0].cell.form)
+        form = group[0].cell.form
         group, hosting = self._assessable(group, form)
         if hosting is None:
             return
@@ -225,7 +227,7 @@ class HttpBench:
             self._store.add_deployment(deployment_id, told[0])
         self._keep(runs.answer())
 
-    def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:
+    def _assessable(self, group: list[Planned], form: str) -> tuple[list[Planned], Hosting | None]:
         """Return what can be tried and the form's hosting; the others are kept as not assessed."""
         lack = lacking(self._opened_row, self._ledger, group, form)
         if lack is not None:
@@ -242,11 +244,12 @@ class HttpBench:
                     self._ledger,
                     self._owner,
                     sizes_octets=self._profile.sizes_octets,
+                    networks=of_header(read_run(self._store.folder).testbed),
                 )
             )
         return self._row
 
-    def _hosting(self, form: Form) -> Hosting:
+    def _hosting(self, form: str) -> Hosting:
         """The form's hosting, entered once and kept until it breaks or the run ends."""
         if form not in self._hostings:
             row = self._opened_row()
@@ -255,7 +258,7 @@ class HttpBench:
             self._hostings[form] = (stack.enter_context(made), stack)
         return self._hostings[form][0]
 
-    def _close_hosting(self, form: Form) -> None:
+    def _close_hosting(self, form: str) -> None:
         entered = self._hostings.pop(form, None)
         if entered is not None:
             entered[1].close()
@@ -311,14 +314,14 @@ class HttpBench:
             self._store.close(None, "complete")
 
 
-def _header(profile: HttpProfile) -> RunHeader:
+def _header(profile: HttpProfile, networks: Mapping[str, Any]) -> RunHeader:
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
         toolkit_commit=commit,
         toolkit_dirty=dirty,
         simulated=False,
-        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]},
+        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"], KEY: networks},
         testbed_source=None,
         profile=profile.data,
         medium_kind="veth",

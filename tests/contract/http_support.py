@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 
 from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.testbed import NetworkSpec
 from bmwg.drivers.workload.row import Row, open_row
 
 NEEDED = {"squid": "squid", "apache2": "apache2-bin", "ab": "apache2-utils"}
@@ -35,10 +36,10 @@ SIZES = [1000, 200_000]
 
 
 @contextmanager
-def row_with_ledger(tmp_path: Path) -> Iterator[tuple[Row, Ledger]]:
+def row_with_ledger(tmp_path: Path, networks: Sequence[NetworkSpec] = ()) -> Iterator[tuple[Row, Ledger]]:
     """A row of three nodes with a server, and the ledger of what else is made."""
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    with open_row(tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=SIZES) as row:
+    with open_row(tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=SIZES, networks=networks) as row:
         yield row, ledger
     assert not ledger.pending
 
