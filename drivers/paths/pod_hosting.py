@@ -21,6 +21,7 @@ from typing import Any
 from bmwg.drivers.api import Attachment, JsonValue, Missing
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Form, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network.cni_network import Attached, CniNetwork
 from bmwg.drivers.network.undo import PlacedNode
@@ -233,6 +234,7 @@ class PodHosting:
                         cpu_limit=min(limits.cpus, len(cpu_list(cpus))),
                         memory_octets=limits.memory_octets,
                         arguments=tuple(filled(word, **given) for word in program.command),
+                        environment=(f"{OWNER_VARIABLE}={self._place.owner}",),
                         binds=((folder, folder, True),),
                         netns=netns,
                     )
