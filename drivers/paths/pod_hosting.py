@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-import itertools
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -37,15 +36,13 @@ _MOUNTS = "bmwg.drivers.hosting.mounts"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
 _ROUTED_NETWORKS = ("198.18.20.0/24", "198.18.21.0/24")  # of instance.INSTANCE_NETWORK, by side
 _SANDBOX_OCTETS = 64 << 20  # choice: it only sleeps
-_FIRST_HOST, _HOSTS = 16, 224  # choice: below it are the nodes' own
+_FIRST_HOST = 16  # choice: below it are the nodes' own
 _NAME_OCTETS = 32  # of an option's name in the name of a pod, which is a host name too
 _REACHED_BY = {
     uplinks.BRIDGE_PORT: "layer 2: the node's NIC is a port of the plugin's bridge",
     uplinks.MASTER: "layer 2: the plugin takes the node's NIC",
     uplinks.ROUTED: "layer 3: the node routes",
 }
-# A new pod never has the address of the one before it: else clients would ask its MAC for a while yet.
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +143,6 @@ class PodHosting:
         )
         self._standing: set[int] = set()
         self._joined = ExitStack()
-        self._described: dict[str, JsonValue] | None = None
 
     def __enter__(self) -> PodHosting:
         """Nothing is shared while no pod stands: other forms need the node's NICs as they are."""
@@ -210,9 +206,9 @@ class PodHosting:
                 )
             )
             netns = stack.enter_context(self._pinned(sandbox))
-            host = _FIRST_HOST + next(_numbers) % _HOSTS
             attached = tuple(
-                stack.enter_context(self._attached(side, host, sandbox, netns)) for side in self._sides
+                stack.enter_context(self._attached(side, _FIRST_HOST + number, sandbox, netns))
+                for side in self._sides
             )
             if len(self._standing) == 1:
                 self._join()
@@ -351,20 +347,18 @@ class PodHosting:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The option: plugins with version and hash, its configuration with hash, how pods are reached."""
-        if self._described is None:
-            spec = self._network.spec
-            self._described = {
-                "form": f"{POD_PREFIX}{self._option}",
-                "cni": {
-                    **self._network.describe(self._node),
-                    "conflist": spec.conflist,
-                    "conflist_sha256": conflist_sha256(spec.conflist or {}),
-                },
-                "image": "the node's root, read-only",
-                "interfaces": {side.interface: side.nic for side in self._sides},
-                "reached_by": _REACHED_BY[spec.uplink],
-            }
-        return self._described
+        spec = self._network.spec
+        return {
+            "form": f"{POD_PREFIX}{self._option}",
+            "cni": {
+                **self._network.describe(self._node),  # read anew: a plugin may have been exchanged
+                "conflist": spec.conflist,
+                "conflist_sha256": conflist_sha256(spec.conflist or {}),
+            },
+            "image": "the node's root, read-only",
+            "interfaces": {side.interface: side.nic for side in self._sides},
+            "reached_by": _REACHED_BY[spec.uplink],
+        }
 
 
 def conflist_sha256(conflist: Mapping[str, Any]) -> str:

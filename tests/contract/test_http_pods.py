@@ -185,7 +185,10 @@ def test_two_pods_of_an_option_stand_together_and_one_number_is_taken_once(bench
             assert row.client.call("bmwg.drivers.workload.probe:fetch", **asked)["status"] == 200
             again, _ = start_serving(row, place, program, 0, 30.0)
             again.stop()
-            assert again.endpoint != first.endpoint  # clients may still hold the MAC of the one before
+            assert again.endpoint == first.endpoint  # and served, by another MAC
+            for node in (row.client, row.server):
+                assert node.call("bmwg.drivers.hosting.routing:forget_neighbours") > 0
+                assert node.call("bmwg.drivers.hosting.routing:forget_neighbours") == 0
         finally:
             first.stop()
             second.stop()
