@@ -151,7 +151,7 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
         given = {{"sizes_octets": [1000], "networks": load_testbed().networks}}
         with process.owned(owner), open_row(folder, kept, owner, **given) as row:
             with hosting({form!r}, node=row.proxy, place=row.place, ledger=kept) as place:
-                start_serving(row, place, squid.program(cache=False), 0, 30.0)
+                kept_alive = start_serving(row, place, squid.program(cache=False), 0, 30.0)
                 (folder / "token").write_text(row.place.token)
                 os.kill(os.getpid(), signal.SIGKILL)
     """
