@@ -132,7 +132,7 @@ def _time(outcome: HttpOutcome | None) -> str:
         return NONE
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
         return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
-    return esc(f"{_spread(outcome.time, 1e6)} ms (n = {outcome.time.count})")
+    return esc(f"{_spread(outcome.time, 1e6)} ms (n\u00a0=\u00a0{outcome.time.count})")
 
 
 def _spread(found: Interval, divisor: float) -> str:
