@@ -7,7 +7,7 @@ instance runs one program, is reached at one endpoint, and is sampled from outsi
 handed over as text: an instance may share no file system with the runner.
 
 Ids: INST-01 the form is not known, INST-02 the program did not start or ended, INST-03 an instance of that
-number stands already.
+number stands already, INST-04 a pod got another address than the one it was to have.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FORM_NETWORKS = {  # each form's part of it
     "docker_nat": "198.18.17.0/24",
     "vm_full": "198.18.18.0/24",
     "vm_para": "198.18.19.0/24",
+    "pod_net0": "198.18.20.0/24",  # where the node routes, by interface
+    "pod_net1": "198.18.21.0/24",
 }
 
 

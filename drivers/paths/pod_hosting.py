@@ -9,6 +9,7 @@ where the node routes (`uplink: routed`) it has a network of its own on each sid
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import ipaddress
 import json
@@ -19,7 +20,15 @@ from typing import Any
 
 from bmwg.drivers.api import Attachment, JsonValue, Missing
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.hosting.instance import Form, Limits, Place, Program, Sample, filled
+from bmwg.drivers.hosting.instance import (
+    FORM_NETWORKS,
+    Form,
+    Limits,
+    Place,
+    Program,
+    Sample,
+    filled,
+)
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network.cni_network import Attached, CniNetwork
@@ -27,14 +36,13 @@ from bmwg.drivers.network.undo import PlacedNode
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.pods import UNDO_KIND
 from bmwg.drivers.testbed import cpu_list
-from bmwg.methodology.errors import DriverError
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.http.records import POD_PREFIX
 
 _OCI = "bmwg.drivers.hosting.oci"
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _MOUNTS = "bmwg.drivers.hosting.mounts"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
-_ROUTED_NETWORKS = ("198.18.20.0/24", "198.18.21.0/24")  # of instance.INSTANCE_NETWORK, by side
 _SANDBOX_OCTETS = 64 << 20  # choice: it only sleeps
 _FIRST_HOST = 16  # choice: below it are the nodes' own
 _NAME_OCTETS = 32  # of an option's name in the name of a pod, which is a host name too
@@ -179,7 +187,15 @@ class PodHosting:
 
     @property
     def _network(self) -> CniNetwork:
-        assert self._spec is not None  # probe() told
+        if self._spec is None:
+            near = difflib.get_close_matches(self._option, self._place.networks, 1)
+            raise ConfigError(
+                "INST-01",
+                f"hosting form {POD_PREFIX}{self._option}",
+                expected=f"one of the network options {', '.join(self._place.networks) or '(none)'}",
+                found=self._option,
+                hint=f"did you mean {near[0]}?" if near else "name it under `networks` of the testbed file",
+            )
         return CniNetwork(self._spec, cache_dir=f"{self._place.run_dir}/cni", undo=self._ledger)
 
     @property
@@ -190,7 +206,10 @@ class PodHosting:
         """Nothing: the pod's root is the node's, read-only."""
 
     def start(self, program: Program, number: int, limits: Limits) -> PodInstance:
-        """Make pod `number` with its interfaces and start the program in it. Raises DriverError INST-03."""
+        """Make pod `number` with its interfaces and start the program in it.
+
+        Raises DriverError INST-03, TestbedError INST-04, and what crun's or a plugin's failure raises.
+        """
         name = f"pod-{self._option[:_NAME_OCTETS]}-{number}-{self._place.token}"
         if number in self._standing:
             raise DriverError("INST-03", f"instance {name}", expected="a new number", found="it stands")
@@ -284,6 +303,15 @@ class PodHosting:
             bridge=side.bridge,
             netns=netns,
         ) as attached:
+            given = attached.evidence["interface"]["addresses"]
+            if intent.addresses[0] not in given:
+                raise TestbedError(
+                    "INST-04",
+                    f"network option {self._option}: {intent.interface} of the pod",
+                    expected=f"address {intent.addresses[0]}, to which clients and servers have a route",
+                    found=", ".join(given) or "none",
+                    hint='take `ipam: {type: static, addresses: "${addresses}"}`; nothing was measured',
+                )
             for destination, via in intent.routes:
                 self._node.call(
                     "bmwg.drivers.hosting.inside:run",
@@ -296,7 +324,9 @@ class PodHosting:
     def _attachment(self, side: _Side, host: int) -> Attachment:
         """Return the intent of one side: an address of its own network, or of the network beyond it."""
         outside = ipaddress.IPv4Interface(f"{side.address}/{self._place.prefix_length}").network
-        own = ipaddress.IPv4Network(_ROUTED_NETWORKS[side.number]) if self._routed else outside
+        own = outside
+        if self._routed:
+            own = ipaddress.IPv4Network(FORM_NETWORKS[f"{POD_PREFIX}{side.interface}"])
         return Attachment(
             network=self._option,
             interface=side.interface,

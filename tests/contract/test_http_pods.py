@@ -18,7 +18,7 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec, load_testbed
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
-from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.resources.http_proxy.deployment import start_serving
 
 pytestmark = [*needs_http, needs_pods]
@@ -38,12 +38,23 @@ BROKEN = NetworkSpec(  # its first plugin works, its second refuses
         ],
     },
 )
+OWN_ADDRESSES = NetworkSpec(
+    name="own-addresses",
+    driver="cni",
+    plugin_dir="/usr/lib/cni",
+    uplink="routed",
+    conflist={
+        "cniVersion": "1.0.0",
+        "name": "own-${side}",
+        "plugins": [{"type": "ptp", "ipam": {"type": "host-local", "subnet": "198.18.240.0/24"}}],
+    },
+)
 UNTOLD = NetworkSpec(name="untold", driver="cni", plugin_dir="/usr/lib/cni", conflist=BROKEN.conflist)
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Row, Ledger]]:
-    networks = (*load_testbed().networks, BROKEN, UNTOLD)
+    networks = (*load_testbed().networks, BROKEN, OWN_ADDRESSES, UNTOLD)
     with row_with_ledger(tmp_path_factory.mktemp("pods"), networks) as found:
         yield found
 
@@ -222,6 +233,19 @@ def test_a_plugin_that_fails_in_mid_deployment_leaves_nothing(bench: tuple[Row, 
         assert caught.value.error_id == "CNI-10"
 
 
+@pytest.mark.usefixtures("nothing_left")
+def test_a_plugin_that_hands_out_addresses_of_its_own_is_told_before_anything_is_measured(
+    bench: tuple[Row, Ledger],
+) -> None:
+    row, ledger = bench
+    with hosting("pod_own-addresses", node=row.proxy, place=row.place, ledger=ledger) as place:
+        assert place.probe() is None
+        with pytest.raises(TestbedError) as caught:
+            place.start(squid.program(cache=False), 0, Limits())
+        assert caught.value.error_id == "INST-04"
+        assert "198.18.240." in caught.value.found
+
+
 def test_what_an_option_lacks_for_a_proxy_is_told_by_name(bench: tuple[Row, Ledger]) -> None:
     row, ledger = bench
 
@@ -231,6 +255,11 @@ def test_what_an_option_lacks_for_a_proxy_is_told_by_name(bench: tuple[Row, Ledg
         return f"{found.what}: {found.reason}: {found.mend}"
 
     assert "no CNI option of this name" in lack("pod_none-such")
+    with pytest.raises(ConfigError) as caught:
+        hosting("pod_brigde", node=row.proxy, place=row.place, ledger=ledger).start(
+            squid.program(cache=False), 0, Limits()
+        )
+    assert (caught.value.error_id, caught.value.hint) == ("INST-01", "did you mean bridge?")
     assert "its uplink is none" in lack("pod_untold")
     told = lack("pod_vlan")
     assert "kind vlan in the kernel" in told or "tag 100" in told
