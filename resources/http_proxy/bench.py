@@ -25,17 +25,16 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
+from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
-from bmwg.resources.http_proxy.networks import KEY, of_header, of_testbed
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.progress import LineDisplay, open_display
-from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
 
@@ -95,7 +94,7 @@ class HttpBench:
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
                 journal = HttpJournal.resume(store.folder, store.run_id, continued.run.header_sha256)
             else:
-                header = _header(profile, networks)
+                header = http_header(profile, networks)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
                 write_answers(store.folder, store.run_id, plan, {})
@@ -312,21 +311,6 @@ class HttpBench:
             )
         else:
             self._store.close(None, "complete")
-
-
-def _header(profile: HttpProfile, networks: Mapping[str, Any]) -> RunHeader:
-    version, commit, dirty = toolkit_state()
-    return RunHeader(
-        toolkit_version=version,
-        toolkit_commit=commit,
-        toolkit_dirty=dirty,
-        simulated=False,
-        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"], KEY: networks},
-        testbed_source=None,
-        profile=profile.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-    )
 
 
 def line_of(outcome: HttpOutcome) -> str:

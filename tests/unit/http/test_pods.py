@@ -22,7 +22,7 @@ from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.http.words import forms_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
-from bmwg.resources.http_proxy.networks import of_header, of_testbed
+from bmwg.resources.http_proxy.header import of_header, of_testbed
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
