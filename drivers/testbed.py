@@ -290,19 +290,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             device_queue=dut.get("device_queue", "threaded"),
             shares_tester_cpus=dut.get("shares_tester_cpus", False),
         ),
-        networks=tuple(
-            NetworkSpec(
-                name=name,
-                driver=network["driver"],
-                plugin_dir=network.get("plugin_dir"),
-                uplink=network.get("uplink", "none"),
-                model=network.get("model"),
-                vlan_id=int(network["vlan_id"]) if "vlan_id" in network else None,
-                conflist=network.get("conflist"),
-                options=network.get("options", {}),
-            )
-            for name, network in data["networks"].items()
-        ),
+        networks=tuple(network_spec(name, network) for name, network in data["networks"].items()),
         pods=PodSpec(
             cpus=pod_cpus,
             memory_octets=_octets(pods["memory"]),
@@ -311,6 +299,20 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
         data=data,
+    )
+
+
+def network_spec(name: str, data: Mapping[str, Any]) -> NetworkSpec:
+    """Return one entry of `networks`, of a file that keeps to its schema, as a record."""
+    return NetworkSpec(
+        name=name,
+        driver=data["driver"],
+        plugin_dir=data.get("plugin_dir"),
+        uplink=data.get("uplink", "none"),
+        model=data.get("model"),
+        vlan_id=int(data["vlan_id"]) if "vlan_id" in data else None,
+        conflist=data.get("conflist"),
+        options=data.get("options", {}),
     )
 
 

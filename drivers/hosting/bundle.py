@@ -28,6 +28,7 @@ CAPABILITIES = (
     "CAP_SYS_NICE",
 )
 HUGEPAGE_OCTETS = 2 << 20
+_PERIOD_US = 100_000  # choice: the kernel's own, and Docker's
 _CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
 
@@ -38,7 +39,9 @@ class PodSpec:
 
     `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are
     `(source, destination, writable)`; everything else of the host's root is there, read-only. `capabilities`
-    are added to CAPABILITIES. `sysctls` are of the pod's own namespaces (`net.*`).
+    are added to CAPABILITIES. `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time
+    per time on all of its CPUs together, 0: no quota. `netns` is the path of a network namespace that it
+    joins as that is; without one it gets a new one.
     """
 
     pod_id: str
@@ -51,6 +54,8 @@ class PodSpec:
     sysctls: tuple[tuple[str, str], ...] = ()
     binds: tuple[tuple[str, str, bool], ...] = ()
     capabilities: tuple[str, ...] = ()
+    cpu_limit: float = 0.0
+    netns: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no runtime could run."""
@@ -69,6 +74,13 @@ class PodSpec:
                 f"pod {self.pod_id}: memory_octets",
                 expected="4 MiB at least",
                 found=str(self.memory_octets),
+            )
+        if self.cpu_limit < 0:
+            raise ConfigError(
+                "POD-01",
+                f"pod {self.pod_id}: cpu_limit",
+                expected="0 or more CPUs",
+                found=str(self.cpu_limit),
             )
         if self.hugepages_2mi < 0:
             raise ConfigError(
@@ -121,8 +133,11 @@ def config(
         "mounts": _mounts(spec),
         "linux": {
             "cgroupsPath": cgroup,
-            "namespaces": [{"type": kind} for kind in ("pid", "network", "ipc", "uts", "mount")],
-            "sysctl": _sysctls(spec),
+            "namespaces": [
+                {"type": kind, "path": spec.netns} if kind == "network" and spec.netns else {"type": kind}
+                for kind in ("pid", "network", "ipc", "uts", "mount")
+            ],
+            "sysctl": {} if spec.netns else _sysctls(spec),  # whoever made the namespace has set them
             "resources": _resources(spec, cpuset_mems, hugetlb),
             "maskedPaths": ["/proc/kcore", "/proc/keys"],
             "readonlyPaths": ["/proc/sysrq-trigger"],
@@ -182,6 +197,8 @@ def _resources(spec: PodSpec, cpuset_mems: str, hugetlb: bool) -> dict[str, Json
         "memory": {"limit": spec.memory_octets},
         "devices": [{"allow": True, "access": "rwm"}],
     }
+    if spec.cpu_limit:
+        resources["cpu"] |= {"quota": round(spec.cpu_limit * _PERIOD_US), "period": _PERIOD_US}
     if hugetlb:
         resources["hugepageLimits"] = [{"pageSize": "2MB", "limit": spec.hugepages_2mi * HUGEPAGE_OCTETS}]
     return resources

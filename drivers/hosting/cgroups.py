@@ -47,16 +47,27 @@ def default_mems() -> str:
     return "0"
 
 
+def default_cpus() -> str:
+    """Node function: give the CPU numbers that a new cpuset may use, as a list such as `0-3`."""
+    for name in ("cpuset.cpus.effective", "cpuset/cpuset.effective_cpus", "cpuset/cpuset.cpus"):
+        if (_ROOT / name).exists() and (text := (_ROOT / name).read_text().strip()):
+            return text
+    return f"0-{(os.cpu_count() or 1) - 1}"
+
+
 def read_limits(cgroup: str) -> dict[str, JsonValue]:
     """Read back what the kernel enforces; `None` with a reason where it cannot be told."""
     files = {
         1: {
             "cpuset_cpus": "cpuset/{}/cpuset.effective_cpus",
+            "cpu_quota_us": "cpu/{}/cpu.cfs_quota_us",
+            "cpu_period_us": "cpu/{}/cpu.cfs_period_us",
             "memory_limit_octets": "memory/{}/memory.limit_in_bytes",
             "hugetlb_2mi_limit_octets": "hugetlb/{}/hugetlb.2MB.limit_in_bytes",
         },
         2: {
             "cpuset_cpus": "{}/cpuset.cpus.effective",
+            "cpu_quota_and_period_us": "{}/cpu.max",
             "memory_limit_octets": "{}/memory.max",
             "hugetlb_2mi_limit_octets": "{}/hugetlb.2MB.max",
         },
@@ -70,7 +81,8 @@ def read_limits(cgroup: str) -> dict[str, JsonValue]:
             found[key] = None
             found[f"{key}_reason"] = f"{path}: {os.strerror(error.errno or 0)}"
         else:
-            found[key] = int(text) if key.endswith("_octets") and text.isdigit() else text
+            number = key.endswith(("_octets", "_us")) and text.lstrip("-").isdigit()
+            found[key] = int(text) if number else text
     return found
 
 

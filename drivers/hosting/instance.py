@@ -6,7 +6,8 @@ instance is made there (a daemon, an image, a kernel) is made on entering it and
 instance runs one program, is reached at one endpoint, and is sampled from outside. The program's files are
 handed over as text: an instance may share no file system with the runner.
 
-Ids: INST-01 the form is not known, INST-02 the program did not start or ended.
+Ids: INST-01 the form is not known, INST-02 the program did not start or ended, INST-03 an instance of that
+number stands already, INST-04 a pod got another address than the one it was to have.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bmwg.drivers.api import JsonValue, Missing
+
+if TYPE_CHECKING:  # agents import this module, and never read a testbed file
+    from bmwg.drivers.testbed import NetworkSpec
 
 FOLDER = "{folder}"  # in a program's command and files: the folder that the instance gave it
 ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it
@@ -28,17 +32,20 @@ FORM_NETWORKS = {  # each form's part of it
     "docker_nat": "198.18.17.0/24",
     "vm_full": "198.18.18.0/24",
     "vm_para": "198.18.19.0/24",
+    "pod_net0": "198.18.20.0/24",  # where the node routes, by interface
+    "pod_net1": "198.18.21.0/24",
 }
 
 
 class Form(StrEnum):
-    """The hosting forms, in the documents' order."""
+    """The hosting forms, in the documents' order; the pod, of which they say nothing, last."""
 
     NATIVE = "native"
     DOCKER_ROUTED = "docker_routed"
     DOCKER_NAT = "docker_nat"
     VM_FULL = "vm_full"  # emulated NIC
     VM_PARA = "vm_para"  # virtio-net
+    POD = "pod"  # of a cell: `pod_<network option>`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +135,9 @@ class Place:
     `client_address` is the node's own address towards the clients (published ports are reached there);
     `client_interface` and `server_interface` are the node's two NICs. The clients and the servers route
     `INSTANCE_NETWORK` to this node; the node forwards IPv4. `token` is unique to the run (names of daemons,
-    cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node.
+    cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node. `prefix_length` is of
+    both networks that the node's own addresses lie in; `networks` are the options by which pods can be
+    attached.
     """
 
     client_address: str
@@ -138,3 +147,5 @@ class Place:
     token: str
     owner: str
     run_dir: str
+    prefix_length: int = 24
+    networks: Mapping[str, NetworkSpec] = field(default_factory=dict)

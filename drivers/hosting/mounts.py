@@ -5,6 +5,7 @@ pyroute2 has no mount(2) and os has none in Python 3.11, so libc is called; no s
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import struct
@@ -63,6 +64,20 @@ def cover(*, path: str, layers: str) -> None:
     for name in ("upper", "work"):
         os.makedirs(f"{layers}/{name}")
     _mount("overlay", path, "overlay", 0, f"lowerdir={path},upperdir={layers}/upper,workdir={layers}/work")
+
+
+def pin_netns(*, pid: int, target: str) -> None:
+    """Node function: hold the network namespace of a process at `target`, however that process ends."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    _mount(f"/proc/{pid}/ns/net", target, None, _MS_BIND)
+
+
+def unpin(*, target: str) -> None:
+    """Node function: let go of what `pin_netns` holds. Idempotent."""
+    unmount(target=target)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(target)
 
 
 def unmount(*, target: str) -> bool:

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.hosting import bounded, bundle, cgroups, mounts, process
+from bmwg.drivers.hosting import bounded, bundle, cgroups, mounts, process, programs
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -25,6 +25,7 @@ _BUNDLES = Path("/run/bmwg-pods")
 _PID_FILE = "pid"
 _ERROR_LINES = 20
 _LOG_TAIL_OCTETS = 8192
+_FAULT_LINES = 3
 
 
 def probe() -> dict[str, str] | None:
@@ -70,6 +71,9 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
         ) from error
     try:
         mounts.bind_read_only(source="/", target=str(rootfs))
+        mounts.unmount(
+            target=f"{rootfs}/run"
+        )  # roots of other pods lie there; this pod gets a /run of its own
         document = bundle.config(
             pod,
             rootfs=str(rootfs),
@@ -163,6 +167,23 @@ def require_running(*, pod_id: str, state_dir: str) -> None:
         log = _BUNDLES / pod_id / "log"
         tail = _tail(log)
         raise DriverError("POD-05", f"pod {pod_id}", expected="running", found="\n".join([status, *tail]))
+
+
+def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
+    """Node function: why the pod's first process no longer runs, with its last words; None while it does."""
+    if process.same(pid, start_ticks):
+        return None
+    words = " | ".join(_tail(_BUNDLES / pod_id / "log")[-_FAULT_LINES:])
+    return f"its first process has ended: {words or 'no output'}"
+
+
+def sample(*, pod_id: str) -> dict[str, JsonValue]:
+    """Node function: what all processes of the pod use; fields of `instance.Sample`."""
+    pids: set[int] = set()
+    for folder in cgroups.folders(cgroup_of(pod_id)):
+        with contextlib.suppress(OSError):
+            pids |= {int(text) for text in (folder / "cgroup.procs").read_text().split()}
+    return programs.use_of(sorted(pids))
 
 
 def delete(*, pod_id: str, state_dir: str, within_s: float = 10.0) -> bool:

@@ -12,6 +12,7 @@ from bmwg.drivers.hosting.interfaces import index, rtnetlink
 
 VXLAN_OVERHEAD_OCTETS = 50  # rfc7348: outer Ethernet 14, IPv4 20, UDP 8, VXLAN 8; 20 more over IPv6
 _NUD_PERMANENT = 0x80
+_NUD_FIXED = _NUD_PERMANENT | 0x40  # or one that is never asked for (loopback, multicast)
 
 
 def _family(address: str) -> int:
@@ -100,6 +101,26 @@ def set_neighbour(*, interface: str, address: str, mac: str) -> None:
             lladdr=mac,
             state=_NUD_PERMANENT,
         )
+
+
+def forget_neighbours() -> int:
+    """Node function: forget the MACs that the kernel has learnt (not those that are fixed); returns how many.
+
+    Else a new workload with the address of a former one is sent to that one's MAC for a while.
+    """
+    forgotten = 0
+    with rtnetlink("forget neighbours") as kernel:
+        for entry in list(kernel.get_neighbours()):
+            if entry["state"] & _NUD_FIXED or not entry.get_attr("NDA_DST"):
+                continue
+            named = {"family": entry["family"], "ifindex": entry["ifindex"], "dst": entry.get_attr("NDA_DST")}
+            try:
+                kernel.neigh("del", **named)
+                forgotten += 1
+            except NetlinkError as error:
+                if error.code != errno.ENOENT:
+                    raise
+    return forgotten
 
 
 def add_bridge(*, bridge: str, mtu_octets: int = 1500) -> None:

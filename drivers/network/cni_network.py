@@ -114,10 +114,18 @@ class CniNetwork:
 
     @contextmanager
     def attach(
-        self, node: PlacedNode, attachment: Attachment, *, pod_id: str, pod_pid: int, bridge: str
+        self,
+        node: PlacedNode,
+        attachment: Attachment,
+        *,
+        pod_id: str,
+        pod_pid: int,
+        bridge: str,
+        netns: str = "",
     ) -> Iterator[Attached]:
         """ADD the attachment to the workload of process `pod_pid` on `node`; DEL it on leaving.
 
+        `netns` is a path that holds that process' network namespace also when the process has ended.
         The DEL stands in the undo log before the ADD runs. Raises what `cni.add` raises, and TestbedError
         CNI-15 when the DEL fails.
         """
@@ -132,9 +140,9 @@ class CniNetwork:
             **named,
             "plugin_dir": self.plugin_dir,
             "conflist": conflist,
-            "netns": f"/proc/{pod_pid}/ns/net",
+            "netns": netns or f"/proc/{pod_pid}/ns/net",
         }
-        ticks = node.call("bmwg.drivers.hosting.process:start_ticks", pid=pod_pid)
+        ticks = 0 if netns else node.call("bmwg.drivers.hosting.process:start_ticks", pid=pod_pid)
         delete = {**made, "network": conflist["name"], "netns_start_ticks": ticks}
         entry = self._undo.before(UNDO_KIND, node.place, **delete)
         try:

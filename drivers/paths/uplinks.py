@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api import Node
 from bmwg.drivers.network.cni_network import Attached
 from bmwg.methodology.errors import TestbedError
 
@@ -15,7 +15,7 @@ _ROUTING = "bmwg.drivers.hosting.routing"
 
 
 @contextmanager
-def cleared(node: NamespaceNode, uplink: str, *, nic: str | None, bridge: str) -> Iterator[None]:
+def cleared(node: Node, uplink: str, *, nic: str | None, bridge: str) -> Iterator[None]:
     """Enter before ADD: on leaving, after DEL, bring the node back to what it was before.
 
     Plugins leave their bridge, and one that took the NIC gives it back down.
@@ -30,7 +30,7 @@ def cleared(node: NamespaceNode, uplink: str, *, nic: str | None, bridge: str) -
 
 
 @contextmanager
-def bridged(node: NamespaceNode, *, interfaces: tuple[str, ...], bridge: str) -> Iterator[None]:
+def bridged(node: Node, *, interfaces: tuple[str, ...], bridge: str) -> Iterator[None]:
     """Enter after ADD: make the interfaces ports of the plugin's bridge, silence it; release them on leaving.
 
     Raises TestbedError PATH-05 when the plugins have made no bridge of that name.
@@ -54,7 +54,7 @@ def bridged(node: NamespaceNode, *, interfaces: tuple[str, ...], bridge: str) ->
             node.call(f"{_ROUTING}:set_controller", interface=interface, controller="")
 
 
-def host_side(node: NamespaceNode, attached: Attached) -> str:
+def host_side(node: Node, attached: Attached) -> str:
     """Return the attachment's end on the node; TestbedError PATH-05 when the plugins have made none."""
     if attached.host_interface is None:
         raise TestbedError(

@@ -7,7 +7,7 @@ network to the machine between them, which forwards.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, Place
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.testbed import NetworkSpec
 from bmwg.drivers.workload import apache
 
 CLIENT, PROXY, SERVER = "client", "proxy", "server"
@@ -54,10 +55,17 @@ class Row:
 
 @contextmanager
 def open_row(
-    run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[int], token: str | None = None
+    run_dir: Path,
+    ledger: Ledger,
+    owner: str,
+    *,
+    sizes_octets: list[int],
+    networks: Sequence[NetworkSpec] = (),
+    token: str | None = None,
 ) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
+    `networks` are the options by which pods on the proxies' machine can be attached; none is touched here.
     `token` stands in the names of bridges, taps and cgroups; drawn unless given. Raises TestbedError
     when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
     """
@@ -110,6 +118,8 @@ def open_row(
                 token=token,
                 owner=owner,
                 run_dir=str(run_dir),
+                prefix_length=_PREFIX,
+                networks={option.name: option for option in networks},
             ),
             links=made,
             sha256={int(octets): digest for octets, digest in started["sha256"].items()},

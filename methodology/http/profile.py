@@ -6,8 +6,8 @@ Ids: HPROF-01 no such profile, HPROF-02 its file is wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import resources
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
+from bmwg.methodology.http.records import FORMS, POD_PREFIX, SLOW_FORMS, HttpCell, Workload
 from bmwg.schemas.validation import problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
@@ -29,6 +29,9 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
     "start": "START",
     "request_rate": "RATE",
 }
+# Network options with a test of their own, in its id's order; of other options all share the next number.
+_POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
+OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,10 @@ class HttpProfile:
             planned for experiment in self.data["experiments"] for planned in _cells(self.data, experiment)
         )
 
+    def with_networks(self, names: Sequence[str]) -> HttpProfile:
+        """Return the profile with a form for each of these network options, where it measures pods."""
+        return replace(self, data={**self.data, "networks": list(names)})
+
     @property
     def sizes_octets(self) -> list[int]:
         """Every object size that the profile needs."""
@@ -84,7 +91,11 @@ class HttpProfile:
 
 
 def test_id(experiment: str, form: str) -> str:
-    """The stable id of the test of an experiment on a form."""
+    """The stable id of the test of an experiment on a form; of a pod, one for all experiments."""
+    if form.startswith(POD_PREFIX):
+        option = form.removeprefix(POD_PREFIX)
+        known = _POD_TESTS.index(option) if option in _POD_TESTS else len(_POD_TESTS)
+        return f"HP-POD-{known + 1}"
     return f"HP-{EXPERIMENTS[experiment]}-{FORMS.index(form) + 1}"
 
 
@@ -114,7 +125,8 @@ def load(name: str) -> HttpProfile:
 
 def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Planned]:
     made = []
-    for form in experiment.get("forms", FORMS):
+    pods = [f"{POD_PREFIX}{name}" for name in profile.get("networks", ()) if "pod_octets" in experiment]
+    for form in (*experiment.get("forms", FORMS), *pods):
         slow = form in SLOW_FORMS
         repetitions = experiment.get("repetitions", profile["repetitions"])
         if slow:
@@ -124,7 +136,7 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Pl
         ):
             for item in experiment["objects"]:
                 requests = item.get("slow_requests", item["requests"]) if slow else item["requests"]
-                if requests == 0:
+                if requests == 0 or (form in pods and item["octets"] not in experiment["pod_octets"]):
                     continue
                 cell = HttpCell(
                     experiment=experiment["id"],

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import SLOW_FORMS, HttpOutcome, Workload
+from bmwg.methodology.http.records import POD_PREFIX, SLOW_FORMS, HttpOutcome, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.words import FORM_WORDS, accelerator, forms_of, several_proxies, shape, shape_words
@@ -19,6 +19,7 @@ from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.store import Run
 
 _COLOURS = dict(zip(FORM_WORDS, SERIES, strict=False))
+_POD_COLOUR = SERIES[len(FORM_WORDS)]  # one for all pods: their labels tell the option
 _SHORT = {
     "native": "native",
     "docker_routed": "routed",
@@ -26,7 +27,6 @@ _SHORT = {
     "vm_full": "emulated",
     "vm_para": "virtio",
 }
-_GROUPS = (tuple(form for form in FORM_WORDS if form not in SLOW_FORMS), tuple(sorted(SLOW_FORMS)))
 _BAR_INCHES, _PANEL_INCHES = 0.24, 0.55
 
 
@@ -55,9 +55,15 @@ def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcom
     if not bars:
         return None
     used = forms_of(outcomes)
-    columns = [[form for form in group if form in used] for group in _GROUPS]
+    columns = [[form for form in used if (form in SLOW_FORMS) is slow] for slow in (False, True)]
     columns = [column for column in columns if column]
     shapes = sorted({shape(o.cell) for o in outcomes})
+    answered = {(shape(o.cell), o.cell.form) for o in outcomes}
+    rows = {
+        place: max(sum((place, form) in answered for form in column) for column in columns)
+        for place in shapes
+    }
+    heights = [_PANEL_INCHES + _BAR_INCHES * rows[place] for place in shapes]
     several = several_proxies(outcomes)
     words = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
     rates = outcomes[0].cell.workload is Workload.OPEN_LOOP
@@ -65,10 +71,15 @@ def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcom
     slow_word = f"VM ({kinds})"
 
     def draw(figure: Any) -> None:
-        grid = figure.subplots(len(shapes), len(columns), squeeze=False)
+        ratios = {"height_ratios": heights}
+        grid = figure.subplots(len(shapes), len(columns), squeeze=False, gridspec_kw=ratios)
         for row, place in enumerate(shapes):
-            for column, forms in enumerate(columns):
+            for column, all_forms in enumerate(columns):
                 axes = grid[row][column]
+                forms = [form for form in all_forms if (place, form) in answered]
+                if not forms:  # nothing of this object was planned on them
+                    axes.set_axis_off()
+                    continue
                 _panel(axes, forms, {form: bars.get((place, form)) for form in forms}, rates=rates)
                 kind = slow_word if forms[0] in SLOW_FORMS else ""
                 title = ", ".join(word for word in ("" if started else words[place], kind) if word)
@@ -82,8 +93,12 @@ def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcom
     several_scales = " Each panel has a scale of its own." if len(shapes) * len(columns) > 1 else ""
     lacking = sum(outcome.type is not OutcomeType.MEASURED for outcome in outcomes)
     without = f" {lacking} cells without a number have no bar." if lacking else ""
-    height = sum([_PANEL_INCHES + _BAR_INCHES * max(map(len, columns))] * len(shapes)) + 0.1
-    return draw_plot(plot_name(experiment), name, f"{what}{several_scales}{without}", (5.2, height), draw)
+    size = (5.2, sum(heights) + 0.1)
+    return draw_plot(plot_name(experiment), name, f"{what}{several_scales}{without}", size, draw)
+
+
+def _short(form: str) -> str:
+    return _SHORT.get(form) or f"pod {form.removeprefix(POD_PREFIX)}"
 
 
 def _bar(outcome: HttpOutcome) -> tuple[float, float, float] | None:
@@ -111,14 +126,14 @@ def _panel(
             axes.text(0, place, " no number", va="center", size=8)
             continue
         value, below, above = bar
-        axes.barh(place, value, color=_COLOURS[form], height=0.62)
+        axes.barh(place, value, color=_COLOURS.get(form, _POD_COLOUR), height=0.62)
         if below or above:
             axes.errorbar(
                 value, place, xerr=[[below], [above]], color=INK, capsize=2, elinewidth=1, capthick=1
             )
         told = f"{value:.0f}/s" if rates else nanoseconds(value)
         axes.text(value + above + longest * 0.02, place, told, va="center", size=8)
-    axes.set_yticks(range(len(forms)), [_SHORT[form] for form in forms])
+    axes.set_yticks(range(len(forms)), [_short(form) for form in forms])
     axes.set_ylim(len(forms) - 0.4, -0.6)
     axes.set_xlim(0, longest * 1.32)  # room for the numbers
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3))

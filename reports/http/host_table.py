@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.http import judge
-from bmwg.methodology.http.records import FORMS, Repetition
+from bmwg.methodology.http.records import Repetition
 from bmwg.reports.render.text import NONE, esc, fold, percent, table, whole
 
 _COUNTS = {
@@ -27,7 +27,7 @@ def host_table(repetitions: Sequence[Repetition], words: Mapping[str, str]) -> l
     """
     sampled = [one for one in repetitions if one.phase == judge.MEASURED and one.host and one.wall_ns]
     rows = []
-    for form in FORMS:
+    for form in words:
         mine = [one for one in sampled if one.cell_id.split("/")[1] == form]
         if not mine:
             continue

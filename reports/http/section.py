@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.charts import plot_name
 from bmwg.reports.http.host_table import host_table
 from bmwg.reports.http.journal import read_journal
+from bmwg.reports.http.option_table import option_section
 from bmwg.reports.http.order_tables import order_section
 from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.published.figures import tables
@@ -56,6 +57,7 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
             if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
+    lines += option_section(run, outcomes, words)
     lines += [*order_section(outcomes, words, titles), *_without(outcomes)]
     journal = read_journal(run.folder, run.run_id, run.header_sha256)
     return [*lines, *host_table([one for _, one in journal], words)]
@@ -88,18 +90,25 @@ def _conditions(cell: HttpCell, source: str) -> str:
 
 
 def _times(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
-    """Return the table of times: a row a size, a column a hosting form."""
+    """Return the table of times: a row a size, a column a hosting form; the other way for many forms."""
     several = several_proxies(outcomes)
     by_shape = {(shape(o.cell), o.cell.form): o for o in outcomes}
     used = forms_of(outcomes)
-    rows = []
-    for place in sorted({shape(o.cell) for o in outcomes}):
-        found = [by_shape.get((place, form)) for form in used]
-        words_of_row = next(shape_words(o.cell, proxies=several) for o in found if o)
-        rows.append([esc(words_of_row), *(_time(o) for o in found)])
+    shapes = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
     started = outcomes[0].cell.workload is Workload.START
-    head = ["" if started else "object", *(words[form] for form in used)]
     caption = "Time until it serves" if started else "Mean processing time of a request"
+    if len(used) > len(FORMS):  # with pods: too many for columns
+        head = ["hosting form", *(shapes[place] for place in sorted(shapes))]
+        rows = [
+            [esc(words[form]), *(_time(by_shape.get((place, form))) for place in sorted(shapes))]
+            for form in used
+        ]
+        return table(head, rows, caption)
+    head = ["" if started else "object", *(words[form] for form in used)]
+    rows = [
+        [esc(shapes[place]), *(_time(by_shape.get((place, form))) for form in used)]
+        for place in sorted(shapes)
+    ]
     return table(head, rows, caption)
 
 
@@ -127,7 +136,7 @@ def _time(outcome: HttpOutcome | None) -> str:
         return NONE
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
         return role(f"type-{outcome.type.value.replace('_', '-')}", TYPE_WORDS[outcome.type])
-    return esc(f"{_spread(outcome.time, 1e6)} ms (n = {outcome.time.count})")
+    return esc(f"{_spread(outcome.time, 1e6)} ms (n\u00a0=\u00a0{outcome.time.count})")
 
 
 def _spread(found: Interval, divisor: float) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import (
+    FORMS,
+    POD_PREFIX,
+    SLOW_FORMS,
+    HttpCell,
+    HttpOutcome,
+    Workload,
+)
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import Run
 
@@ -36,11 +43,15 @@ def accelerator(run: Run, form: str) -> str:
 
 
 def form_words(run: Run) -> dict[str, str]:
-    """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM."""
-    return {
+    """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM.
+
+    A pod is named with its network option.
+    """
+    words = {
         form: f"{word} ({accelerator(run, form)})" if form in SLOW_FORMS else word
         for form, word in FORM_WORDS.items()
     }
+    return words | {f"{POD_PREFIX}{name}": f"pod, {name}" for name in run.profile.get("networks", ())}
 
 
 def shape(cell: HttpCell) -> tuple[int, int]:
@@ -62,8 +73,11 @@ def several_proxies(outcomes: Sequence[HttpOutcome]) -> bool:
 
 
 def forms_of(outcomes: Sequence[HttpOutcome]) -> list[str]:
-    """Return the hosting forms of some answers in the documents' order."""
-    return [form for form in FORMS if any(outcome.cell.form == form for outcome in outcomes)]
+    """Return the hosting forms of some answers in the documents' order, pods after the containers."""
+    found = list(dict.fromkeys(outcome.cell.form for outcome in outcomes))
+    pods = [form for form in found if form.startswith(POD_PREFIX)]
+    known = [form for form in FORMS if form in found]
+    return sorted([*known, *pods], key=lambda form: form in SLOW_FORMS)
 
 
 def digits(number: float, count: int = 3, *, sign: str = "-") -> str:

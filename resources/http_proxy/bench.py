@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bmwg.drivers.hosting import forms, process
-from bmwg.drivers.hosting.instance import Form, Hosting
+from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row, open_row
@@ -25,19 +25,19 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
 from bmwg.resources.firsts import MADE
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
+from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.watch import HttpWatch
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import machine_record
 from bmwg.resources.progress import LineDisplay, open_display
-from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
 _TOKEN_CHARACTERS = 6  # choice: with a bridge's prefix and suffix it fits an interface's name
@@ -73,7 +73,7 @@ class HttpBench:
         self._token = token  # a continued run has the same names, which stand in its packet filters
         self._made: list[str] = []
         self._row: Row | None = None
-        self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
+        self._hostings: dict[str, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
         self._outcomes = dict(continued.outcomes) if continued else {}
         self._deployments = continued.deployments if continued else 0
@@ -90,7 +90,8 @@ class HttpBench:
             continued = http_continuation(find_run(settings.continue_run, settings.results), selected)
             profile, plan = continued.profile, list(continued.plan)
         else:
-            profile = load(settings.profile)
+            networks = of_testbed(settings)
+            profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
         with ExitStack() as stack:
             display = open_display(settings.console)
@@ -104,7 +105,7 @@ class HttpBench:
                 header_sha256 = continued.run.header_sha256
                 journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
-                header = _header(profile)
+                header = http_header(profile, networks)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 header_sha256 = read_run(store.folder).header_sha256
                 journal = HttpJournal(store.folder, store.run_id, header_sha256)
@@ -154,7 +155,7 @@ class HttpBench:
                 expected=f"id {test_id(experiment, form)}",
                 found=tag,
             )
-        mine = [planned for planned in self._plan if planned.test_id == tag]
+        mine = [one for one in self._plan if one.test_id == tag and one.cell.experiment == experiment]
         for planned in mine:
             self._ensure(planned)
         return [self._outcomes[planned.cell.cell_id] for planned in mine]
@@ -183,9 +184,9 @@ class HttpBench:
 
     def _measure_group(self, group: list[Planned]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
-        form = Form(group[0].cell.form)
+        form = group[0].cell.form
         for other in self._continued.made_before(group) if self._continued else ():
-            self._hosting(Form(other))  # they stood when a cell was begun that goes on now
+            self._hosting(other)  # they stood when a cell was begun that goes on now
         group, hosting = self._assessable(group, form)
         if hosting is None:
             return
@@ -258,7 +259,7 @@ class HttpBench:
             start_runs(runs, once, deployment_id)
             self._keep(self._watch.judged(runs.answer()))
 
-    def _assessable(self, group: list[Planned], form: Form) -> tuple[list[Planned], Hosting | None]:
+    def _assessable(self, group: list[Planned], form: str) -> tuple[list[Planned], Hosting | None]:
         """Return what can be tried and the form's hosting; the others are kept as not assessed."""
         lack = lacking(self._opened_row, self._ledger, group, form)
         if lack is not None:
@@ -276,21 +277,22 @@ class HttpBench:
                     self._owner,
                     sizes_octets=self._profile.sizes_octets,
                     token=self._token,
+                    networks=of_header(read_run(self._store.folder).testbed),
                 )
             )
         return self._row
 
-    def _hosting(self, form: Form) -> Hosting:
+    def _hosting(self, form: str) -> Hosting:
         """The form's hosting, entered once and kept until it breaks or the run ends."""
         if form not in self._hostings:
             row = self._opened_row()
             stack = ExitStack()
             made = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger)
-            self._made.append(form.value)
+            self._made.append(form)
             self._hostings[form] = (stack.enter_context(made), stack)
         return self._hostings[form][0]
 
-    def _close_hosting(self, form: Form) -> None:
+    def _close_hosting(self, form: str) -> None:
         entered = self._hostings.pop(form, None)
         if entered is not None:
             entered[1].close()
@@ -345,21 +347,6 @@ class HttpBench:
             )
         else:
             self._store.close(None, "complete")
-
-
-def _header(profile: HttpProfile) -> RunHeader:
-    version, commit, dirty = toolkit_state()
-    return RunHeader(
-        toolkit_version=version,
-        toolkit_commit=commit,
-        toolkit_dirty=dirty,
-        simulated=False,
-        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]},
-        testbed_source=None,
-        profile=profile.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-    )
 
 
 def line_of(outcome: HttpOutcome) -> str:

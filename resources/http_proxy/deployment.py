@@ -29,6 +29,8 @@ def start_serving(
     DriverError INST-02 past the deadline; the instance is then removed.
     """
     hosting.prepare(program)
+    for node in (row.client, row.server):  # a pod has the address of the pod before it, and another MAC
+        node.call("bmwg.drivers.hosting.routing:forget_neighbours")
     began = time.monotonic_ns()
     instance = hosting.start(program, number, Limits())
     try:

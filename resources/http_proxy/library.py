@@ -47,6 +47,14 @@ class HttpProxy:
         assert self._bench is not None
         return _judged(self._bench.outcomes(experiment, form, _only_id(self._tags)))
 
+    @keyword(tags=["measurement"])
+    def measure_http_experiments(self, form: str, *experiments: str) -> list[HttpOutcome]:
+        """Measure the cells of some experiments on one hosting form: one test with one judgement."""
+        self.open_http_bench()
+        assert self._bench is not None
+        tag = _only_id(self._tags)
+        return _judged([one for name in experiments for one in self._bench.outcomes(name, form, tag)])
+
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
         self._suite = str(data.name)
@@ -84,7 +92,7 @@ def _judged(outcomes: list[HttpOutcome]) -> list[HttpOutcome]:
     lacking = [outcome for outcome in outcomes if outcome.type is OutcomeType.NOT_ASSESSED]
     if len(lacking) == len(outcomes):
         reasons = "; ".join(sorted({f"{o.reason} ({o.mend})" if o.mend else o.reason for o in lacking}))
-        raise SkipExecution(f"not assessed: {reasons or 'the profile plans no cell here'}")
+        raise SkipExecution(f"not assessed: {reasons or 'profile and testbed plan no cell here'}")
     return outcomes
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import forms
-from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
@@ -20,7 +19,7 @@ _APT = "apt-get install --no-install-recommends"
 
 
 def lacking(
-    opened_row: Callable[[], Row], ledger: Ledger, group: Sequence[Planned], form: Form
+    opened_row: Callable[[], Row], ledger: Ledger, group: Sequence[Planned], form: str
 ) -> Missing | None:
     """Return the first thing that is missing, with the line that supplies it; None when all is there."""
     try:

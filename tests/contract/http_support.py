@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.testbed import NetworkSpec
 from bmwg.drivers.workload.row import Row, open_row
 
 NEEDED = {"squid": "squid", "apache2": "apache2-bin", "ab": "apache2-utils"}
@@ -22,6 +25,10 @@ needs_http = [
 ]
 needs_docker = pytest.mark.skipif(
     shutil.which("dockerd") is None, reason="needs docker.io: sh setup/install.sh http"
+)
+needs_pods = pytest.mark.skipif(
+    shutil.which("crun") is None or not Path("/usr/lib/cni/host-device").exists(),
+    reason="needs crun and containernetworking-plugins: sh setup/install.sh",
 )
 _GUEST_LACKS = qemu.probe_program() or guest_initramfs.probe_shell()
 needs_guest = [
@@ -35,10 +42,10 @@ SIZES = [1000, 200_000]
 
 
 @contextmanager
-def row_with_ledger(tmp_path: Path) -> Iterator[tuple[Row, Ledger]]:
+def row_with_ledger(tmp_path: Path, networks: Sequence[NetworkSpec] = ()) -> Iterator[tuple[Row, Ledger]]:
     """A row of three nodes with a server, and the ledger of what else is made."""
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
-    with open_row(tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=SIZES) as row:
+    with open_row(tmp_path, ledger, f"test-{os.getpid()}", sizes_octets=SIZES, networks=networks) as row:
         yield row, ledger
     assert not ledger.pending
 
@@ -67,3 +74,27 @@ def require_gone(token: str, run_dir: Path) -> None:
     assert cgroups.folders(f"/bmwg-docker-{token}r") == []
     assert cgroups.folders(f"/bmwg-docker-{token}n") == []
     assert list(run_dir.glob("docker-*")) == []
+
+
+def soon(told: Callable[[], str | None], within_s: float = 5.0) -> str:
+    """What an instance tells of its end, which the kernel needs some milliseconds for."""
+    end_s = time.monotonic() + within_s
+    while time.monotonic() < end_s:
+        if found := told():
+            return found
+        time.sleep(0.02)
+    return ""
+
+
+def kill_squid(row: Row) -> None:
+    """End every squid of this test's own nodes: they all carry its label."""
+    killed = 0
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"squid") and any(row.place.token.encode() in word for word in words):
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+    assert killed == 1

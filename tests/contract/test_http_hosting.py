@@ -6,12 +6,19 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contract.http_support import needs_docker, needs_http, require_gone, row_with_ledger, written
+from tests.contract.http_support import (
+    kill_squid,
+    needs_docker,
+    needs_http,
+    require_gone,
+    row_with_ledger,
+    soon,
+    written,
+)
 
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.forms import hosting
@@ -72,8 +79,8 @@ def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
             assert counted["client_http.hits"] >= 30
             assert instance.fault() is None
             assert instance.describe()["endpoint"] == [address, port]
-            _kill_squid(row)
-            fault = _soon(instance.fault)
+            kill_squid(row)
+            fault = soon(instance.fault)
             assert "ended" in fault or "exited" in fault
             gone = row.client.call(
                 f"{PROBE}fetch", address=address, port=port, url=row.url(1000), within_s=2.0
@@ -82,30 +89,6 @@ def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
         finally:
             instance.stop()
             instance.stop()  # idempotent
-
-
-def _soon(told: Callable[[], str | None], within_s: float = 5.0) -> str:
-    """What an instance tells of its end, which the kernel needs some milliseconds for."""
-    end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
-        if found := told():
-            return found
-        time.sleep(0.02)
-    return ""
-
-
-def _kill_squid(row: Row) -> None:
-    """End every squid of this test's own nodes: they all carry its label."""
-    killed = 0
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"squid") and any(row.place.token.encode() in word for word in words):
-            os.kill(pid, signal.SIGKILL)
-            killed += 1
-    assert killed == 1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -135,7 +118,7 @@ def test_a_daemon_that_is_killed_ends_its_containers_and_is_cleared_away(
         for pid in _daemons(row.place.token):
             if process.start_ticks(pid):
                 os.kill(pid, signal.SIGKILL)
-        assert "ended" in _soon(instance.fault)
+        assert "ended" in soon(instance.fault)
         instance.stop()
     require_gone(row.place.token, folder)
 

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.http_support import labelled, needs_docker, needs_guest, needs_http
+from tests.contract.http_support import labelled, needs_docker, needs_guest, needs_http, needs_pods
 
 from bmwg.drivers import ledger
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import cgroups, process
 from bmwg.drivers.workload import tools
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
+from bmwg.methodology.http.records import FORMS
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import read_answers
 from bmwg.reports.store import read_run
@@ -37,7 +38,8 @@ def tiny(form: str, *, requests: int) -> HttpProfile:
     """One cell on one form, two repetitions."""
     data: dict[str, Any] = json.loads(json.dumps(load_profile("quick").data))
     first = data["experiments"][0]
-    first |= {"objects": [{"octets": 1000, "requests": requests}], "forms": [form], "warm_up_requests": 0}
+    forms = [form] if form in FORMS else ["native"]  # a pod is planned by its network option
+    first |= {"objects": [{"octets": 1000, "requests": requests}], "forms": forms, "warm_up_requests": 0}
     data |= {"experiments": [first], "repetitions": 2, "max_invalid": 2}
     return HttpProfile(name="tiny", data=data)
 
@@ -76,6 +78,7 @@ def kill_under_load(program: bytes, owner: str, killed: list[int]) -> threading.
     ("form", "program", "requests"),
     [
         ("native", b"squid", 1000),
+        pytest.param("pod_host-device", b"squid", 1000, marks=[needs_pods, pytest.mark.slow]),
         pytest.param("docker_nat", b"dockerd", 1000, marks=[needs_docker, pytest.mark.slow]),
         pytest.param("vm_para", b"qemu-system-x86_64", 100, marks=[*needs_guest, pytest.mark.slow]),
     ],
@@ -119,16 +122,25 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
     assert "apache2-utils" in answer.mend
 
 
-@needs_docker
+@pytest.mark.parametrize(
+    ("form", "undone"),
+    [
+        pytest.param("docker_routed", {"owner", "docker"}, marks=needs_docker),
+        pytest.param("pod_bridge", {"owner", "pod", "cni"}, marks=needs_pods),
+        pytest.param("pod_host-device", {"owner", "pod", "cni"}, marks=needs_pods),
+    ],
+)
 @pytest.mark.slow
-def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_docker_away(tmp_path: Path) -> None:
+def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_all_away(
+    tmp_path: Path, form: str, undone: set[str]
+) -> None:
     code = f"""
         import os, signal, time
         from pathlib import Path
         from bmwg.drivers.hosting import process
         from bmwg.drivers.hosting.forms import hosting
-        from bmwg.drivers.hosting.instance import Form
         from bmwg.drivers.ledger import Ledger
+        from bmwg.drivers.testbed import load_testbed
         from bmwg.drivers.workload import squid
         from bmwg.drivers.workload.row import open_row
         from bmwg.resources.http_proxy.deployment import start_serving
@@ -136,9 +148,10 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_docker_away(tmp_pat
         kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
         owner = f"killed-{{os.getpid()}}"
         kept.before("owner", owner=owner)
-        with process.owned(owner), open_row(folder, kept, owner, sizes_octets=[1000]) as row:
-            with hosting(Form.DOCKER_ROUTED, node=row.proxy, place=row.place, ledger=kept) as place:
-                start_serving(row, place, squid.program(cache=False), 0, 30.0)
+        given = {{"sizes_octets": [1000], "networks": load_testbed().networks}}
+        with process.owned(owner), open_row(folder, kept, owner, **given) as row:
+            with hosting({form!r}, node=row.proxy, place=row.place, ledger=kept) as place:
+                kept_alive = start_serving(row, place, squid.program(cache=False), 0, 30.0)
                 (folder / "token").write_text(row.place.token)
                 os.kill(os.getpid(), signal.SIGKILL)
     """
@@ -147,9 +160,13 @@ def test_a_runner_that_is_killed_leaves_a_ledger_that_clears_docker_away(tmp_pat
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
     token = (tmp_path / "token").read_text()
+    pending = ledger.Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index").pending
+    assert {entry.kind for entry in pending} == undone
     assert ledger.cleanup(tmp_path, index_dir=tmp_path / "index") == []
     assert labelled(token) == []
     assert list(tmp_path.glob("docker-*")) == []
+    assert [path for name in ("pods", "cni") for path in (tmp_path / name).glob("*")] == []
+    assert [f for top in cgroups.folders("/") for f in top.iterdir() if token in f.name] == []
 
 
 @pytest.mark.skipif(tools.k6() is None, reason="needs k6: sh setup/install.sh http")

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ def test_a_spec_survives_the_channel() -> None:
         {"memory_octets": 0},
         {"memory_octets": 1 << 20},
         {"hugepages_2mi": -1},
+        {"cpu_limit": -0.5},
         {"arguments": ()},
         {"sysctls": (("kernel.panic", "1"),)},
     ],
@@ -48,6 +50,18 @@ def test_the_host_root_is_read_only_and_all_namespaces_are_new() -> None:
     kinds = [item["type"] for item in document["linux"]["namespaces"]]  # type: ignore[index]
     assert sorted(kinds) == ["ipc", "mount", "network", "pid", "uts"]
     assert all("path" not in item for item in document["linux"]["namespaces"])  # type: ignore[index]
+
+
+def test_a_pod_that_joins_a_network_namespace_leaves_its_settings_alone() -> None:
+    linux: Any = rendered(False, netns="/run/netns/p0")["linux"]
+    assert {"type": "network", "path": "/run/netns/p0"} in linux["namespaces"]
+    assert [item["type"] for item in linux["namespaces"] if "path" in item] == ["network"]
+    assert linux["sysctl"] == {}
+
+
+def test_a_limit_on_cpu_time_is_a_quota_beside_the_cpus() -> None:
+    linux: Any = rendered(False, cpu_limit=2.5)["linux"]
+    assert linux["resources"]["cpu"] == {"cpus": "1-2,4", "mems": "0", "quota": 250_000, "period": 100_000}
 
 
 def test_limits_are_rendered_in_octets_and_pages() -> None:

@@ -1,0 +1,397 @@
+"""The pod form: a program in a pod that one CNI option of the testbed attaches to clients and servers.
+
+A pod is a sandbox, which holds the network namespace, and in that namespace a container, which runs the
+program within its limits; both by crun. The option's plugins give it two interfaces: net0 towards the
+clients, net1 towards the servers, as they do to a forwarding pod of the containerized suites. Where the
+option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the servers' own network;
+where the node routes (`uplink: routed`) it has a network of its own on each side.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import ipaddress
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bmwg.drivers.api import Attachment, JsonValue, Missing
+from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.hosting.instance import (
+    FORM_NETWORKS,
+    Form,
+    Limits,
+    Place,
+    Program,
+    Sample,
+    filled,
+)
+from bmwg.drivers.hosting.process import OWNER_VARIABLE
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network.cni_network import Attached, CniNetwork
+from bmwg.drivers.network.undo import PlacedNode
+from bmwg.drivers.paths import uplinks
+from bmwg.drivers.paths.pods import UNDO_KIND
+from bmwg.drivers.testbed import cpu_list
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.http.records import POD_PREFIX
+
+_OCI = "bmwg.drivers.hosting.oci"
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_MOUNTS = "bmwg.drivers.hosting.mounts"
+_PROGRAMS = "bmwg.drivers.hosting.programs"
+_SANDBOX_OCTETS = 64 << 20  # choice: it only sleeps
+_FIRST_HOST = 16  # choice: below it are the nodes' own
+_NAME_OCTETS = 32  # of an option's name in the name of a pod, which is a host name too
+_REACHED_BY = {
+    uplinks.BRIDGE_PORT: "layer 2: the node's NIC is a port of the plugin's bridge",
+    uplinks.MASTER: "layer 2: the plugin takes the node's NIC",
+    uplinks.ROUTED: "layer 3: the node routes",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """The node's NIC and address towards the clients (0) or the servers (1)."""
+
+    number: int
+    nic: str
+    address: str
+
+    @property
+    def interface(self) -> str:
+        """Name of the pod's interface on this side."""
+        return f"net{self.number}"
+
+    @property
+    def bridge(self) -> str:
+        """Name for the option's bridge on this side, where it makes one."""
+        return f"bmwg-br{self.number}"
+
+
+class PodInstance:
+    """One pod with one program."""
+
+    def __init__(
+        self,
+        node: PlacedNode,
+        name: str,
+        endpoint: tuple[str, int],
+        limits: Limits,
+        attached: tuple[Attached, ...],
+        parts: Mapping[str, Mapping[str, JsonValue]],
+        state_dir: str,
+    ) -> None:
+        self.name = name
+        self.endpoint = endpoint
+        self._node = node
+        self._limits = limits
+        self._attached = attached
+        self._parts = parts  # container and sandbox as crun made them
+        self._state_dir = state_dir
+        self._stack = ExitStack()
+
+    def owns(self, stack: ExitStack) -> None:
+        """Take over what is to be undone when the instance is stopped."""
+        self._stack = stack
+
+    def sample(self) -> Sample:
+        """What the container's processes use; the sandbox, which sleeps, is none of them."""
+        used = self._node.call(f"{_OCI}:sample", pod_id=self._parts["container"]["pod_id"])
+        return Sample(**used)
+
+    def fault(self) -> str | None:
+        """Say why container or sandbox no longer runs."""
+        for name, made in self._parts.items():
+            found = self._node.call(
+                f"{_OCI}:fault", **{key: made[key] for key in ("pod_id", "pid", "start_ticks")}
+            )
+            if found:
+                return f"{name}: {found}"
+        return None
+
+    def stop(self) -> None:
+        """End the container, detach the interfaces, remove the sandbox; all of it is tried."""
+        stack, self._stack = self._stack, ExitStack()
+        stack.close()
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Where it is reached, its limits as the kernel has them, and what the plugins made."""
+        found = {
+            name: self._node.call(f"{_OCI}:describe", pod_id=made["pod_id"], state_dir=self._state_dir)
+            for name, made in self._parts.items()
+        }
+        return {
+            "name": self.name,
+            "endpoint": list(self.endpoint),
+            "limits": found["container"],
+            "limits_wanted": {"cpus": self._limits.cpus, "memory_octets": self._limits.memory_octets},
+            "sandbox": found["sandbox"],
+            "attachments": [dict(one.evidence) for one in self._attached],
+        }
+
+
+class PodHosting:
+    """Pods of one network option on a node; what joins the node's NICs to it stands while a pod does."""
+
+    def __init__(self, *, form: Form, node: PlacedNode, place: Place, ledger: Ledger, option: str) -> None:
+        self.form = form
+        self._node = node
+        self._place = place
+        self._ledger = ledger
+        self._option = option
+        self._spec = place.networks.get(option)
+        self._state_dir = f"{place.run_dir}/pods"
+        self._sides = (
+            _Side(number=0, nic=place.client_interface, address=place.client_address),
+            _Side(number=1, nic=place.server_interface, address=place.server_address),
+        )
+        self._standing: set[int] = set()
+        self._joined = ExitStack()
+
+    def __enter__(self) -> PodHosting:
+        """Nothing is shared while no pod stands: other forms need the node's NICs as they are."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+    def probe(self) -> Missing | None:
+        """Tell what the node lacks for pods, or for the option, or what the option lacks for a proxy."""
+        if self._spec is None or not self._spec.conflist or not self._spec.plugin_dir:
+            return Missing(
+                what=f"network option {self._option}",
+                reason="the testbed file has no CNI option of this name",
+                mend="name it under `networks` of the testbed file (docs/cni-option.md)",
+            )
+        lack = self._node.call(f"{_OCI}:probe")
+        if lack:
+            return Missing(**lack)
+        if self._spec.uplink not in _REACHED_BY:
+            return Missing(
+                what=f"a way into network option {self._option}",
+                reason=f"its uplink is {self._spec.uplink}, so nothing tells how clients reach a pod",
+                mend=f"give it one of the uplinks {', '.join(_REACHED_BY)}",
+            )
+        missing = self._network.probe(self._node)
+        if missing is None and self._spec.vlan_id is not None:
+            missing = Missing(
+                what=f"802.1Q tags for network option {self._option}",
+                reason=f"its frames carry tag {self._spec.vlan_id}, those of clients and servers here none",
+                mend="the containerized suites measure it",
+            )
+        return missing
+
+    @property
+    def _network(self) -> CniNetwork:
+        if self._spec is None:
+            near = difflib.get_close_matches(self._option, self._place.networks, 1)
+            raise ConfigError(
+                "INST-01",
+                f"hosting form {POD_PREFIX}{self._option}",
+                expected=f"one of the network options {', '.join(self._place.networks) or '(none)'}",
+                found=self._option,
+                hint=f"did you mean {near[0]}?" if near else "name it under `networks` of the testbed file",
+            )
+        return CniNetwork(self._spec, cache_dir=f"{self._place.run_dir}/cni", undo=self._ledger)
+
+    @property
+    def _routed(self) -> bool:
+        return self._network.spec.uplink == uplinks.ROUTED
+
+    def prepare(self, program: Program) -> None:
+        """Nothing: the pod's root is the node's, read-only."""
+
+    def start(self, program: Program, number: int, limits: Limits) -> PodInstance:
+        """Make pod `number` with its interfaces and start the program in it.
+
+        Raises DriverError INST-03, TestbedError INST-04, and what crun's or a plugin's failure raises.
+        """
+        name = f"pod-{self._option[:_NAME_OCTETS]}-{number}-{self._place.token}"
+        if number in self._standing:
+            raise DriverError("INST-03", f"instance {name}", expected="a new number", found="it stands")
+        with ExitStack() as stack:
+            self._enter_first(number)
+            stack.callback(self._leave, number)
+            cpus = self._node.call("bmwg.drivers.hosting.cgroups:default_cpus")
+            sandbox = stack.enter_context(
+                self._pod(
+                    PodSpec(
+                        pod_id=f"{name}-sandbox", cpus=cpus, memory_octets=_SANDBOX_OCTETS, forwarding=False
+                    )
+                )
+            )
+            netns = stack.enter_context(self._pinned(sandbox))
+            attached = tuple(
+                stack.enter_context(self._attached(side, _FIRST_HOST + number, sandbox, netns))
+                for side in self._sides
+            )
+            if len(self._standing) == 1:
+                self._join()
+            self._node.call(f"{_OCI}:start", pod_id=sandbox["pod_id"], state_dir=self._state_dir)
+            address = attached[0].attachment.addresses[0].partition("/")[0]
+            folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
+            given: dict[str, Any] = {"folder": folder, "address": address, "port": program.port}
+            stack.callback(self._node.call, f"{_PROGRAMS}:remove_folder", folder=folder)
+            self._node.call(
+                f"{_PROGRAMS}:write_files",
+                folder=folder,
+                files={key: filled(text, **given) for key, text in program.files.items()},
+            )
+            container = stack.enter_context(
+                self._pod(
+                    PodSpec(
+                        pod_id=name,
+                        cpus=cpus,
+                        cpu_limit=min(limits.cpus, len(cpu_list(cpus))),
+                        memory_octets=limits.memory_octets,
+                        arguments=tuple(filled(word, **given) for word in program.command),
+                        environment=(f"{OWNER_VARIABLE}={self._place.owner}",),
+                        binds=((folder, folder, True),),
+                        netns=netns,
+                    )
+                )
+            )
+            self._node.call(f"{_OCI}:start", pod_id=name, state_dir=self._state_dir)
+            instance = PodInstance(
+                self._node,
+                name,
+                (address, program.port),
+                limits,
+                attached,
+                {"container": container, "sandbox": sandbox},
+                self._state_dir,
+            )
+            instance.owns(stack.pop_all())
+            return instance
+
+    @contextmanager
+    def _pod(self, spec: PodSpec) -> Iterator[dict[str, Any]]:
+        """Make a container of crun's, its program not started; remove it on leaving."""
+        undo: dict[str, JsonValue] = {"pod_id": spec.pod_id, "state_dir": self._state_dir}
+        entry = self._ledger.before(UNDO_KIND, self._node.place, **undo)
+        try:
+            yield self._node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=self._state_dir)
+        finally:
+            self._node.call(f"{_OCI}:delete", **undo)
+            self._ledger.done(entry)
+
+    @contextmanager
+    def _pinned(self, sandbox: Mapping[str, JsonValue]) -> Iterator[str]:
+        """Hold the sandbox's network namespace until it is detached: a NIC that a plugin took lies in it."""
+        path = f"/run/netns/{sandbox['pod_id']}"
+        try:
+            self._node.call(f"{_MOUNTS}:pin_netns", pid=sandbox["pid"], target=path)
+            yield path
+        finally:
+            self._node.call(f"{_MOUNTS}:unpin", target=path)
+
+    @contextmanager
+    def _attached(
+        self, side: _Side, host: int, sandbox: Mapping[str, JsonValue], netns: str
+    ) -> Iterator[Attached]:
+        """Attach one interface of the sandbox, with a route to that side's network where the node routes."""
+        intent = self._attachment(side, host)
+        with self._network.attach(
+            self._node,
+            intent,
+            pod_id=sandbox["pod_id"],
+            pod_pid=sandbox["pid"],
+            bridge=side.bridge,
+            netns=netns,
+        ) as attached:
+            given = attached.evidence["interface"]["addresses"]
+            if intent.addresses[0] not in given:
+                raise TestbedError(
+                    "INST-04",
+                    f"network option {self._option}: {intent.interface} of the pod",
+                    expected=f"address {intent.addresses[0]}, to which clients and servers have a route",
+                    found=", ".join(given) or "none",
+                    hint='take `ipam: {type: static, addresses: "${addresses}"}`; nothing was measured',
+                )
+            for destination, via in intent.routes:
+                self._node.call(
+                    "bmwg.drivers.hosting.inside:run",
+                    pid=sandbox["pid"],
+                    function="bmwg.drivers.hosting.routing:add_route",
+                    arguments={"destination": destination, "via": via, "interface": intent.interface},
+                )
+            yield attached
+
+    def _attachment(self, side: _Side, host: int) -> Attachment:
+        """Return the intent of one side: an address of its own network, or of the network beyond it."""
+        outside = ipaddress.IPv4Interface(f"{side.address}/{self._place.prefix_length}").network
+        own = outside
+        if self._routed:
+            own = ipaddress.IPv4Network(FORM_NETWORKS[f"{POD_PREFIX}{side.interface}"])
+        return Attachment(
+            network=self._option,
+            interface=side.interface,
+            side=side.number,
+            uplink=side.nic,
+            addresses=(f"{own[host]}/{own.prefixlen}",),
+            routes=((str(outside), str(own[1])),) if self._routed else (),
+        )
+
+    def _enter_first(self, number: int) -> None:
+        """Note, before the first pod, how to bring the node's NICs back to what they are."""
+        if not self._standing:
+            with ExitStack() as stack:
+                for side in self._sides:
+                    if self._network.spec.uplink == uplinks.MASTER:
+                        stack.enter_context(self._addresses_kept(side.nic))
+                    stack.enter_context(
+                        uplinks.cleared(
+                            self._node, self._network.spec.uplink, nic=side.nic, bridge=side.bridge
+                        )
+                    )
+                self._joined = stack.pop_all()
+        self._standing.add(number)
+
+    def _join(self) -> None:
+        """Make the node's NICs ports of the bridges that the plugins have made by now."""
+        if self._network.spec.uplink == uplinks.BRIDGE_PORT:
+            for side in self._sides:
+                self._joined.enter_context(
+                    uplinks.bridged(self._node, interfaces=(side.nic,), bridge=side.bridge)
+                )
+
+    def _leave(self, number: int) -> None:
+        self._standing.discard(number)
+        if not self._standing:
+            joined, self._joined = self._joined, ExitStack()
+            joined.close()
+
+    @contextmanager
+    def _addresses_kept(self, nic: str) -> Iterator[None]:
+        """Give the NIC its addresses back on leaving: one that a plugin moved into a pod returns bare."""
+        before = [one for one in self._node.call(f"{_INTERFACES}:listing") if one["name"] == nic]
+        try:
+            yield
+        finally:
+            for address in before[0]["addresses"]:
+                self._node.call(f"{_INTERFACES}:add_address", interface=nic, address=address)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """The option: plugins with version and hash, its configuration with hash, how pods are reached."""
+        spec = self._network.spec
+        return {
+            "form": f"{POD_PREFIX}{self._option}",
+            "cni": {
+                **self._network.describe(self._node),  # read anew: a plugin may have been exchanged
+                "conflist": spec.conflist,
+                "conflist_sha256": conflist_sha256(spec.conflist or {}),
+            },
+            "image": "the node's root, read-only",
+            "interfaces": {side.interface: side.nic for side in self._sides},
+            "reached_by": _REACHED_BY[spec.uplink],
+        }
+
+
+def conflist_sha256(conflist: Mapping[str, Any]) -> str:
+    """Return the hash of a configuration list as the testbed file has it: of its JSON with sorted keys."""
+    text = json.dumps(conflist, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

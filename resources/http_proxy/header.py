@@ -1,0 +1,45 @@
+"""The header of a run of HTTP experiments, with the network options that pods are measured with.
+
+They are the CNI options of the testbed file; a run that goes on takes them from its header, as its profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
+from bmwg.methodology.http.profile import HttpProfile
+from bmwg.reports.store import RunHeader
+from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.settings import Settings
+
+_CNI = "cni"
+_KEY = "networks"
+
+
+def of_testbed(settings: Settings) -> dict[str, Any]:
+    """Return the file's CNI options as it has them, by name. Raises ConfigError as reading the file does."""
+    written: Mapping[str, Any] = load_testbed(settings.testbed).data[_KEY]
+    return {name: dict(entry) for name, entry in written.items() if entry["driver"] == _CNI}
+
+
+def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
+    """Return the options that a run's header keeps; none for a run from before there were any."""
+    return tuple(network_spec(name, entry) for name, entry in testbed.get(_KEY, {}).items())
+
+
+def http_header(profile: HttpProfile, networks: Mapping[str, Any]) -> RunHeader:
+    """Return the header of a run that begins now, with the options of `of_testbed`."""
+    version, commit, dirty = toolkit_state()
+    return RunHeader(
+        toolkit_version=version,
+        toolkit_commit=commit,
+        toolkit_dirty=dirty,
+        simulated=False,
+        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"], _KEY: networks},
+        testbed_source=None,
+        profile=profile.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+    )

@@ -1,0 +1,210 @@
+"""Pods in the HTTP experiments: planned by option, beside the documents' forms, in none of their claims."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bmwg.drivers.hosting import forms
+from bmwg.drivers.paths.pod_hosting import conflist_sha256
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import judge, profile
+from bmwg.methodology.http.orders import orders, savings
+from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
+from bmwg.methodology.http.records import FORMS, POD_PREFIX, HttpOutcome, Repetition
+from bmwg.reports.http.answers import read_answers, write_answers
+from bmwg.reports.http.journal import HttpJournal
+from bmwg.reports.http.words import forms_of
+from bmwg.reports.render.report import write_report
+from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.resources.http_proxy.header import of_header, of_testbed
+from bmwg.resources.settings import Settings
+from bmwg.schemas.validation import problems
+
+AT = "2026-01-31T08:00:00.000000Z"
+
+
+def with_pods(name: str = "quick", *options: str) -> HttpProfile:
+    return profile.load(name).with_networks(options or ("bridge", "ptp", "cilium"))
+
+
+@pytest.mark.parametrize("name", profile.names())
+def test_a_profile_measures_pods_by_each_option_where_it_names_their_objects(name: str) -> None:
+    made = with_pods(name)
+    assert problems(made.data, "http_profile") == []
+    pods = [entry for entry in made.plan() if entry.cell.form.startswith(POD_PREFIX)]
+    assert {entry.cell.experiment for entry in pods} == {"one_client", "start"}
+    assert {entry.cell.form for entry in pods} == {"pod_bridge", "pod_ptp", "pod_cilium"}
+    native = {
+        replace(entry.cell, form="pod_ptp").cell_id: entry
+        for entry in made.plan()
+        if entry.cell.form == "native"
+    }
+    for entry in (one for one in pods if one.cell.form == "pod_ptp"):  # the procedure is native's own
+        other = native[entry.cell.cell_id]
+        assert replace(entry, test_id=other.test_id, cell=other.cell) == other
+    assert [entry for entry in made.plan() if entry not in pods] == list(profile.load(name).plan())
+
+
+def test_an_option_has_its_test_and_all_others_share_one() -> None:
+    assert profile.test_id("one_client", "pod_bridge") == profile.test_id("start", "pod_bridge") == "HP-POD-1"
+    assert profile.test_id("start", "pod_host-device") == "HP-POD-5"
+    assert profile.test_id("start", "pod_cilium") == profile.test_id("start", OTHER_PODS) == "HP-POD-7"
+    assert profile.test_id("one_client", "vm_para") == "HP-ONE-5"
+    embedded = {profile.test_id("start", f"{POD_PREFIX}{option.name}") for option in load_testbed().networks}
+    assert embedded == {f"HP-POD-{number}" for number in range(1, 7)}  # each has a test of its own
+
+
+def outcome(form: str, means_ns: tuple[int, ...]) -> HttpOutcome:
+    cell = next(
+        entry.cell
+        for entry in with_pods("quick", "bridge", "ipvlan").plan()
+        if (entry.cell.form, entry.cell.experiment) == (form, "one_client")
+    )
+    return judge.outcome(
+        cell, list(enumerate((repetition(cell, mean) for mean in means_ns), start=1)), wanted=len(means_ns)
+    )
+
+
+def repetition(cell: Any, mean_ns: int) -> Repetition:
+    return Repetition(
+        cell_id=cell.cell_id,
+        number=1,
+        phase="measured",
+        asked_requests=10,
+        requests=10,
+        body_octets=10 * cell.object_octets,
+        elapsed_ns=mean_ns * 10,
+        mean_request_ns=mean_ns,
+        probes=((200, True), (200, True)),
+        deployment=f"{cell.form}-1",
+    )
+
+
+def test_no_claim_of_the_documents_has_a_pod_in_it() -> None:
+    times = {"native": 1000, "docker_routed": 1100, "pod_bridge": 5000, "vm_full": 9000}
+    found = [outcome(form, (mean, mean + 9, mean + 4)) for form, mean in times.items()]
+    claims = orders(found)
+    assert {(claim.first, claim.second) for claim in claims} == {
+        ("native", "docker_routed"),
+        ("docker_routed", "vm_full"),
+    }
+    assert savings(found) == ()
+
+
+def test_pods_stand_between_containers_and_virtual_machines() -> None:
+    shown = [outcome(form, (1000, 1001)) for form in ("vm_full", "pod_ipvlan", "native", "pod_bridge")]
+    assert forms_of(shown) == ["native", "pod_ipvlan", "pod_bridge", "vm_full"]
+
+
+def hosted(option: str) -> dict[str, Any]:
+    """What a deployment of an option looks like in the record."""
+    plugin = {"plugin": option, "sha256": "ab" * 32, "package": "containernetworking-plugins 1.1.1"}
+    return {
+        "hosting": {
+            "form": f"{POD_PREFIX}{option}",
+            "reached_by": "layer 2",
+            "cni": {"networking_model": "kernel", "plugins": [plugin], "conflist_sha256": "cd" * 32},
+        },
+        "instances": [
+            {
+                "attachments": [{"cni_version": "1.0.0"}, {"cni_version": "1.0.0"}],
+                "limits": {"cpu_quota_us": 400000, "cpu_period_us": 100000, "memory_limit_octets": 4 << 30},
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with numbers for every form but one, whose kernel lacks it."""
+    made = with_pods("quick", "bridge", "ipvlan")
+    header = RunHeader(
+        toolkit_version="0",
+        toolkit_commit=None,
+        toolkit_dirty=None,
+        simulated=False,
+        testbed={"name": "row"},
+        testbed_source=None,
+        profile=made.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+    )
+    store = RunStore.create(tmp_path, "r1", header)
+    journal = HttpJournal(store.folder, "r1", read_run(store.folder).header_sha256)
+    plan = [
+        replace(entry, repetitions=2, least_repetitions=2)
+        for entry in made.plan()
+        if (entry.cell.experiment, entry.cell.object_octets) == ("one_client", 1000)
+    ]
+    assert [entry.cell.form for entry in plan] == [*FORMS, "pod_bridge", "pod_ipvlan"]
+    outcomes = {}
+    for number, entry in enumerate(plan):
+        if entry.cell.form == "pod_ipvlan":
+            outcomes[entry.cell.cell_id] = judge.not_assessed(entry.cell, "no ipvlan", "modprobe ipvlan")
+            continue
+        store.add_deployment(f"{entry.cell.form}-1", hosted(entry.cell.form.removeprefix(POD_PREFIX)))
+        kept = []
+        for more in (0, 10_000):
+            rep = repetition(entry.cell, 1_000_000 * (number + 1) + more)
+            kept.append((journal.append(rep, AT), rep))
+        outcomes[entry.cell.cell_id] = judge.outcome(entry.cell, kept, wanted=2, planned=2)
+    write_answers(store.folder, "r1", plan, outcomes)
+    journal.close()
+    store.close(None, "complete")
+    return store.folder
+
+
+def test_the_page_shows_pods_beside_the_other_forms_with_option_and_hashes(run: Path) -> None:
+    assert len(read_answers(run, "r1", read_run(run).header_sha256)) == 7
+    page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
+    times = page[page.index("Mean processing time of a request") : page.index("Ratio to native")]
+    for word in ("native", "Docker, routed", "Docker, NAT", "pod, bridge", "pod, ipvlan", "VM, emulated NIC"):
+        assert f"* - {word}" in times  # many forms: a line for each
+    assert times.count("not assessed") == 1
+    assert "6.005 ± " in times
+    options = page[page.index("Network options of the pods") : page.index("The documents' order, as found")]
+    assert "bridge (containernetworking-plugins 1.1.1, abababababab)" in options
+    assert "cdcdcdcdcdcd" in options
+    assert "4 CPUs, 4096 MiB" in options
+    assert "ipvlan" not in options  # it never stood
+    order = page[page.index("The documents' order, as found") :]
+    assert "pod" not in order[: order.index("one_client/pod_ipvlan")]  # where cells without a number begin
+    drawn = (run / "plots" / "http-one-client.svg").read_text(encoding="utf-8")
+    assert "pod bridge" in drawn
+    assert drawn.count("no number") == 1
+
+
+@pytest.mark.parametrize(("form", "near"), [("nativ", "native"), ("pod", ""), ("pod_", ""), ("", "")])
+def test_an_unknown_form_is_refused_by_name(form: str, near: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        forms.hosting(form, node=None, place=None, ledger=None)  # type: ignore[arg-type]
+    assert caught.value.error_id == "INST-01"
+    assert near in caught.value.hint
+
+
+def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: Path) -> None:
+    written = of_testbed(Settings())
+    assert list(written) == ["bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan"]
+    assert of_header({"networks": written}) == load_testbed().networks
+    assert of_header({"name": "a run from before"}) == ()
+
+
+def test_the_hash_of_a_configuration_is_of_what_it_says() -> None:
+    one = {"name": "a", "plugins": [{"type": "x", "mtu": 9000}]}
+    assert conflist_sha256(one) == conflist_sha256({"plugins": [{"mtu": 9000, "type": "x"}], "name": "a"})
+    assert conflist_sha256(one) != conflist_sha256({**one, "name": "b"})
+
+
+def test_the_plans_file_takes_any_option_and_no_other_form() -> None:
+    entry = with_pods("quick", "bridge").plan()[0]
+    planned = SimpleNamespace(test="t", cell=asdict(entry.cell), repetitions=1, rate=None)
+    data = {"schema": "http/1.0", "run_id": "r", "plan": [vars(planned)], "outcomes": []}
+    for form, right in (("pod_my.cni-2", True), ("pod_", False), ("pod_a b", False), ("vm", False)):
+        planned.cell["form"] = form
+        assert (problems(data, "http") == []) is right, form
