@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from bmwg.drivers.api import Node
-from bmwg.drivers.hosting.instance import Form, Hosting, Place
+from bmwg.drivers.hosting.instance import LIBVIRT, Form, Hosting, Place
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import ConfigError
 
@@ -16,11 +16,16 @@ _CLASSES = {
     Form.VM_FULL: "bmwg.drivers.hosting.qemu_instance:VmHosting",
     Form.VM_PARA: "bmwg.drivers.hosting.qemu_instance:VmHosting",
 }
+_BY_LIBVIRT = {
+    Form.VM_FULL: "bmwg.drivers.hosting.libvirt_instance:LibvirtHosting",
+    Form.VM_PARA: "bmwg.drivers.hosting.libvirt_instance:LibvirtHosting",
+}
 
 
 def hosting(form: Form, *, node: Node, place: Place, ledger: Ledger) -> Hosting:
     """Make the hosting of a form on a node; nothing is touched yet. Raises ConfigError INST-01."""
-    module, _, name = _CLASSES[form].partition(":")
+    classes = _CLASSES | _BY_LIBVIRT if place.vms.driver == LIBVIRT else _CLASSES
+    module, _, name = classes[form].partition(":")
     try:
         kind = getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
