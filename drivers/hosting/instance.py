@@ -130,6 +130,9 @@ class VmDriver:
     uri: str | None = None
 
 
+QEMU_ITSELF = VmDriver()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """The node's surroundings that a hosting form works in.
@@ -147,4 +150,4 @@ class Place:
     token: str
     owner: str
     run_dir: str
-    vms: VmDriver = VmDriver()
+    vms: VmDriver = QEMU_ITSELF

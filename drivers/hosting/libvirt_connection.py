@@ -178,7 +178,7 @@ def _bounded(what: str, act: Callable[[], _T], deadline_s: float) -> _T:
         raise errors[0]
     if not results:
         raise DriverError(
-            "VM-12", f"libvirt: {what}", expected=f"an answer within {deadline_s:g} s", found="silence"
+            "VM-12", f"libvirt: {what}", expected="an answer", found=f"silence for {deadline_s:g} s"
         )
     return results[0]
 

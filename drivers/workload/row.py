@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, Place
+from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import apache
@@ -52,9 +52,12 @@ class Row:
 
 
 @contextmanager
-def open_row(run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[int]) -> Iterator[Row]:
+def open_row(
+    run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[int], vms: VmDriver = QEMU_ITSELF
+) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
+    `vms` says what starts the virtual machines on the proxies' machine; nothing of it is touched here.
     Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
     """
     token = secrets.token_hex(3)
@@ -106,6 +109,7 @@ def open_row(run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[in
                 token=token,
                 owner=owner,
                 run_dir=str(run_dir),
+                vms=vms,
             ),
             links=made,
             sha256={int(octets): digest for octets, digest in started["sha256"].items()},

@@ -32,6 +32,8 @@ from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuat
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
+from bmwg.resources.http_proxy.vms import KEY as VMS
+from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.provenance import toolkit_state
@@ -82,6 +84,7 @@ class HttpBench:
         else:
             profile = load(settings.profile)
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
+            vms = vms_of_testbed(settings)
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
@@ -93,7 +96,7 @@ class HttpBench:
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
                 journal = HttpJournal.resume(store.folder, store.run_id, continued.run.header_sha256)
             else:
-                header = _header(profile)
+                header = _header(profile, vms)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 journal = HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256)
                 write_answers(store.folder, store.run_id, plan, {})
@@ -242,6 +245,7 @@ class HttpBench:
                     self._ledger,
                     self._owner,
                     sizes_octets=self._profile.sizes_octets,
+                    vms=vms_of_header(read_run(self._store.folder).testbed),
                 )
             )
         return self._row
@@ -311,14 +315,18 @@ class HttpBench:
             self._store.close(None, "complete")
 
 
-def _header(profile: HttpProfile) -> RunHeader:
+def _header(profile: HttpProfile, vms: Mapping[str, Any]) -> RunHeader:
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
         toolkit_commit=commit,
         toolkit_dirty=dirty,
         simulated=False,
-        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]},
+        testbed={
+            "name": "client - proxy - server",
+            "nodes": ["client", "proxy", "server"],
+            **({VMS: vms} if vms else {}),
+        },
         testbed_source=None,
         profile=profile.data,
         medium_kind="veth",
