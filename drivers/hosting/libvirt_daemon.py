@@ -20,7 +20,7 @@ from pathlib import Path
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, qemu_place
 from bmwg.drivers.hosting.guest_kernel import CACHE
-from bmwg.drivers.hosting.libvirt_connection import Connection, probe_binding, socket_of
+from bmwg.drivers.hosting.libvirt_connection import Connection, probe_binding
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 PROGRAM = "libvirtd"
@@ -119,18 +119,25 @@ def start(*, token: str, within_s: float = 30.0) -> dict[str, JsonValue]:
 
 def _wait(token: str, daemon: subprocess.Popen[bytes], within_s: float) -> str:
     end_s = time.monotonic() + within_s
+    last = "nothing"
     while time.monotonic() < end_s:
         status = daemon.poll()
         if status is not None:
             raise TestbedError(
                 "VM-11", "libvirtd", expected="a running daemon", found=f"status {status}: {said(token)}"
             )
-        with contextlib.suppress(ToolkitError):
-            socket_of(uri_of(token))
+        try:
             with Connection(uri_of(token)) as connection:
                 return connection.version()
+        except ToolkitError as error:
+            last = error.found
         time.sleep(0.02)
-    raise TestbedError("VM-11", "libvirtd", expected=f"an answer within {within_s:g} s", found=said(token))
+    raise TestbedError(
+        "VM-11",
+        "libvirtd",
+        expected=f"an answer within {within_s:g} s",
+        found=f"{last}; it said: {said(token)}",
+    )
 
 
 def said(token: str) -> str:

@@ -11,6 +11,7 @@ import grp
 import os
 import pwd
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from bmwg.drivers.hosting import mounts
@@ -35,7 +36,7 @@ def main() -> int:
     """Cover what is shared, start the daemon, collect who loses its parent, end with the daemon."""
     folder, *command = sys.argv[1:]
     for number, path in enumerate(_FOLDERS):
-        _empty(path, layers=f"{folder}/layers/{number}")
+        _empty(path, layers=f"{folder}/layers/{number}", kept=(folder, str(CACHE.parent)))
     os.makedirs(f"{folder}/log", exist_ok=True)
     mounts.bind(source=f"{folder}/log", target="/var/log/libvirt")
     Path("/etc/libvirt/qemu.conf").write_text(_QEMU_CONF)
@@ -49,19 +50,18 @@ def main() -> int:
             return os.waitstatus_to_exitcode(status) & 0xFF
 
 
-def _empty(path: str, *, layers: str) -> None:
+def _empty(path: str, *, layers: str, kept: Sequence[str]) -> None:
     """Put an empty folder at `path` for this mount namespace; where there is none, in a layer of its parent.
 
-    The parent's folders of ours stay as they are: what is added to them later must be seen.
+    The folders `kept` of that parent stay as they are: what comes into them later must be seen on both sides.
     """
     if not os.path.isdir(path):
         parent = os.path.dirname(path)
-        ours = str(CACHE.parent)
-        kept = ours if os.path.dirname(ours) == parent and os.path.isdir(ours) else None
-        descriptor = os.open(kept, os.O_PATH) if kept else -1
+        shown = [folder for folder in kept if os.path.dirname(folder) == parent]
+        descriptors = [os.open(folder, os.O_PATH) for folder in shown]
         mounts.cover(path=parent, layers=layers)
-        if kept:
-            mounts.bind(source=f"/proc/self/fd/{descriptor}", target=kept)
+        for folder, descriptor in zip(shown, descriptors, strict=True):
+            mounts.bind(source=f"/proc/self/fd/{descriptor}", target=folder)
             os.close(descriptor)
     mounts.in_memory(target=path)
 

@@ -39,6 +39,7 @@ class LibvirtInstance(VmInstance):
             self._node.place,  # type: ignore[attr-defined]
             name=self.name,
             uri=self._libvirt["uri"],
+            own=self._libvirt["own"],
             uuid=self._libvirt["uuid"],
             folder=self._libvirt["folder"],
             taps=[wanted["tap"]],
@@ -90,6 +91,7 @@ class LibvirtHosting(VmHosting):
         own = f"/run/bmwg-libvirt-{self._token}"
         libvirt: dict[str, JsonValue] = {
             "uri": self._uri or f"qemu:///system?socket={own}/libvirt-sock",
+            "own": self._uri is None,
             "uuid": str(uuid.uuid4()),
             # where both this node and the daemon see it; a socket's address is short
             "folder": f"{own}/{name}" if self._uri is None else f"/tmp/bmwg-{name}",

@@ -32,7 +32,10 @@ _HOME = "/proc/self/ns/net"
 
 
 class LibvirtMachine(Machine):
-    """A guest by libvirt while it runs. `folder` is made for its socket and console, and removed."""
+    """A guest by libvirt while it runs. `folder` is made for its socket and console, and removed.
+
+    `own` says that the daemon at `uri` is the run's: it lives in this node's network namespace.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class LibvirtMachine(Machine):
         uuid: str,
         folder: str,
         owner: str,
+        own: bool,
         boot_deadline_s: float = BOOT_DEADLINE_S,
     ) -> None:
         super().__init__(spec, boot_deadline_s=boot_deadline_s)
@@ -49,6 +53,7 @@ class LibvirtMachine(Machine):
         self._uuid = uuid
         self._folder = Path(folder)
         self._owner = owner
+        self._own = own
         self._told: dict[str, JsonValue] = {}
 
     def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:
@@ -195,6 +200,7 @@ class LibvirtMachine(Machine):
         self._stack.close()
         remove(
             uri=uri,
+            own=self._own,
             name=self.spec.name,
             uuid=self._uuid,
             folder=str(self._folder),
@@ -203,14 +209,23 @@ class LibvirtMachine(Machine):
         )
 
 
-def remove(*, uri: str, name: str, uuid: str, folder: str, taps: list[str], within_s: float = 5.0) -> bool:
+def remove(
+    *,
+    uri: str,
+    own: bool,
+    name: str,
+    uuid: str,
+    folder: str,
+    taps: list[str],
+    within_s: float = 5.0,
+) -> bool:
     """Node function: end a domain and remove what it had; False when nothing of it was there. Idempotent.
 
     Works without libvirt too: a QEMU that carries the UUID is then ended. Raises DriverError VM-14.
     """
     found = False
     daemon_netns = None
-    if qemu_pids(uuid) or not _is_private(uri):
+    if qemu_pids(uuid) or not own:  # a daemon of ours has no domain without its QEMU
         with contextlib.suppress(ToolkitError):
             daemon_netns = netns_of(socket_of(uri))
             with Connection(uri) as connection:
@@ -222,18 +237,13 @@ def remove(*, uri: str, name: str, uuid: str, folder: str, taps: list[str], with
         found = process.terminate(pid=pid, start_ticks=process.start_ticks(pid), within_s=within_s) or found
     if left := qemu_pids(uuid):
         raise DriverError("VM-14", f"domain {name}", expected="ended", found=f"processes {left}")
-    elsewhere = [] if _is_private(uri) else [daemon_netns or "/proc/1/ns/net"]
+    elsewhere = [] if own else [daemon_netns or "/proc/1/ns/net"]
     for tap in taps:
         for netns in (_HOME, *elsewhere):
             with contextlib.suppress(ToolkitError):
                 found = within(netns, partial(interfaces.delete, interface=tap)) or found
     shutil.rmtree(folder, ignore_errors=True)
     return found
-
-
-def _is_private(uri: str) -> bool:
-    """Whether a daemon is one that a run started: its domains have ended when no QEMU carries their UUID."""
-    return "/bmwg-libvirt-" in uri
 
 
 def qemu_pids(uuid: str) -> list[int]:

@@ -40,12 +40,12 @@ def start(
     guest_address: str,
     host_address: str,
     boot_deadline_s: float = BOOT_DEADLINE_S,
-    libvirt: dict[str, str] | None = None,
+    libvirt: dict[str, JsonValue] | None = None,
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
     Both addresses are in prefix notation and of one network. The guest gets no more CPUs and memory than
-    this machine has. `libvirt` (uri, uuid, folder, owner) has libvirt start it, and not us. Raises
+    this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. Raises
     TestbedError VM-01..VM-06, VM-10..VM-13; nothing stays behind then.
     """
     accelerator, _ = qemu.probe_accelerator()
@@ -80,7 +80,7 @@ def start(
     return dict(machine.describe())
 
 
-def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, str] | None) -> Machine:
+def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValue] | None) -> Machine:
     if libvirt is None:
         return Machine(spec, boot_deadline_s=boot_deadline_s)
     from bmwg.drivers.hosting.libvirt_machine import LibvirtMachine  # needs what few hosts have

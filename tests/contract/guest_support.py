@@ -44,6 +44,15 @@ SERVER = Program(
     files={"hello": "from the guest"},
 )
 SMALL = Limits(cpus=1, memory_octets=512 << 20)
+WANTED = {
+    "cpus": 1,
+    "memory_octets": 512 << 20,
+    "model": "virtio-net-pci",
+    "tap": "vm0",
+    "mac": "02:00:00:00:00:01",
+    "guest_address": "198.18.19.2/30",
+    "host_address": "198.18.19.1/30",
+}
 
 
 @contextlib.contextmanager

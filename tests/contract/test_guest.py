@@ -20,6 +20,7 @@ from tests.contract.guest_support import (
     LIBVIRT,
     SERVER,
     SMALL,
+    WANTED,
     fetched,
     fresh_owner,
     hosting_of,
@@ -71,7 +72,7 @@ def _started_by(vms: VmDriver, node: NamespaceNode, owner: str) -> Iterator[dict
     token = secrets.token_hex(3)
     node.call("bmwg.drivers.hosting.libvirt_daemon:start", token=token)
     folder = libvirt_daemon.folder_of(token)
-    given = {"uri": libvirt_daemon.uri_of(token), "folder": f"{folder}/guest", "owner": owner}
+    given = {"uri": libvirt_daemon.uri_of(token), "folder": f"{folder}/guest", "owner": owner, "own": True}
     yield {"libvirt": {**given, "uuid": str(uuid.uuid4())}}
     if node.broken is None:
         node.call("bmwg.drivers.hosting.libvirt_daemon:stop", token=token)
@@ -135,17 +136,6 @@ def test_a_guest_whose_kernel_panics_is_named_as_that(
         assert "Kernel panic" in fault
         instance.stop()
     assert interfaces_of(node) == {"lo"}
-
-
-WANTED = {
-    "cpus": 1,
-    "memory_octets": 512 << 20,
-    "model": "virtio-net-pci",
-    "tap": "vm0",
-    "mac": "02:00:00:00:00:01",
-    "guest_address": "198.18.19.2/30",
-    "host_address": "198.18.19.1/30",
-}
 
 
 def test_a_guest_that_is_not_up_in_time_is_ended(

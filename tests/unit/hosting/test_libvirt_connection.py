@@ -97,7 +97,7 @@ def test_a_domain_that_never_was_is_undone_without_libvirt(tmp_path: Path) -> No
     uri = libvirt_daemon.uri_of("0")
     folder = tmp_path / "guest"
     folder.mkdir()
-    given = {"uri": uri, "name": "none", "uuid": "0-0", "folder": str(folder), "taps": ["none0"]}
+    given = {"uri": uri, "own": True, "name": "none", "uuid": "0-0", "folder": str(folder), "taps": ["none0"]}
     assert not libvirt_machine.remove(**given)  # type: ignore[arg-type]
     assert not folder.exists()
     assert not libvirt_machine.remove(**given)  # type: ignore[arg-type]
