@@ -160,7 +160,7 @@ class LibvirtMachine(Machine):
             "memory_octets": self._ask("query-memory-size-summary")["base-memory"],
             "nics": nics,
             "libvirt": self._connection.version(),
-            "libvirt_uri": self._connection.uri,
+            "libvirt_uri": "of the run's own" if self._own else self._connection.uri,
             "libvirt_domain_type": libvirt_domain.domain_type(description),
         }
         return observed
