@@ -22,7 +22,6 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 BINDING_LINE = "pip install 'bmwg-toolkit[libvirt]' (sh setup/install.sh libvirt)"
 _URI = re.compile(r"qemu:///system(?:\?socket=(?P<socket>/[^?&#\s]+))?")
 _USUAL = ("/run/libvirt/libvirt-sock", "/run/libvirt/virtqemud-sock")
-_HOST_ROOT = "/proc/1/root"  # a node's /run is its own: the host's socket is seen through its first process
 _PATH_MAX = 107  # what a Unix socket's address holds
 _OPEN_DEADLINE_S = 10.0
 _T = TypeVar("_T")
@@ -51,7 +50,9 @@ def socket_of(uri: str) -> str:
             found=repr(uri),
         )
     named = [match["socket"]] if match["socket"] else list(_USUAL)
-    for path in (f"{root}{name}" for name in named for root in ("", _HOST_ROOT)):
+    # a node's /run is its own: the host's is seen through who started the node's agent
+    outside = f"/proc/{os.getppid()}/root"
+    for path in (f"{root}{name}" for name in named for root in ("", outside)):
         if os.path.exists(path) and len(path) <= _PATH_MAX:
             return path
     raise TestbedError(
@@ -61,6 +62,11 @@ def socket_of(uri: str) -> str:
         found="none",
         hint="start libvirtd, or leave the URI out of the testbed file: the run then starts one of its own",
     )
+
+
+def netns_outside() -> str:
+    """Return the path of the network namespace of who started this process: the host's for a node's agent."""
+    return f"/proc/{os.getppid()}/ns/net"
 
 
 def netns_of(path: str) -> str:
@@ -83,8 +89,9 @@ def _unreachable(where: str, found: str) -> TestbedError:
 class Connection:
     """One connection. A call that does not end in time is left behind in its thread, and so is libvirt."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, *, open_deadline_s: float = _OPEN_DEADLINE_S) -> None:
         self.uri = uri
+        self._open_deadline_s = open_deadline_s
         self._connection: Any = None
 
     def __enter__(self) -> Connection:
@@ -97,7 +104,7 @@ class Connection:
     ) -> None:
         self.close()
 
-    def open(self, *, deadline_s: float = _OPEN_DEADLINE_S) -> None:
+    def open(self) -> None:
         """Connect. Raises TestbedError VM-10 without the binding, VM-11 when nobody answers."""
         lack = probe_binding()
         if lack is not None:
@@ -108,7 +115,7 @@ class Connection:
         path = socket_of(self.uri)
         try:
             self._connection = _bounded(
-                "connect", lambda: libvirt.open(f"qemu:///system?socket={path}"), deadline_s
+                "connect", lambda: libvirt.open(f"qemu:///system?socket={path}"), self._open_deadline_s
             )
         except (libvirt.libvirtError, DriverError) as error:
             raise _unreachable(self.uri, getattr(error, "found", "") or str(error)) from error

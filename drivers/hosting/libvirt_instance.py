@@ -88,13 +88,13 @@ class LibvirtHosting(VmHosting):
         return Missing(**lack) if lack else None
 
     def _instance(self, name: str, endpoint: tuple[str, int], limits: Limits) -> VmInstance:
-        own = f"/run/bmwg-libvirt-{self._token}"
+        own, number = f"/run/bmwg-libvirt-{self._token}", str(uuid.uuid4())
         libvirt: dict[str, JsonValue] = {
             "uri": self._uri or f"qemu:///system?socket={own}/libvirt-sock",
             "own": self._uri is None,
-            "uuid": str(uuid.uuid4()),
+            "uuid": number,
             # where both this node and the daemon see it; a socket's address is short
-            "folder": f"{own}/{name}" if self._uri is None else f"/tmp/bmwg-{name}",
+            "folder": f"{own}/{name}" if self._uri is None else f"/tmp/bmwg-{name}-{number}",
             "owner": self._place.owner,
         }
         return LibvirtInstance(self._node, name, endpoint, limits, ledger=self._ledger, libvirt=libvirt)

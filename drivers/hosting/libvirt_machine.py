@@ -21,7 +21,7 @@ from typing import Any
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import interfaces, libvirt_domain, process, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
-from bmwg.drivers.hosting.libvirt_connection import Connection, netns_of, socket_of
+from bmwg.drivers.hosting.libvirt_connection import Connection, netns_of, netns_outside, socket_of
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S, Machine, tail
 from bmwg.drivers.netns import within
@@ -195,11 +195,13 @@ class LibvirtMachine(Machine):
         if self._node is not None:
             self._node.close()
             self._node = None
-        uri = self._connection.uri
+        if process.same(self.pid, self.start_ticks):
+            with contextlib.suppress(ToolkitError):  # what follows ends QEMU without libvirt's help
+                self._connection.destroy(name=self.spec.name, uuid=self._uuid, deadline_s=within_s)
         self._connection.close()
         self._stack.close()
         remove(
-            uri=uri,
+            uri=self._connection.uri,
             own=self._own,
             name=self.spec.name,
             uuid=self._uuid,
@@ -228,7 +230,7 @@ def remove(
     if qemu_pids(uuid) or not own:  # a daemon of ours has no domain without its QEMU
         with contextlib.suppress(ToolkitError):
             daemon_netns = netns_of(socket_of(uri))
-            with Connection(uri) as connection:
+            with Connection(uri, open_deadline_s=within_s) as connection:
                 found = connection.destroy(name=name, uuid=uuid, deadline_s=within_s)
     end_s = time.monotonic() + (1.0 if found else 0.0)
     while time.monotonic() < end_s and qemu_pids(uuid):
@@ -237,7 +239,7 @@ def remove(
         found = process.terminate(pid=pid, start_ticks=process.start_ticks(pid), within_s=within_s) or found
     if left := qemu_pids(uuid):
         raise DriverError("VM-14", f"domain {name}", expected="ended", found=f"processes {left}")
-    elsewhere = [] if own else [daemon_netns or "/proc/1/ns/net"]
+    elsewhere = [] if own else [daemon_netns or netns_outside()]
     for tap in taps:
         for netns in (_HOME, *elsewhere):
             with contextlib.suppress(ToolkitError):

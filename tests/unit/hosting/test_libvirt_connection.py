@@ -58,7 +58,7 @@ def test_a_daemon_that_never_answers_ends_the_wait(tmp_path: Path) -> None:
         mute.listen(1)
         began_s = time.monotonic()
         with pytest.raises(TestbedError) as caught:
-            Connection(f"qemu:///system?socket={path}").open(deadline_s=0.3)
+            Connection(f"qemu:///system?socket={path}", open_deadline_s=0.3).open()
         assert caught.value.error_id == "VM-11"
         assert "0.3 s" in caught.value.found
         assert time.monotonic() - began_s < 20  # bounded: its limit is 0.3 s, and a busy machine is slow
