@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.http_support import needs_libvirt
 
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, libvirt_daemon, process, qemu
+from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.instance import Form, Hosting, Instance, Limits, Place, Program, VmDriver
@@ -21,7 +22,6 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-_LIBVIRT_LACKS = libvirt_daemon.probe(uri=None)
 needs_guest = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces and tap interfaces"),
@@ -31,7 +31,6 @@ needs_guest = [
         reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
     ),
 ]
-needs_libvirt = pytest.mark.skipif(_LIBVIRT_LACKS is not None, reason=f"needs libvirt: {_LIBVIRT_LACKS}")
 QEMU, LIBVIRT = VmDriver(), VmDriver(driver="libvirt")
 DRIVERS = [
     pytest.param(QEMU, id="qemu"),

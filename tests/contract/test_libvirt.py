@@ -27,10 +27,10 @@ from tests.contract.guest_support import (
     interfaces_in,
     interfaces_of,
     needs_guest,
-    needs_libvirt,
     pending,
     qemus,
 )
+from tests.contract.http_support import needs_libvirt
 
 from bmwg.drivers.hosting import libvirt_daemon, process
 from bmwg.drivers.hosting.instance import Form, VmDriver
