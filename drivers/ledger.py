@@ -50,6 +50,8 @@ KINDS: dict[str, Kind] = {
     "pod": Kind(function="bmwg.drivers.hosting.oci:delete", in_node=False),
     "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
     "docker": Kind(function="bmwg.drivers.hosting.docker_daemon:remove", in_node=False),
+    "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
+    "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
     "file": Kind(function="bmwg.drivers.ledger:remove_file", in_node=False),
     "interface": Kind(function="bmwg.drivers.hosting.interfaces:delete", in_node=True),
     "address": Kind(function="bmwg.drivers.hosting.interfaces:remove_address", in_node=True),

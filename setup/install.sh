@@ -4,6 +4,7 @@
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
+#   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -140,6 +141,9 @@ packages_step() {
     if [ "$mode" = http ]; then
         names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
     fi
+    if [ "$libvirt" = yes ]; then
+        names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
+    fi
     command -v dpkg-query >/dev/null 2>&1 ||
         stop "this is no Debian system (dpkg-query is missing)" \
             "install what setup/debian-packages.txt names by your system's means; then make .venv as docs/lab.md says"
@@ -200,6 +204,9 @@ python_step() {
     tests*) kind=tests ;;
     http*) if [ "$kind" = main ]; then kind=http; fi ;;
     esac
+    case "$libvirt ${found%% *}" in
+    yes* | *+libvirt) kind=$kind+libvirt ;;
+    esac
     usable=no
     # a virtual environment that was moved has scripts that name the old place
     if new_enough "$venv/bin/python" && head -n 2 "$venv/bin/pip" 2>/dev/null | grep -qF "$venv/bin/python"; then
@@ -211,8 +218,12 @@ python_step() {
     fi
     find_python
     extras=
-    if [ "$kind" = tests ]; then extras='[test,lint,docker]'; fi
-    if [ "$kind" = http ]; then extras='[docker]'; fi
+    case "$kind" in
+    tests*) extras=test,lint,docker ;;
+    http*) extras=docker ;;
+    esac
+    case "$kind" in *+libvirt) extras=${extras:+$extras,}libvirt ;; esac
+    extras=${extras:+[$extras]}
     title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
     if [ "$usable" = no ]; then
         run 120 "$python" -m venv --clear "$venv" || {
@@ -304,12 +315,14 @@ commands_step() {
 # ---------------------------------------------------------------- main
 
 mode=main
+libvirt=no
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
 http) mode=http steps=7 ;;
+libvirt) mode=http steps=7 libvirt=yes ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests' or 'http'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'http' or 'libvirt'" >&2
     exit 2
     ;;
 esac

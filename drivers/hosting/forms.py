@@ -6,7 +6,7 @@ import difflib
 import importlib
 
 from bmwg.drivers.api import Node
-from bmwg.drivers.hosting.instance import Form, Hosting, Place
+from bmwg.drivers.hosting.instance import LIBVIRT, Form, Hosting, Place
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http.records import POD_PREFIX
@@ -18,6 +18,10 @@ _CLASSES = {
     Form.VM_FULL: "bmwg.drivers.hosting.qemu_instance:VmHosting",
     Form.VM_PARA: "bmwg.drivers.hosting.qemu_instance:VmHosting",
     Form.POD: "bmwg.drivers.paths.pod_hosting:PodHosting",
+}
+_BY_LIBVIRT = {
+    Form.VM_FULL: "bmwg.drivers.hosting.libvirt_instance:LibvirtHosting",
+    Form.VM_PARA: "bmwg.drivers.hosting.libvirt_instance:LibvirtHosting",
 }
 
 
@@ -38,7 +42,8 @@ def hosting(form: str, *, node: Node, place: Place, ledger: Ledger) -> Hosting:
             found=form,
             hint=f"did you mean {near[0]}?" if near else "",
         )
-    module, _, attribute = _CLASSES[Form(name)].partition(":")
+    classes = _CLASSES | _BY_LIBVIRT if place.vms.driver == LIBVIRT else _CLASSES
+    module, _, attribute = classes[Form(name)].partition(":")
     try:
         kind = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:

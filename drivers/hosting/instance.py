@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # agents import this module, and never read a testbed file
 FOLDER = "{folder}"  # in a program's command and files: the folder that the instance gave it
 ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it
 PORT = "{port}"  # the port that the program is to listen on there
+LIBVIRT = "libvirt"  # the second driver of the virtual machines
 INSTANCE_NETWORK = "198.18.16.0/20"  # rfc2544-C.2.2: addresses for benchmarks; routed to the instances' node
 FORM_NETWORKS = {  # each form's part of it
     "docker_routed": "198.18.16.0/24",
@@ -129,6 +130,17 @@ class Hosting(AbstractContextManager["Hosting"], Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VmDriver:
+    """What starts the virtual machines: QEMU itself, or libvirt (at `uri`, or one of the run's own)."""
+
+    driver: str = "qemu"
+    uri: str | None = None
+
+
+QEMU_ITSELF = VmDriver()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """The node's surroundings that a hosting form works in.
 
@@ -149,3 +161,4 @@ class Place:
     run_dir: str
     prefix_length: int = 24
     networks: Mapping[str, NetworkSpec] = field(default_factory=dict)
+    vms: VmDriver = QEMU_ITSELF

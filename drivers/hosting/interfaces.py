@@ -88,6 +88,12 @@ def remove_address(*, interface: str, address: str) -> None:
                 raise
 
 
+def make_tap(*, interface: str) -> None:
+    """Node function: make a tap interface that stays without a program that holds it."""
+    with rtnetlink(f"make tap {interface}") as kernel:
+        kernel.link("add", ifname=interface, kind="tuntap", mode="tap")
+
+
 def delete(*, interface: str) -> bool:
     """Node function: delete the interface; `False` when there was none. Idempotent."""
     with rtnetlink(f"delete {interface}") as kernel:

@@ -53,6 +53,11 @@ def bind_read_only(*, source: str, target: str) -> None:
         raise TestbedError("NODE-11", f"read-only bind of {source} at {target}", found=reason)
 
 
+def bind(*, source: str, target: str) -> None:
+    """Show the file or folder `source` at `target` too, in this mount namespace."""
+    _mount(source, target, None, _MS_BIND | _MS_REC)
+
+
 def in_memory(*, target: str) -> None:
     """Mount an empty file system in memory at `target`, which is made."""
     os.makedirs(target, exist_ok=True)

@@ -24,7 +24,7 @@ QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
 # a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
 _KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off cgroup_no_v1=all net.ifnames=0"
 # choice: what DPDK and the distribution need and no more; `max` costs half as much again to boot under TCG
-_TCG_CPU = "Nehalem,+rdrand"
+TCG_MODEL, TCG_FEATURES = "Nehalem", ("rdrand",)
 _CPU_FLAGS = re.compile(r"^flags\s*:.*\b(vmx|svm)\b", re.MULTILINE)
 
 
@@ -117,15 +117,10 @@ def command(
         "-machine",
         f"pc,accel={spec.accelerator}",
     ]  # choice: no ACPI table of q35 is needed, it boots faster
-    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else _TCG_CPU]
+    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
-    network = [
-        f"bmwg.net=eth{number},{nic.address},{nic.gateway or ''}"
-        for number, nic in enumerate(spec.nics)
-        if nic.address is not None
-    ]
-    argv += ["-append", " ".join([_KERNEL_WORDS, *network])]
+    argv += ["-append", kernel_line(spec)]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=monitor,fd={monitor_fd}", "-mon", "chardev=monitor,mode=control"]
     argv += ["-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={channel_fd}"]
@@ -139,6 +134,16 @@ def command(
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
         argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
     return argv
+
+
+def kernel_line(spec: MachineSpec) -> str:
+    """Return the guest kernel's command line, which carries the addresses of its NICs too."""
+    network = [
+        f"bmwg.net=eth{number},{nic.address},{nic.gateway or ''}"
+        for number, nic in enumerate(spec.nics)
+        if nic.address is not None
+    ]
+    return " ".join([_KERNEL_WORDS, *network])
 
 
 def _share(name: str, folder: Path, tag: str, *, writable: bool) -> list[str]:

@@ -128,7 +128,7 @@ class VmHosting:
         host, guest = list(list(self._network.subnets(new_prefix=30))[number].hosts())
         kind = "f" if self.form is Form.VM_FULL else "p"
         name = f"vm{kind}{number}-{self._place.token}"
-        instance = VmInstance(self._node, name, (str(guest), program.port), limits)
+        instance = self._instance(name, (str(guest), program.port), limits)
         try:
             instance.boot(
                 cpus=limits.cpus,
@@ -145,6 +145,9 @@ class VmHosting:
             raise
         self._machine = instance.describe()["machine"]
         return instance
+
+    def _instance(self, name: str, endpoint: tuple[str, int], limits: Limits) -> VmInstance:
+        return VmInstance(self._node, name, endpoint, limits)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Evidence of the form; the machine's part is that of the guest started last."""

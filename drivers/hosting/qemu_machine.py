@@ -22,6 +22,7 @@ from typing import IO
 from bmwg.drivers.api import JsonValue, Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
 from bmwg.drivers.hosting.guest import GuestNode
+from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_monitor import Monitor
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -72,13 +73,30 @@ class Machine:
         initramfs = guest_initramfs.build(
             kernel, python=sys.executable, shares={tag: path for path, tag in self.spec.shares.items()}
         )
+        began_s = time.monotonic()
+        channel = self._launch(kernel, initramfs)
+        self._running = self._observe()
+        node = GuestNode(
+            self.spec.name,
+            channel,
+            boot_deadline_s=self._boot_deadline_s,
+            broken_machine=self.ended,
+            console=self.console,
+            describe=self.describe,
+        )
+        node.open()
+        self._node = node
+        self.boot_s = time.monotonic() - began_s
+        node.call("bmwg.drivers.hosting.process:set_hostname", name=self.spec.name)
+
+    def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:
+        """Start QEMU; returns our end of the channel to the guest's agent."""
         self._console_file = self._stack.enter_context(_nameless_file())
         self._log_file = self._stack.enter_context(_nameless_file())
         channel, channel_far = socket.socketpair()
         monitor, monitor_far = socket.socketpair()
         self._stack.callback(channel.close)
         self._stack.callback(monitor.close)
-        began_s = time.monotonic()
         with channel_far, monitor_far:
             argv = qemu.command(
                 self.spec,
@@ -98,19 +116,7 @@ class Machine:
                 expected="its monitor",
                 found=self.ended() or str(error),
             ) from error
-        self._running = self._observe()
-        node = GuestNode(
-            self.spec.name,
-            channel,
-            boot_deadline_s=self._boot_deadline_s,
-            broken_machine=self.ended,
-            console=self.console,
-            describe=self.describe,
-        )
-        node.open()
-        self._node = node
-        self.boot_s = time.monotonic() - began_s
-        node.call("bmwg.drivers.hosting.process:set_hostname", name=self.spec.name)
+        return channel
 
     def _spawn(self, argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
         if threading.current_thread() is threading.main_thread():
@@ -130,14 +136,18 @@ class Machine:
 
     def _observe(self) -> dict[str, JsonValue]:
         """Ask QEMU itself what runs: what was wanted on the command line is no evidence."""
-        kvm = self.monitor.execute("query-kvm")
-        version = self.monitor.execute("query-version")
+        kvm = self._ask("query-kvm")
+        version = self._ask("query-version")
         return {
             "accelerator": "kvm" if kvm["enabled"] else "tcg",
             "kvm_present": kvm["present"],
             "qemu": ".".join(str(version["qemu"][part]) for part in ("major", "minor", "micro")),
             "qemu_package": version.get("package", ""),
         }
+
+    def _ask(self, command: str, /, **arguments: JsonValue) -> JsonValue:
+        """Run a QMP command."""
+        return self.monitor.execute(command, arguments)
 
     @property
     def node(self) -> GuestNode:
@@ -155,23 +165,32 @@ class Machine:
 
     def ended(self) -> str | None:
         """Why the machine answers no more: QEMU ended, or the guest's kernel panicked."""
-        if self._process is None:
+        if self.pid == 0:
             return "QEMU was not started"
-        status = self._process.poll()
+        how = self._how_ended()
         console = self.console()
         panic = [line for line in console if "Kernel panic" in line]
         if panic:
             return "the guest's kernel panicked: " + " | ".join([*panic, *console[-_CONSOLE_LINES:]])
+        if how is None:
+            return None
+        said = " | ".join([*self._log(), *console[-_CONSOLE_LINES:]])
+        return how + (f": {said}" if said else "")
+
+    def _how_ended(self) -> str | None:
+        """In what way QEMU has ended; None while it runs."""
+        status = self._process.poll() if self._process is not None else None
         if status is None:
             return None
-        log = _tail(self._log_file, 5)
-        said = " | ".join([*log, *console[-_CONSOLE_LINES:]])
-        how = f"by signal {-status}" if status < 0 else f"with status {status}"
-        return f"QEMU ended {how}" + (f": {said}" if said else "")
+        return "QEMU ended " + (f"by signal {-status}" if status < 0 else f"with status {status}")
+
+    def _log(self) -> list[str]:
+        """Return QEMU's own last words."""
+        return tail(self._log_file, 5)
 
     def console(self) -> list[str]:
         """Return the last lines of the guest's console."""
-        return _tail(self._console_file, 60)
+        return tail(self._console_file, 60)
 
     def fault(self) -> str | None:
         """Why the guest no longer serves; never takes longer than a second."""
@@ -245,7 +264,8 @@ def _nameless_file() -> IO[bytes]:
     return os.fdopen(descriptor, "w+b", buffering=0)
 
 
-def _tail(file: IO[bytes] | None, count: int) -> list[str]:
+def tail(file: IO[bytes] | None, count: int) -> list[str]:
+    """Return the last lines with something in them that can be printed."""
     if file is None or file.closed:
         return []
     size = os.fstat(file.fileno()).st_size

@@ -40,11 +40,13 @@ def start(
     guest_address: str,
     host_address: str,
     boot_deadline_s: float = BOOT_DEADLINE_S,
+    libvirt: dict[str, JsonValue] | None = None,
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
     Both addresses are in prefix notation and of one network. The guest gets no more CPUs and memory than
-    this machine has. Raises TestbedError VM-01..VM-06; nothing stays behind then.
+    this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. Raises
+    TestbedError VM-01..VM-06, VM-10..VM-13; nothing stays behind then.
     """
     accelerator, _ = qemu.probe_accelerator()
     vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
@@ -63,7 +65,7 @@ def start(
         accelerator=accelerator,
         nics=(nic,),
     )
-    machine = Machine(spec, boot_deadline_s=boot_deadline_s)
+    machine = _made(spec, boot_deadline_s, libvirt)
     machine.__enter__()
     try:
         sysctl.quiet_ipv6(interface=tap)
@@ -76,6 +78,14 @@ def start(
         raise
     _machines[name] = machine
     return dict(machine.describe())
+
+
+def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValue] | None) -> Machine:
+    if libvirt is None:
+        return Machine(spec, boot_deadline_s=boot_deadline_s)
+    from bmwg.drivers.hosting.libvirt_machine import LibvirtMachine  # needs what few hosts have
+
+    return LibvirtMachine(spec, boot_deadline_s=boot_deadline_s, **libvirt)
 
 
 def require_answer(*, name: str, address: str, within_s: float = 10.0) -> None:

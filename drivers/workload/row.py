@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, Place
+from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, QEMU_ITSELF, Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
@@ -61,13 +61,15 @@ def open_row(
     *,
     sizes_octets: list[int],
     networks: Sequence[NetworkSpec] = (),
+    vms: VmDriver = QEMU_ITSELF,
     token: str | None = None,
 ) -> Iterator[Row]:
     """Make the nodes and links and start the server; everything is removed on leaving.
 
-    `networks` are the options by which pods on the proxies' machine can be attached; none is touched here.
-    `token` stands in the names of bridges, taps and cgroups; drawn unless given. Raises TestbedError
-    when the machine cannot (NODE-10 no root, PROG-01 no apache2), DriverError PROG-02.
+    `networks` are the options by which pods on the proxies' machine can be attached, `vms` says what starts
+    virtual machines there; none is touched here. `token` stands in the names of bridges, taps and cgroups;
+    drawn unless given. Raises TestbedError when the machine cannot (NODE-10 no root, PROG-01 no apache2),
+    DriverError PROG-02.
     """
     token = token or secrets.token_hex(3)
     with ExitStack() as stack:
@@ -120,6 +122,7 @@ def open_row(
                 run_dir=str(run_dir),
                 prefix_length=_PREFIX,
                 networks={option.name: option for option in networks},
+                vms=vms,
             ),
             links=made,
             sha256={int(octets): digest for octets, digest in started["sha256"].items()},

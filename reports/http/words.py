@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bmwg.methodology.http.records import (
     FORMS,
@@ -31,15 +32,28 @@ ITEMS = {
 }
 
 
-def accelerator(run: Run, form: str) -> str:
-    """Say what executed a form's guests, as QEMU told it: `TCG`, `KVM`, or that nobody told."""
-    found = set()
+def _machines(run: Run, form: str) -> Iterator[Mapping[str, Any]]:
+    """What was recorded of a form's machines, a deployment each; empty where it told nothing."""
     for evidence in run.deployments.values():
         hosting = evidence.get("hosting")
         if isinstance(hosting, Mapping) and hosting.get("form") == form:
             machine = hosting.get("machine")
-            found.add(str(machine.get("accelerator", "")) if isinstance(machine, Mapping) else "")
+            yield machine if isinstance(machine, Mapping) else {}
+
+
+def accelerator(run: Run, form: str) -> str:
+    """Say what executed a form's guests, as QEMU told it: `TCG`, `KVM`, or that nobody told."""
+    found = {str(machine.get("accelerator", "")) for machine in _machines(run, form)}
     return "/".join(sorted(found)).upper() or "accelerator not recorded"
+
+
+def machine_words(run: Run, form: str) -> str:
+    """Say what executed a form's guests, and what started them where that was libvirt, as these told it."""
+    started = set()
+    for machine in _machines(run, form):
+        if machine.get("kind") == "libvirt":
+            started.add(f"libvirt {machine.get('libvirt', '')}, QEMU {machine.get('qemu', '')}")
+    return ", ".join([*sorted(started), accelerator(run, form)])
 
 
 def form_words(run: Run) -> dict[str, str]:
@@ -48,7 +62,7 @@ def form_words(run: Run) -> dict[str, str]:
     A pod is named with its network option.
     """
     words = {
-        form: f"{word} ({accelerator(run, form)})" if form in SLOW_FORMS else word
+        form: f"{word} ({machine_words(run, form)})" if form in SLOW_FORMS else word
         for form, word in FORM_WORDS.items()
     }
     return words | {f"{POD_PREFIX}{name}": f"pod, {name}" for name in run.profile.get("networks", ())}

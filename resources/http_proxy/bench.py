@@ -34,6 +34,7 @@ from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
+from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
 from bmwg.resources.http_proxy.watch import HttpWatch
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import machine_record
@@ -93,6 +94,7 @@ class HttpBench:
             networks = of_testbed(settings)
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
+            vms = vms_of_testbed(settings)
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
@@ -105,7 +107,7 @@ class HttpBench:
                 header_sha256 = continued.run.header_sha256
                 journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
-                header = http_header(profile, networks)
+                header = http_header(profile, networks, vms)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 header_sha256 = read_run(store.folder).header_sha256
                 journal = HttpJournal(store.folder, store.run_id, header_sha256)
@@ -278,6 +280,7 @@ class HttpBench:
                     sizes_octets=self._profile.sizes_octets,
                     token=self._token,
                     networks=of_header(read_run(self._store.folder).testbed),
+                    vms=vms_of_header(read_run(self._store.folder).testbed),
                 )
             )
         return self._row

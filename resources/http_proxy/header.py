@@ -11,6 +11,7 @@ from typing import Any
 from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.reports.store import RunHeader
+from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
@@ -29,15 +30,20 @@ def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
     return tuple(network_spec(name, entry) for name, entry in testbed.get(_KEY, {}).items())
 
 
-def http_header(profile: HttpProfile, networks: Mapping[str, Any]) -> RunHeader:
-    """Return the header of a run that begins now, with the options of `of_testbed`."""
+def http_header(profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[str, Any]) -> RunHeader:
+    """Return the header of a run that begins now, with the options of `of_testbed` and `vms_of_testbed`."""
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
         toolkit_commit=commit,
         toolkit_dirty=dirty,
         simulated=False,
-        testbed={"name": "client - proxy - server", "nodes": ["client", "proxy", "server"], _KEY: networks},
+        testbed={
+            "name": "client - proxy - server",
+            "nodes": ["client", "proxy", "server"],
+            _KEY: networks,
+            **({VMS: vms} if vms else {}),
+        },
         testbed_source=None,
         profile=profile.data,
         medium_kind="veth",

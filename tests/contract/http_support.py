@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, libvirt_daemon, qemu
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.drivers.workload.row import Row, open_row
@@ -38,6 +38,8 @@ needs_guest = [
         reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
     ),
 ]
+_LIBVIRT_LACKS = libvirt_daemon.probe(uri=None)
+needs_libvirt = pytest.mark.skipif(_LIBVIRT_LACKS is not None, reason=f"needs libvirt: {_LIBVIRT_LACKS}")
 SIZES = [1000, 200_000]
 
 

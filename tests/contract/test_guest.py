@@ -1,51 +1,47 @@
 """Guests on a namespace node: what serves, what is found out in bounded time, and that nothing stays.
 
-Slow under TCG: each boots a real guest.
+By QEMU and by a libvirtd of the run's own; test_libvirt.py has what only libvirt has. Slow under TCG: each
+boots a real guest.
 """
 
 import contextlib
 import os
 import secrets
 import signal
-import subprocess
-import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.contract.guest_support import (
+    DRIVERS,
+    LIBVIRT,
+    SERVER,
+    SMALL,
+    WANTED,
+    fetched,
+    fresh_owner,
+    hosting_of,
+    interfaces_of,
+    needs_guest,
+    pending,
+    qemus,
+)
 
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu, qemu_place
-from bmwg.drivers.hosting.guest_kernel import GuestKernel
-from bmwg.drivers.hosting.instance import Form, Limits, Place, Program
+from bmwg.drivers.hosting import guest_kernel, libvirt_daemon, process, qemu, qemu_place
+from bmwg.drivers.hosting.instance import Form, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.qemu_instance import VmHosting, VmInstance
-from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
-_LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-_NO_KERNEL = not isinstance(guest_kernel.find(), GuestKernel)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces and tap interfaces"),
-    pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}"),
-    pytest.mark.skipif(_NO_KERNEL, reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}"),
-]
-SERVER = Program(
-    name="files",
-    command=(sys.executable, "-m", "http.server", "--bind", "{address}", "--directory", "{folder}", "{port}"),
-    port=8000,
-    files={"hello": "from the guest"},
-)
-SMALL = Limits(cpus=1, memory_octets=512 << 20)
+pytestmark = needs_guest
 
 
 @pytest.fixture
 def owner() -> Iterator[str]:
-    """A label for all that a test starts; nothing with it may be left."""
-    label = f"vm-test-{secrets.token_hex(4)}"
-    yield label
-    assert process.owned_pids(label) == []
+    with fresh_owner() as label:
+        yield label
 
 
 @pytest.fixture
@@ -54,59 +50,50 @@ def node(owner: str) -> Iterator[NamespaceNode]:
         yield node
 
 
-def hosting_of(node: NamespaceNode, form: Form, owner: str, folder: Path) -> VmHosting:
-    place = Place(
-        client_address="198.18.1.1",
-        client_interface="nic0",
-        server_address="198.18.2.1",
-        server_interface="nic1",
-        token=secrets.token_hex(3),
-        owner=owner,
-        run_dir=str(folder),
-    )
-    return VmHosting(
-        form=form, node=node, place=place, ledger=Ledger(folder / "l.jsonl", index_dir=folder / "i")
-    )
+@pytest.fixture(params=DRIVERS)
+def vms(request: pytest.FixtureRequest) -> VmDriver:
+    """Each driver of the virtual machines that this machine has."""
+    found: VmDriver = request.param
+    return found
 
 
-def fetched(node: NamespaceNode, instance: VmInstance, within_s: float = 60.0) -> str:
-    address, port = instance.endpoint
-    command = ["nsenter", f"--net={node.netns_path}", "curl", "-s", f"http://{address}:{port}/hello"]
-    end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-        if done.returncode == 0:
-            return done.stdout
-        time.sleep(0.2)
-    return ""
+@pytest.fixture
+def started_by(vms: VmDriver, node: NamespaceNode, owner: str) -> Iterator[dict[str, Any]]:
+    """What `qemu_place:start` gets beside the description: nothing, or a libvirt of the node's own."""
+    with _started_by(vms, node, owner) as arguments:
+        yield arguments
 
 
-def qemus(owner: str) -> list[int]:
-    return [
-        pid
-        for pid in process.owned_pids(owner)
-        if Path(f"/proc/{pid}/exe").resolve().name.startswith("qemu-system")
-    ]
-
-
-def interfaces_of(node: NamespaceNode) -> set[str]:
-    lines = Path(f"/proc/{node.pid}/net/dev").read_text().splitlines()[2:]
-    return {line.partition(":")[0].strip() for line in lines}
+@contextlib.contextmanager
+def _started_by(vms: VmDriver, node: NamespaceNode, owner: str) -> Iterator[dict[str, Any]]:
+    if vms is not LIBVIRT:
+        yield {}
+        return
+    token = secrets.token_hex(3)
+    node.call("bmwg.drivers.hosting.libvirt_daemon:start", token=token)
+    folder = libvirt_daemon.folder_of(token)
+    given = {"uri": libvirt_daemon.uri_of(token), "folder": f"{folder}/guest", "owner": owner, "own": True}
+    yield {"libvirt": {**given, "uuid": str(uuid.uuid4())}}
+    if node.broken is None:
+        node.call("bmwg.drivers.hosting.libvirt_daemon:stop", token=token)
 
 
 @pytest.mark.parametrize(
     ("form", "driver"), [(Form.VM_FULL, "e1000"), (Form.VM_PARA, "virtio_net")], ids=["full", "para"]
 )
 def test_a_program_in_a_guest_serves_and_its_kill_is_found_out(
-    form: Form, driver: str, node: NamespaceNode, owner: str, tmp_path: Path
+    form: Form, driver: str, vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
-    with hosting_of(node, form, owner, tmp_path) as hosting:
+    with hosting_of(node, form, owner, tmp_path, vms) as hosting:
         assert hosting.probe() is None
-        instance = hosting.start(SERVER, 0, SMALL)
+        instance: Any = hosting.start(SERVER, 0, SMALL)
         assert fetched(node, instance) == "from the guest"
         assert instance.fault() is None
         machine = instance.describe()["machine"]
+        assert machine["kind"] == vms.driver
         assert machine["accelerator"] == qemu.probe_accelerator()[0].value
+        assert [nic["model"] for nic in machine["nics"]] == [_MODEL_OF[driver]]
+        assert (machine["cpus"], machine["memory_octets"]) == (SMALL.cpus, SMALL.memory_octets)
         found = instance.call("bmwg.drivers.hosting.probe:nic_driver", interface="eth0")
         assert found == driver
         first, second = instance.sample(), instance.sample()
@@ -119,20 +106,24 @@ def test_a_program_in_a_guest_serves_and_its_kill_is_found_out(
         while fault is None and time.monotonic() < began_s + 5:
             fault = instance.fault()
         assert fault is not None
-        assert "signal 9" in fault
+        assert ("signal 9" if vms.driver == "qemu" else "QEMU ended") in fault
         with pytest.raises(ToolkitError):
             instance.sample()
         instance.stop()
         instance.stop()
     assert qemus(owner) == []
     assert interfaces_of(node) == {"lo"}
+    assert pending(tmp_path) == []
+
+
+_MODEL_OF = {"e1000": "e1000", "virtio_net": "virtio-net-pci"}
 
 
 def test_a_guest_whose_kernel_panics_is_named_as_that(
-    node: NamespaceNode, owner: str, tmp_path: Path
+    vms: VmDriver, node: NamespaceNode, owner: str, tmp_path: Path
 ) -> None:
-    with hosting_of(node, Form.VM_PARA, owner, tmp_path) as hosting:
-        instance = hosting.start(SERVER, 0, SMALL)
+    with hosting_of(node, Form.VM_PARA, owner, tmp_path, vms) as hosting:
+        instance: Any = hosting.start(SERVER, 0, SMALL)
         crash = ["sh", "-c", "sleep 1; echo c >/proc/sysrq-trigger"]
         instance.call("bmwg.drivers.hosting.programs:start", command=crash, folder="/run", packages=[])
         end_s = time.monotonic() + 30
@@ -147,29 +138,27 @@ def test_a_guest_whose_kernel_panics_is_named_as_that(
     assert interfaces_of(node) == {"lo"}
 
 
-WANTED = {
-    "cpus": 1,
-    "memory_octets": 512 << 20,
-    "model": "virtio-net-pci",
-    "tap": "vm0",
-    "mac": "02:00:00:00:00:01",
-    "guest_address": "198.18.19.2/30",
-    "host_address": "198.18.19.1/30",
-}
-
-
-def test_a_guest_that_is_not_up_in_time_is_ended(node: NamespaceNode, owner: str) -> None:
+def test_a_guest_that_is_not_up_in_time_is_ended(
+    node: NamespaceNode, owner: str, started_by: dict[str, Any]
+) -> None:
     began_s = time.monotonic()
     with pytest.raises(TestbedError) as caught:
-        node.call("bmwg.drivers.hosting.qemu_place:start", name="late", boot_deadline_s=1.0, **WANTED)
+        node.call(
+            "bmwg.drivers.hosting.qemu_place:start",
+            name="late",
+            boot_deadline_s=1.0,
+            **WANTED | started_by,
+        )
     assert caught.value.error_id == "VM-05"
     assert time.monotonic() - began_s < 20
     assert qemus(owner) == []
     assert interfaces_of(node) == {"lo"}
 
 
-def test_a_guest_that_its_node_cannot_reach_is_ended(node: NamespaceNode, owner: str) -> None:
-    wrong = WANTED | {"guest_address": "198.18.19.3/30"}
+def test_a_guest_that_its_node_cannot_reach_is_ended(
+    node: NamespaceNode, owner: str, started_by: dict[str, Any]
+) -> None:
+    wrong = WANTED | started_by | {"guest_address": "198.18.19.3/30"}
     with pytest.raises(TestbedError) as caught:
         node.call(
             "bmwg.drivers.hosting.qemu_place:start",
@@ -182,17 +171,19 @@ def test_a_guest_that_its_node_cannot_reach_is_ended(node: NamespaceNode, owner:
     assert interfaces_of(node) == {"lo"}
 
 
-def test_a_node_that_is_killed_takes_its_guest_along(owner: str, tmp_path: Path) -> None:
-    with NamespaceNode("proxy", owner=owner) as node:
+def test_a_node_that_is_killed_takes_its_guest_along(vms: VmDriver, owner: str) -> None:
+    with NamespaceNode("proxy", owner=owner) as node, _started_by(vms, node, owner) as started_by:
         node.call("bmwg.drivers.hosting.probe:identify")
         pid = node.pid
         with pytest.raises(ToolkitError):
             # the deadline ends the agent while the guest boots
-            node.call("bmwg.drivers.hosting.qemu_place:start", name="orphan", deadline_s=3.0, **WANTED)
+            node.call(
+                "bmwg.drivers.hosting.qemu_place:start", name="orphan", deadline_s=3.0, **WANTED | started_by
+            )
     end_s = time.monotonic() + 5
-    while qemus(owner) and time.monotonic() < end_s:
+    while process.owned_pids(owner) and time.monotonic() < end_s:
         time.sleep(0.05)
-    assert qemus(owner) == []
+    assert process.owned_pids(owner) == []
     assert not process.start_ticks(pid)
 
 

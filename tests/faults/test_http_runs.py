@@ -14,10 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.http_support import labelled, needs_docker, needs_guest, needs_http, needs_pods
+from tests.contract.http_support import (
+    labelled,
+    needs_docker,
+    needs_guest,
+    needs_http,
+    needs_libvirt,
+    needs_pods,
+)
 
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting import cgroups, process
+from bmwg.drivers.testbed import embedded_file
 from bmwg.drivers.workload import tools
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
@@ -32,6 +40,8 @@ from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
 pytestmark = needs_http
+LIBVIRT = "vms: {driver: libvirt}"
+_LIBVIRT_MARKS = [*needs_guest, needs_libvirt, pytest.mark.slow]
 
 
 def tiny(form: str, *, requests: int) -> HttpProfile:
@@ -75,20 +85,24 @@ def kill_under_load(program: bytes, owner: str, killed: list[int]) -> threading.
 
 
 @pytest.mark.parametrize(
-    ("form", "program", "requests"),
+    ("form", "program", "requests", "vms"),
     [
-        ("native", b"squid", 1000),
-        pytest.param("pod_host-device", b"squid", 1000, marks=[needs_pods, pytest.mark.slow]),
-        pytest.param("docker_nat", b"dockerd", 1000, marks=[needs_docker, pytest.mark.slow]),
-        pytest.param("vm_para", b"qemu-system-x86_64", 100, marks=[*needs_guest, pytest.mark.slow]),
+        ("native", b"squid", 1000, ""),
+        pytest.param("pod_host-device", b"squid", 1000, "", marks=[needs_pods, pytest.mark.slow]),
+        pytest.param("docker_nat", b"dockerd", 1000, "", marks=[needs_docker, pytest.mark.slow]),
+        pytest.param("vm_para", b"qemu-system-x86_64", 100, "", marks=[*needs_guest, pytest.mark.slow]),
+        pytest.param("vm_para", b"qemu-system-x86_64", 100, LIBVIRT, marks=_LIBVIRT_MARKS),
+        pytest.param("vm_full", b"libvirtd", 100, LIBVIRT, marks=_LIBVIRT_MARKS),
     ],
 )
 def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, program: bytes, requests: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, program: bytes, requests: int, vms: str
 ) -> None:
+    testbed = tmp_path / "testbed.yaml"
+    testbed.write_text(f"{embedded_file().read_text()}\n{vms}\n")
     monkeypatch.setattr(bench_module, "load", lambda name: tiny(form, requests=requests))
     test_id = name_of_test("one_client", form)
-    bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {test_id})
+    bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {test_id})
     try:
         row = bench._opened_row()
         killed: list[int] = []

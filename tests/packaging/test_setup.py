@@ -98,6 +98,17 @@ def test_without_root_the_missing_package_is_named_with_its_mend(copy: Path) -> 
     assert "hint: as root: apt-get install" in output
 
 
+def test_libvirt_is_wanted_only_by_who_asks_for_it(copy: Path) -> None:
+    if shutil.which("dpkg-query") is None:
+        pytest.skip("no dpkg-query: not a Debian system")
+    copy.with_name("debian-packages-libvirt.txt").write_text("no-such-libvirt-of-bmwg\n")
+    user = NOBODY if os.geteuid() == 0 else None
+    for mode, wanted in (("http", False), ("libvirt", True)):
+        status, output = run(copy, mode, user=user)
+        assert status == 1, output
+        assert ("no-such-libvirt-of-bmwg" in output) is wanted
+
+
 def test_an_interpreter_that_is_too_old_is_refused(copy: Path, tmp_path: Path) -> None:
     if shutil.which("dpkg-query") is None:
         pytest.skip("no dpkg-query: not a Debian system")

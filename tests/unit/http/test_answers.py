@@ -259,3 +259,16 @@ def test_virtual_machines_get_their_own_numbers_and_a_paper_run_all_of_them() ->
     for entry in profile.load("paper").plan():
         assert entry.least_repetitions == entry.repetitions == 10
         assert entry.cell_limit_s == math.inf
+
+
+def test_a_machine_that_libvirt_started_is_named_with_versions_and_accelerator(run: Path) -> None:
+    found = read_run(run)
+    told = {"kind": "libvirt", "libvirt": "9.0.0", "qemu": "7.2.22", "accelerator": "tcg"}
+    by_qemu = {"kind": "qemu", "qemu": "7.2.22", "accelerator": "tcg"}
+    deployments = {
+        "1": {"hosting": {"form": "vm_para", "machine": told}},
+        "2": {"hosting": {"form": "vm_full", "machine": by_qemu}},
+    }
+    found_words = words.form_words(replace(found, deployments=deployments))
+    assert found_words["vm_para"] == "VM, paravirtual NIC (libvirt 9.0.0, QEMU 7.2.22, TCG)"
+    assert found_words["vm_full"] == "VM, emulated NIC (TCG)"
