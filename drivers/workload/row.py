@@ -28,9 +28,14 @@ _NIC = "nic0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The three nodes while they stand. `sha256` is of each object by its size in octets."""
+    """The three nodes while they stand. `sha256` is of each object by its size in octets.
+
+    `client_address` is that of the clients' interface, `client_netns` the path of its network namespace.
+    """
 
     client: Node
+    client_address: str
+    client_netns: str
     proxy: Node
     server: Node
     place: Place
@@ -96,6 +101,8 @@ def open_row(run_dir: Path, ledger: Ledger, owner: str, *, sizes_octets: list[in
         stack.callback(server.call, "bmwg.drivers.hosting.programs:stop", folder=folder, **started["process"])
         yield Row(
             client=client,
+            client_address=_CLIENT_ADDRESS,
+            client_netns=f"/proc/{client.pid}/ns/net",
             proxy=proxy,
             server=server,
             place=Place(

@@ -20,7 +20,13 @@ class Workload(StrEnum):
     AB = "ab"
     JMETER = "jmeter"
     OPEN_LOOP = "open_loop"
+    TREX_ASTF = "trex_astf"  # an open loop as well: connections at a constant rate from TRex's own TCP
     START = "start"  # nothing but the start of an instance until it serves
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether requests leave when they are due, and the answer is a rate."""
+        return self in (Workload.OPEN_LOOP, Workload.TREX_ASTF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +67,8 @@ class Repetition:
     told). `faults` are sentences; a repetition with one proves nothing. `rate_rps` is the load of an open
     loop in requests per second, whose `failed` holds late ones too. `warm_up_requests` are those that the
     same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
+    `unsent_requests` were due and not offered as asked by the generator's own fault. `generator` holds what
+    it counted by itself, errors by their names, where it is TRex.
     """
 
     cell_id: str
@@ -87,6 +95,8 @@ class Repetition:
     rate_rps: int | None = None
     warm_up_requests: int = 0
     warm_up_ns: int = 0
+    unsent_requests: int = 0
+    generator: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -115,6 +125,8 @@ class Repetition:
             "rate_rps": self.rate_rps,
             "warm_up_requests": self.warm_up_requests,
             "warm_up_ns": self.warm_up_ns,
+            "unsent_requests": self.unsent_requests,
+            "generator": dict(self.generator),
         }
 
     @classmethod

@@ -60,7 +60,7 @@ def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcom
     shapes = sorted({shape(o.cell) for o in outcomes})
     several = several_proxies(outcomes)
     words = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
-    rates = outcomes[0].cell.workload is Workload.OPEN_LOOP
+    rates = outcomes[0].cell.workload.is_open_loop
     started = outcomes[0].cell.workload is Workload.START
     slow_word = f"VM ({kinds})"
 

@@ -46,12 +46,10 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0].cell, entry.get("source", ""))), ""]
-            lines += (
-                _rates(mine, words) if mine[0].cell.workload is Workload.OPEN_LOOP else _times(mine, words)
-            )
+            lines += _rates(mine, words) if mine[0].cell.workload.is_open_loop else _times(mine, words)
             lines += figure(plot_name(experiment))
             lines += _comparison(mine, words, entry.get("published", ""))
-            if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
+            if mine[0].cell.workload is not Workload.START and not mine[0].cell.workload.is_open_loop:
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     return [*lines, *order_section(outcomes, words, titles), *_without(outcomes)]

@@ -28,6 +28,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
+from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
@@ -63,6 +64,7 @@ class HttpBench:
         self._owner = owner
         self._stack = stack
         self._row: Row | None = None
+        self._trex: AstfClients | None = None
         self._hostings: dict[Form, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
         self._outcomes = dict(continued.outcomes) if continued else {}
@@ -197,7 +199,10 @@ class HttpBench:
             stress_cpus=cell.stress_cpus,
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
-            self._store.add_deployment(deployment_id, deployment.describe())
+            described = deployment.describe()
+            if any(one.planned.cell.workload is Workload.TREX_ASTF for one in left):
+                described["clients"] = self._trex_clients().ready()
+            self._store.add_deployment(deployment_id, described)
             while left:
                 if left[0].planned.rate is not None:
                     left[0].find_rate(deployment, deployment_id)
@@ -262,7 +267,15 @@ class HttpBench:
 
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""
-        return CellRuns(planned, self._record, self._continued.recorded(planned) if self._continued else ())
+        recorded = self._continued.recorded(planned) if self._continued else ()
+        return CellRuns(planned, self._record, recorded, self._trex_clients)
+
+    def _trex_clients(self) -> AstfClients:
+        """TRex on the clients' node, made when it is first wanted and ended before the nodes."""
+        if self._trex is None:
+            self._trex = AstfClients(self._opened_row(), self._store.folder.resolve())
+            self._stack.callback(self._trex.close)
+        return self._trex
 
     def _record(self, repetition: Repetition) -> int:
         return self._journal.append(repetition, utc_text(datetime.now(UTC)))
