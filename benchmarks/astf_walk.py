@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bmwg.drivers.api import JsonValue, TesterPort
 from bmwg.drivers.traffic.trex.astf import AstfTester
-from bmwg.drivers.traffic.trex.astf_load import HttpLoad
+from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.traffic.trex.channel import Client
 from bmwg.drivers.traffic.trex.config import TrexConfig
@@ -21,28 +21,28 @@ from bmwg.drivers.traffic.trex.server import Server
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
 
 
-def answer(body_octets: int) -> dict[str, object]:
-    """The fields of a load that describe an answer."""
+def exchanges(body_octets: int = 1000, times: int = 1) -> tuple[HttpExchange, ...]:
+    """So many requests for an object of a size."""
     head = HEAD % body_octets
-    return {"response_head": head, "response_octets": len(head) + body_octets}
+    request = b"GET /%d.bin HTTP/1.1\r\nHost: 198.18.65.1\r\n\r\n" % body_octets
+    octets = len(head) + body_octets
+    return (HttpExchange(request=request, response_octets=octets, response_head=head, times=times),)
 
 
 PLAIN = HttpLoad(
-    request=b"GET /1000.bin HTTP/1.1\r\nHost: 198.18.65.1\r\n\r\n",
+    exchanges=exchanges(),
     port=80,
     connections=100,
     connections_per_s=200.0,
-    requests_per_connection=1,
     late_s=0.5,
     clients=("198.18.64.1", "198.18.64.254"),
     servers=("198.18.65.1", "198.18.65.1"),
-    **answer(1000),  # type: ignore[arg-type]
 )
 LOADS = {
     "plain": PLAIN,
     "again": PLAIN,  # nothing of the one before is in it
-    "three requests": replace(PLAIN, requests_per_connection=3),
-    "200 kB": replace(PLAIN, connections=20, **answer(200_000)),  # type: ignore[arg-type]
+    "two kinds of requests": replace(PLAIN, exchanges=exchanges(times=3) + exchanges(2000)),
+    "200 kB": replace(PLAIN, connections=20, exchanges=exchanges(200_000)),
 }
 
 

@@ -72,12 +72,16 @@ def _conditions(cell: HttpCell, source: str) -> str:
     parts = [f"After {source}." if source else ""]
     if cell.workload is not Workload.START:
         clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients at the same time"
+        clients = "at a constant rate" if cell.workload.is_open_loop else clients
         stress = f"{cell.stress_cpus} workers" if cell.stress_cpus else "none"
         parts.append(
             f"Requests by {cell.workload}, {clients}; cache {'on' if cell.cache else 'off'}; "
             f"stress on the proxies' machine: {stress}."
         )
-    parts.append("Mean and half-width of its 95 % confidence interval by Student's t over the repetitions.")
+    if not cell.workload.is_open_loop:
+        parts.append(
+            "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions."
+        )
     return " ".join(part for part in parts if part)
 
 

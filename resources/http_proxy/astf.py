@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from bmwg.drivers.api import Missing, TesterPort
 from bmwg.drivers.traffic.trex.astf import AstfTester
-from bmwg.drivers.traffic.trex.astf_load import HttpLoad
+from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions, find_folder
 from bmwg.drivers.workload.row import Row
@@ -37,17 +37,25 @@ def lacking() -> Missing | None:
     return None
 
 
-def request_of(url: str) -> bytes:
-    """The request of every client: the same octets each time, in the form that proxies take."""
-    return f"GET {url} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\nAccept: */*\r\n\r\n".encode("ascii")
+def request_of(url: str, *, last: bool) -> bytes:
+    """A client's request, in the form that proxies take; with the last one the proxy closes.
+
+    A client that closed first would wait for a proxy that looks for that once a second (Squid does).
+    """
+    words = ["Host: " + urlsplit(url).netloc, "Accept: */*", *(["Connection: close"] if last else [])]
+    return "\r\n".join([f"GET {url} HTTP/1.1", *words, "", ""]).encode("ascii")
 
 
-def repetition_of(sent: HttpSent, head_octets: int) -> dict[str, Any]:
-    """What one load came to, as fields of a repetition. Late answers are among the failed ones."""
+def repetition_of(sent: HttpSent, object_octets: int) -> dict[str, Any]:
+    """What one load came to, as fields of a repetition. Late answers are among the failed ones.
+
+    `body_octets` are those received less the heads that right answers have; what is not an answer counts in.
+    """
     load = sent.load
     if sent.reading is None:
         return {"asked_requests": load.requests, "requests": 0, "elapsed_ns": 0, "faults": (sent.fault,)}
     clients = sent.reading.clients
+    heads = (load.response_octets - load.requests_per_connection * object_octets) * clients.established
     generator = {
         "connections_begun": clients.begun,
         "connections_established": clients.established,
@@ -66,8 +74,8 @@ def repetition_of(sent: HttpSent, head_octets: int) -> dict[str, Any]:
         "requests": sent.begun,
         "unsent_requests": sent.unsent,
         "failed": sent.failed + clients.late,
-        "body_octets": max(0, clients.received_octets - clients.complete * head_octets),
-        "elapsed_ns": sent.sending_ns,
+        "body_octets": max(0, clients.received_octets - heads),
+        "elapsed_ns": sent.beginning_ns[1],
         "process_ns": sent.waited_ns,
         "generator": generator,
         "faults": (sent.fault,) if sent.fault else (),
@@ -88,18 +96,19 @@ class AstfClients:
         """Offer so many requests per second to the first proxy; fields of a repetition."""
         address, port = deployment.endpoints[0]
         url = self._row.url(octets)
-        request = request_of(url)
-        before = self._exchanged(address, port, request)
         per = settings.get("requests_per_connection", 1)
-        connections = max(1, round(rate_rps * settings["duration_s"] / per))
+        requests = {request_of(url, last=True): 1}
+        if per > 1:
+            requests = {request_of(url, last=False): per - 1, **requests}
+        before = [self._exchanged(address, port, request) for request in requests]
         load = HttpLoad(
-            request=request,
-            response_octets=before["octets"],
-            response_head=b"HTTP/1.1 200 OK\r\n\r\n",  # of TRex's own servers, which nobody asks
+            exchanges=tuple(
+                HttpExchange(request=request, response_octets=found, times=times)
+                for (request, times), found in zip(requests.items(), before, strict=True)
+            ),
             port=port,
-            connections=connections,
+            connections=max(1, round(rate_rps * settings["duration_s"] / per)),
             connections_per_s=rate_rps / per,
-            requests_per_connection=per,
             late_s=settings["max_latency_ms"] / 1000,
             clients=CLIENTS,
             servers=(address, address),
@@ -107,14 +116,14 @@ class AstfClients:
         tester = self._attached()
         with self._frames_as_on_a_wire():
             sent = tester.offer(load)
-        found = repetition_of(sent, before["head_octets"])
+        fields = repetition_of(sent, octets)
         if sent.reading is None:
             self.close()  # the next load begins with a server of its own
-        after = self._exchanged(address, port, request)
-        if after["octets"] != before["octets"]:
-            fault = f"an answer had {before['octets']} octets before and {after['octets']} after"
-            found["faults"] = (*found["faults"], fault)
-        return found
+        after = [self._exchanged(address, port, request) for request in requests]
+        if after != before:
+            fault = f"answers had {before} octets before and {after} after"
+            fields["faults"] = (*fields["faults"], fault)
+        return fields
 
     def ready(self) -> Mapping[str, Any]:
         """Start it unless it stands; name, versions and settings."""
@@ -172,8 +181,9 @@ class AstfClients:
         finally:
             self._row.proxy.call(finish, interface=_INTERFACE, here=False)
 
-    def _exchanged(self, address: str, port: int, request: bytes) -> dict[str, Any]:
-        found: dict[str, Any] = self._row.client.call(
+    def _exchanged(self, address: str, port: int, request: bytes) -> int:
+        """Octets of the answer to a request of the kernel's own; DriverError PROBE-02."""
+        found = self._row.client.call(
             "bmwg.drivers.workload.probe:exchange",
             address=address,
             port=port,
@@ -186,4 +196,4 @@ class AstfClients:
                 expected="status 200 and as many octets as announced",
                 found=f"status {found['status']} {found['fault']}".strip(),
             )
-        return found
+        return int(found["octets"])

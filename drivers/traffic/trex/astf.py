@@ -16,7 +16,7 @@ from bmwg.drivers.api import JsonValue, TesterPort
 from bmwg.drivers.traffic.embedded.ports import check_interface, check_port
 from bmwg.drivers.traffic.trex.astf_counts import HttpReading, backwards, contradictions, read
 from bmwg.drivers.traffic.trex.astf_load import HttpLoad, check, words
-from bmwg.drivers.traffic.trex.astf_sent import HttpSent
+from bmwg.drivers.traffic.trex.astf_sent import HttpSent, span
 from bmwg.drivers.traffic.trex.channel import ASTF_SESSION, Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig
 from bmwg.drivers.traffic.trex.connection import Connection
@@ -182,6 +182,13 @@ class AstfTester:
         grace_s = 2 * load.late_s + CLOSING_S
         begin_s = load.duration_s * STOP_BEGINNING
         self._call("start", deadline_s=15.0, mult=1, duration=begin_s, t_duration=grace_s)
+        begun = self._call(
+            "watch_begin",
+            deadline_s=begin_s + MARGIN_S + 3 * self.config.options.reply_s,
+            connections=load.connections,
+            longest_s=begin_s + MARGIN_S,
+            server_pid=self.server_pid,
+        )
         longest_s = begin_s + grace_s + MARGIN_S
         seen = self._call(
             "watch",
@@ -202,11 +209,10 @@ class AstfTester:
             fault = f"TRex's server ended: {ended}"
         else:
             fault = contradictions(load, reading, own_servers=len(self._ports) == 2)
-        port = sight.ports.get(self._ports[0].device) if sight else None
         return HttpSent(
             load=load,
             reading=reading,
-            sending_ns=port.sending_ns if port else 0,
+            beginning_ns=span(begun),
             waited_ns=waited_ns,
             sight=sight,
             devices=tuple(port.device for port in self._ports),

@@ -14,7 +14,6 @@ from typing import Any
 from bmwg.drivers.traffic.trex.astf_load import HttpLoad
 from bmwg.drivers.traffic.trex.counts import ContradictionError, whole
 
-TICK_NS = 10_000_000  # of TRex's clock for programs (TICK_MSEC)
 _PLAIN = frozenset(  # what every connection moves; any other counter above zero is told by its name
     f"tcps_{name}"
     for names in (
@@ -29,7 +28,6 @@ OWN_LIMITS = (  # TRex itself could not: memory, addresses, its own throttle
     "tcps_nombuf",
     "err_no_memory",
     "err_dct",
-    "err_rx_throttled",
     "err_c_nf_throttled",
     "err_c_tuple_err",
     "err_s_nf_throttled",
@@ -137,12 +135,11 @@ def contradictions(load: HttpLoad, found: HttpReading, *, own_servers: bool) -> 
     `own_servers`: TRex answered its own requests, so both sides must tell the same of a load without loss.
     """
     clients, servers = found.clients, found.servers
-    per, octets = load.requests_per_connection, load.response_octets
     bounds = (
         ("connections begun", clients.begun, load.connections),
         ("connections established", clients.established, clients.begun),
         ("connections closed", clients.closed, clients.begun),
-        ("answers", clients.complete, clients.established * per),
+        ("answers", clients.complete, clients.established * load.requests_per_connection),
         ("late answers", clients.late, clients.complete),
         ("connections accepted", servers.accepted, clients.begun if own_servers else 0),
     )
@@ -152,8 +149,12 @@ def contradictions(load: HttpLoad, found: HttpReading, *, own_servers: bool) -> 
     if own_servers and clients.complete == load.requests and not (clients.errors or servers.errors):
         pairs = (
             ("connections accepted", servers.accepted, clients.established),
-            ("octets received by the servers", servers.received_octets, load.requests * len(load.request)),
-            ("octets sent by the servers", servers.sent_octets, load.requests * octets),
+            (
+                "octets received by the servers",
+                servers.received_octets,
+                load.connections * load.request_octets,
+            ),
+            ("octets sent by the servers", servers.sent_octets, load.connections * load.response_octets),
             ("octets received by the clients", clients.received_octets, servers.sent_octets),
         )
         for what, count, expected in pairs:
@@ -168,7 +169,10 @@ def wrong_answers(load: HttpLoad, clients: SideCounts) -> int:
     Unfinished answers may have brought any part of theirs. A status is not looked at: a page that tells an
     error is found by its length.
     """
-    least = clients.complete * load.response_octets
     unfinished = clients.established * load.requests_per_connection - clients.complete
-    most = least + unfinished * (load.response_octets - 1)
+    if unfinished == 0:
+        return 0 if clients.received_octets == clients.established * load.response_octets else 1
+    sizes = [exchange.response_octets for exchange in load.exchanges]
+    least = clients.complete * min(sizes)
+    most = clients.complete * max(sizes) + unfinished * (max(sizes) - 1)
     return 0 if least <= clients.received_octets <= most else 1

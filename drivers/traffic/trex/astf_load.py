@@ -17,21 +17,30 @@ MOST_PER_CLIENT = 60_000  # source ports of one address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpLoad:
-    """Connections at a constant rate, each with so many requests, one after the other.
+class HttpExchange:
+    """A request that is sent as it is, `times` times, and how many octets its answer has, head and body.
 
-    `request` is sent as it is. `response_octets` are those of an answer, head and body. `response_head` is
-    what TRex's own servers begin with; where a real server answers it is never sent. `clients` and `servers`
-    are first and last address. An answer whose last octet comes `late_s` after its request is late.
+    `response_head` is what TRex's own servers begin with; where a real server answers it is never sent.
     """
 
     request: bytes
     response_octets: int
-    response_head: bytes
+    response_head: bytes = b""
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLoad:
+    """Connections at a constant rate, each with the same exchanges, one after the other.
+
+    `clients` and `servers` are first and last address. An answer whose last octet comes `late_s` after its
+    request was due (the first: the connection) is late.
+    """
+
+    exchanges: tuple[HttpExchange, ...]
     port: int
     connections: int
     connections_per_s: float
-    requests_per_connection: int
     late_s: float
     clients: tuple[str, str]
     servers: tuple[str, str]
@@ -42,20 +51,33 @@ class HttpLoad:
         return self.connections / self.connections_per_s
 
     @property
+    def requests_per_connection(self) -> int:
+        """Requests of each connection."""
+        return sum(exchange.times for exchange in self.exchanges)
+
+    @property
     def requests(self) -> int:
         """All requests that are due."""
         return self.connections * self.requests_per_connection
 
+    @property
+    def request_octets(self) -> int:
+        """Octets that a connection's client sends."""
+        return sum(exchange.times * len(exchange.request) for exchange in self.exchanges)
+
+    @property
+    def response_octets(self) -> int:
+        """Octets that a connection's client gets."""
+        return sum(exchange.times * exchange.response_octets for exchange in self.exchanges)
+
 
 def check(load: HttpLoad) -> None:
     """Refuse a load that TRex could not offer as asked; ConfigError TREX-19."""
-    first, last = (ipaddress.IPv4Address(address) for address in load.clients)
-    clients = int(last) - int(first) + 1
-    outside = [
-        address
-        for address in (*load.clients, *load.servers)
-        if ipaddress.IPv4Address(address) not in BENCHMARK_NETWORK
-    ]
+    outside = [address for address in (*load.clients, *load.servers) if not _is_benchmark(address)]
+    clients = 0
+    if not outside:
+        first, last = (int(ipaddress.IPv4Address(address)) for address in load.clients)
+        clients = last - first + 1
     problems = (
         (bool(outside), "addresses", f"within {BENCHMARK_NETWORK}", ", ".join(outside)),
         (load.connections < 1, "connections", "at least one", str(load.connections)),
@@ -66,18 +88,18 @@ def check(load: HttpLoad) -> None:
             str(load.connections_per_s),
         ),
         (
-            not 1 <= load.requests_per_connection <= 65535,
+            not load.exchanges or any(not 1 <= one.times <= 65535 for one in load.exchanges),
             "requests per connection",
             "1..65535",
-            str(load.requests_per_connection),
+            str([one.times for one in load.exchanges]),
         ),
         (
-            load.response_octets <= max(1, len(load.response_head)),
+            any(one.response_octets <= max(1, len(one.response_head)) for one in load.exchanges),
             "octets of an answer",
             "more than its head",
-            str(load.response_octets),
+            str([one.response_octets for one in load.exchanges]),
         ),
-        (not load.request, "request", "some octets", "none"),
+        (any(not one.request for one in load.exchanges), "request", "some octets", "none"),
         (not 0 < load.port < 65536, "port", "1..65535", str(load.port)),
         (
             not load.late_s >= 0.02,
@@ -99,16 +121,28 @@ def check(load: HttpLoad) -> None:
             )
 
 
+def _is_benchmark(address: str) -> bool:
+    try:
+        return ipaddress.IPv4Address(address) in BENCHMARK_NETWORK
+    except ipaddress.AddressValueError:
+        return False
+
+
 def words(load: HttpLoad) -> dict[str, JsonValue]:
     """Return a load as the client's process takes it."""
     return {
-        "request": base64.b64encode(load.request).decode("ascii"),
-        "response_head": base64.b64encode(load.response_head).decode("ascii"),
-        "response_octets": load.response_octets,
+        "exchanges": [
+            {
+                "request": base64.b64encode(one.request).decode("ascii"),
+                "response_head": base64.b64encode(one.response_head).decode("ascii"),
+                "response_octets": one.response_octets,
+                "times": one.times,
+            }
+            for one in load.exchanges
+        ],
         "port": load.port,
         "connections": load.connections,
         "connections_per_s": load.connections_per_s,
-        "requests_per_connection": load.requests_per_connection,
         "late_s": load.late_s,
         "clients": list(load.clients),
         "servers": list(load.servers),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from bmwg.drivers.traffic.trex.astf_counts import OWN_LIMITS, TICK_NS, HttpReading, wrong_answers
+from bmwg.drivers.traffic.trex.astf_counts import OWN_LIMITS, HttpReading, wrong_answers
 from bmwg.drivers.traffic.trex.astf_load import HttpLoad
+from bmwg.drivers.traffic.trex.counts import whole
 from bmwg.drivers.traffic.watchdog.process import Sight
 
 HELD = 1.03  # choice: connections that began within so many times the time asked for are the load asked for
-LAST_ANSWERS = 2.0  # choice: the last answers may take so many times the mean, as those of a growing queue
-GRAIN_NS = 30_000_000  # of that mean, whose clock ticks every 10 ms, and of the closing frames
 STRAY_FRAMES = 10  # choice: what neighbours ask each other meanwhile
 
 
@@ -23,7 +23,7 @@ class HttpSent:
 
     load: HttpLoad
     reading: HttpReading | None
-    sending_ns: int = 0  # from the first to the last frame on the clients' port; 0: nobody looked
+    beginning_ns: tuple[int, int] = (0, 0)  # from the first connection to the last: at least, at most
     waited_ns: int = 0
     sight: Sight | None = None
     devices: tuple[str, ...] = ()
@@ -39,8 +39,8 @@ class HttpSent:
         """Requests that TRex did not offer as asked, by its own fault.
 
         Those whose connections never began; those that failed while TRex lost frames that had reached it or
-        was at a limit of its own; and where all were answered, those that left after the time asked for, at
-        the rate as it was: its last frame then left later than that time and a last answer explain.
+        was at a limit of its own; and where all were answered, those that began after the time asked for,
+        at the rate as it was.
         """
         if self.reading is None:
             return 0
@@ -51,12 +51,10 @@ class HttpSent:
             return max(missing, self.failed + clients.late if own else 0)
         if missing or not clients.complete:
             return missing
-        asked_ns = self.load.duration_s * 1e9
-        mean_ns = clients.answer_ticks * TICK_NS / clients.complete
-        answer_ns = min(self.load.late_s * 1e9, LAST_ANSWERS * mean_ns + GRAIN_NS)
-        if self.sending_ns <= asked_ns * HELD + answer_ns:
+        least_ns, asked_ns = self.beginning_ns[0], self.load.duration_s * 1e9
+        if least_ns <= asked_ns * HELD:
             return 0
-        return max(1, round(self.begun * (1 - asked_ns / self.sending_ns)))
+        return max(1, round(self.begun * (1 - asked_ns / least_ns)))
 
     @property
     def own_loss(self) -> int:
@@ -87,3 +85,10 @@ class HttpSent:
             for name in OWN_LIMITS
             if any(name in side.errors for side in sides)
         }
+
+
+def span(looks: Any) -> tuple[int, int]:
+    """Least and most time from the first connection to the last (ns), from the looks that saw them begin."""
+    first_after, first_before = whole(looks, "first_after_ns"), whole(looks, "first_before_ns")
+    last_after, last_before = whole(looks, "last_after_ns"), whole(looks, "last_before_ns")
+    return max(0, last_after - first_before), max(0, last_before - first_after)
