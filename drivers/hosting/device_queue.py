@@ -29,6 +29,7 @@ VETH_QUEUE_FRAMES = 256  # VETH_RING_SIZE of the Linux kernel's drivers/net/veth
 _UNSEEN = "kernel threads are outside this PID namespace: the thread exists and is not pinned"
 _GRO = "rx-gro"
 _TAG_OFFLOAD = "tx-vlan-hw-insert"
+_GSO, _CHECKSUMS = "tx-generic-segmentation", "tx-checksum-ip-generic"
 _TSO = (
     "tx-tcp-segmentation",
     "tx-tcp-ecn-segmentation",
@@ -142,6 +143,16 @@ def prepare_sender(*, interface: str) -> dict[str, JsonValue]:
     with rtnetlink(f"offloads of {interface}") as kernel:
         index(kernel, interface)
     return {"interface": interface, "offload_changed": _set_features(interface, _TSO, False)}
+
+
+def finish_frames(*, interface: str, here: bool) -> dict[str, JsonValue]:
+    """Node function: whether TCP frames leave as the wire would have them, cut to size and with checksums.
+
+    A veth pair passes what its device is to do on beside the frame, for a kernel at the far end; another TCP
+    there, at a packet socket, sees frames of up to 64 kB without checksums.
+    """
+    names = (*_TSO, _GSO, _CHECKSUMS)
+    return {"interface": interface, "offload_changed": _set_features(interface, names, not here)}
 
 
 def _set_features(interface: str, names: tuple[str, ...], wanted: bool) -> dict[str, dict[str, bool]]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import re
+import socket
 import time
 
 from bmwg.drivers.api import JsonValue
@@ -69,6 +71,42 @@ def wait_serving(*, address: str, port: int, url: str, sha256: str, within_s: fl
                 found=f"status {answer['status']} {answer['fault']}".strip(),
             )
         time.sleep(_PAUSE_S)
+
+
+def exchange(*, address: str, port: int, request: str, within_s: float = 10.0) -> dict[str, JsonValue]:
+    """Node function: send one request as it is given and measure the answer. Never raises for the answer.
+
+    Returns `status` (0 without an answer), `octets` (head and body), `head_octets` and `fault` (a sentence
+    or ""). An answer without a Content-Length has no octets that could be counted on.
+    """
+    found: dict[str, JsonValue] = {"status": 0, "octets": 0, "head_octets": 0, "fault": ""}
+    end_s = time.monotonic() + within_s
+    received = b""
+    wanted: int | None = None
+    try:
+        with socket.create_connection((address, port), timeout=within_s) as connection:
+            connection.sendall(request.encode("latin-1"))
+            while wanted is None or len(received) < wanted:
+                connection.settimeout(max(0.001, end_s - time.monotonic()))
+                block = connection.recv(65536)
+                if not block:
+                    raise ConnectionError(f"the answer ended after {len(received)} octets")
+                received += block
+                head, end, _ = received.partition(b"\r\n\r\n")
+                if wanted is None and end:
+                    length = re.search(rb"(?im)^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", head + b"\r\n")
+                    if length is None:
+                        raise ConnectionError("the answer has no Content-Length")
+                    found["head_octets"] = len(head) + len(end)
+                    wanted = len(head) + len(end) + int(length[1])
+                    status = re.match(rb"HTTP/1\.[01] (\d{3})", head)
+                    found["status"] = int(status[1]) if status else 0
+        if wanted != len(received):
+            raise ConnectionError(f"{len(received)} octets came, of {wanted} that were announced")
+        found["octets"] = len(received)
+    except OSError as error:
+        found["fault"] = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return found
 
 
 def direct(*, address: str, port: int, path: str, within_s: float) -> str:

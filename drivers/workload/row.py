@@ -30,9 +30,14 @@ INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The three nodes while they stand. `sha256` is of each object by its size in octets."""
+    """The three nodes while they stand. `sha256` is of each object by its size in octets.
+
+    `client_address` is that of the clients' interface, `client_netns` the path of its network namespace.
+    """
 
     client: Node
+    client_address: str
+    client_netns: str
     proxy: Node
     server: Node
     place: Place
@@ -110,6 +115,8 @@ def open_row(
         stack.callback(server.call, "bmwg.drivers.hosting.programs:stop", folder=folder, **started["process"])
         yield Row(
             client=client,
+            client_address=_CLIENT_ADDRESS,
+            client_netns=f"/proc/{client.pid}/ns/net",
             proxy=proxy,
             server=server,
             place=Place(

@@ -1,8 +1,9 @@
 """Requests per second that a proxy carries without a failed or late one: the packets' search, over requests.
 
 Load is requests per second; sent are those that were due, lost those that failed, came late or could not
-leave. The key figure is RFC 9411's application transactions per second, beside its time to the first and the
-last octet. Pure.
+leave. A generator that tells of its own limit (`unsent_requests`) was short, and no bound comes of it. The
+key figure is RFC 9411's application transactions per second, beside its time to the first and the last octet.
+Pure.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ def judged(seq: int, repetition: Repetition, spec: TrialSpec) -> JudgedTrial:
     )
     result = TrialResult(spec=spec, streams=(counts,), wall_time_ns=repetition.wall_ns, fault=fault or None)
     validity = Validity.FAULT if fault or not repetition.asked_requests else Validity.VALID
+    if validity is Validity.VALID and repetition.unsent_requests:
+        fault = f"{repetition.unsent_requests} of {repetition.asked_requests} requests not offered as asked"
+        validity = Validity.SENT_SHORT
     return JudgedTrial(seq=seq, result=result, validity=validity, reason=fault)
 
 
@@ -91,7 +95,10 @@ def outcome(
             ttfb_ns=at_bound[-1].ttfb_ns,
             repetitions=numbers,
         )
-    reason = found.reason.replace("frames/s", "requests/s") or {
+    reason = found.reason.replace("frames/s", "requests/s")
+    if found.type is OutcomeType.TESTER_LIMITED and found.lower is not None:
+        reason = f"{reason}; no request was lost up to {found.lower.load_fps} requests/s"
+    reason = reason or {
         OutcomeType.AT_CEILING: f"no request lost up to {settings['max_rps']} requests/s, the highest load",
         OutcomeType.AT_FLOOR: f"requests were lost at {settings['min_rps']} requests/s, the lowest load",
     }.get(found.type, "")

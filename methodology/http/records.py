@@ -21,7 +21,13 @@ class Workload(StrEnum):
     AB = "ab"
     JMETER = "jmeter"
     OPEN_LOOP = "open_loop"
+    TREX_ASTF = "trex_astf"  # an open loop as well: connections at a constant rate from TRex's own TCP
     START = "start"  # nothing but the start of an instance until it serves
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether requests leave when they are due, and the answer is a rate."""
+        return self in (Workload.OPEN_LOOP, Workload.TREX_ASTF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,8 @@ class Repetition:
     same client program sent before, for `warm_up_ns`: in none of the other numbers but `hits` and `proxied`.
     `host` is what else the machine did meanwhile, as beside the trials of frames; `platform` what the line
     is bound to of platform.json: looks of the doctor and changes until then, and the hash.
+    `unsent_requests` were due and not offered as asked by the generator's own fault. `generator` holds what
+    it counted by itself, errors by their names, where it is TRex.
     """
 
     cell_id: str
@@ -92,6 +100,8 @@ class Repetition:
     warm_up_ns: int = 0
     host: Mapping[str, int] = field(default_factory=dict)
     platform: Mapping[str, Any] | None = None
+    unsent_requests: int = 0
+    generator: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""
@@ -122,6 +132,8 @@ class Repetition:
             "warm_up_ns": self.warm_up_ns,
             "host": dict(self.host),
             **({"platform": dict(self.platform)} if self.platform is not None else {}),
+            "unsent_requests": self.unsent_requests,
+            "generator": dict(self.generator),
         }
 
     @classmethod

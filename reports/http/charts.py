@@ -66,7 +66,7 @@ def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcom
     heights = [_PANEL_INCHES + _BAR_INCHES * rows[place] for place in shapes]
     several = several_proxies(outcomes)
     words = {shape(o.cell): shape_words(o.cell, proxies=several) for o in outcomes}
-    rates = outcomes[0].cell.workload is Workload.OPEN_LOOP
+    rates = outcomes[0].cell.workload.is_open_loop
     started = outcomes[0].cell.workload is Workload.START
     slow_word = f"VM ({kinds})"
 

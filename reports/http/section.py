@@ -49,12 +49,10 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0].cell, entry.get("source", ""))), ""]
-            lines += (
-                _rates(mine, words) if mine[0].cell.workload is Workload.OPEN_LOOP else _times(mine, words)
-            )
+            lines += _rates(mine, words) if mine[0].cell.workload.is_open_loop else _times(mine, words)
             lines += figure(plot_name(experiment))
             lines += _comparison(mine, words, entry.get("published", ""))
-            if mine[0].cell.workload not in (Workload.START, Workload.OPEN_LOOP):
+            if mine[0].cell.workload is not Workload.START and not mine[0].cell.workload.is_open_loop:
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     lines += option_section(run, outcomes, words)
@@ -80,12 +78,16 @@ def _conditions(cell: HttpCell, source: str) -> str:
     parts = [f"After {source}." if source else ""]
     if cell.workload is not Workload.START:
         clients = "1 client" if cell.clients == 1 else f"{cell.clients} clients at the same time"
+        clients = "at a constant rate" if cell.workload.is_open_loop else clients
         stress = f"{cell.stress_cpus} workers" if cell.stress_cpus else "none"
         parts.append(
             f"Requests by {cell.workload}, {clients}; cache {'on' if cell.cache else 'off'}; "
             f"stress on the proxies' machine: {stress}."
         )
-    parts.append("Mean and half-width of its 95 % confidence interval by Student's t over the repetitions.")
+    if not cell.workload.is_open_loop:
+        parts.append(
+            "Mean and half-width of its 95 % confidence interval by Student's t over the repetitions."
+        )
     return " ".join(part for part in parts if part)
 
 

@@ -29,6 +29,7 @@ from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
 from bmwg.resources.firsts import MADE
+from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
@@ -74,6 +75,7 @@ class HttpBench:
         self._token = token  # a continued run has the same names, which stand in its packet filters
         self._made: list[str] = []
         self._row: Row | None = None
+        self._trex: AstfClients | None = None
         self._hostings: dict[str, tuple[Hosting, ExitStack]] = {}
         self._continued = continued
         self._outcomes = dict(continued.outcomes) if continued else {}
@@ -223,6 +225,8 @@ class HttpBench:
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
             evidence = {**deployment.describe(), MADE: list(self._made)}
+            if any(one.planned.cell.workload is Workload.TREX_ASTF for one in left):
+                evidence["clients"] = self._trex_clients().ready()
             self._store.add_deployment(deployment_id, evidence)
             goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
             with self._watch.over(self._opened_row(), deployment_id, evidence, goes_on=goes_on):
@@ -302,7 +306,15 @@ class HttpBench:
 
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""
-        return CellRuns(planned, self._record, self._continued.recorded(planned) if self._continued else ())
+        recorded = self._continued.recorded(planned) if self._continued else ()
+        return CellRuns(planned, self._record, recorded, self._trex_clients)
+
+    def _trex_clients(self) -> AstfClients:
+        """TRex on the clients' node, made when it is first wanted and ended before the nodes."""
+        if self._trex is None:
+            self._trex = AstfClients(self._opened_row(), self._store.folder.resolve())
+            self._stack.callback(self._trex.close)
+        return self._trex
 
     def _record(self, repetition: Repetition) -> int:
         bound = replace(repetition, platform=self._store.platform.bound(repetition.deployment))

@@ -11,6 +11,7 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
+from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.deployment import Deployment
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import host_counts
@@ -26,7 +27,7 @@ class DeploymentBrokenError(Exception):
 class CellRuns:
     """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
-    `recorded` are those that a run which goes on has already.
+    `recorded` are those that a run which goes on has already; `trex` gives TRex where it is the clients.
     """
 
     def __init__(
@@ -34,8 +35,10 @@ class CellRuns:
         planned: Planned,
         record: Callable[[Repetition], int],
         recorded: Sequence[tuple[int, Repetition]] = (),
+        trex: Callable[[], AstfClients] | None = None,
     ) -> None:
         self.planned = planned
+        self._trex = trex
         self.done = list(recorded)
         self._record = record
         self._number = len(self.done)
@@ -201,6 +204,9 @@ class CellRuns:
         """Offer a constant rate; what came late or could not leave is lost with what failed."""
         settings = self.planned.rate or {}
         octets = self.planned.cell.object_octets
+        if self.planned.cell.workload is Workload.TREX_ASTF:
+            assert self._trex is not None
+            return self._trex().offer(deployment, octets, settings, rate_rps)
         address, port = deployment.endpoints[0]
         ran = deployment.row.client.call(
             "bmwg.drivers.workload.open_loop:run",

@@ -12,6 +12,7 @@ from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import Workload
+from bmwg.resources.http_proxy import astf
 
 CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}}
 _CLIENT_TOOLS = {Workload.JMETER: "jmeter", Workload.OPEN_LOOP: "k6"}
@@ -45,6 +46,8 @@ def lacking(
         if absent:
             name, package = absent[0]
             return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
+    if any(planned.cell.workload is Workload.TREX_ASTF for planned in group) and (lack := astf.lacking()):
+        return lack
     wanted = {_CLIENT_TOOLS.get(planned.cell.workload) for planned in group} - {None}
     absent = row.client.call("bmwg.drivers.workload.tools:absent", tools=sorted(wanted))
     if not absent:

@@ -61,6 +61,22 @@ CONFLIST = {
 }
 
 
+_TREX_TCP = (
+    "connattempt",
+    "accepts",
+    "connects",
+    "closed",
+    "sndbyte",
+    "rcvackbyte",
+    "rcvbyte",
+    "rcvtotal",
+    "drops",
+)
+_TREX_HTTP_SIDE = {f"tcps_{name}": 3 for name in _TREX_TCP} | {
+    f"user_counter_{letter}": 1 for letter in "ABCD"
+}
+TREX_HTTP = {"client": _TREX_HTTP_SIDE, "server": _TREX_HTTP_SIDE}
+
 TREX_PORT = {"opackets": 9, "ipackets": 8, "oerrors": 0, "ierrors": 0}
 TREX_STATS = {
     "0": TREX_PORT,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.seeds import CNI_RESULTS, CONFLIST, PORTS, QMP, SIGHT, SPEC, TREX_STATS, TRIAL
+from tests.fuzz.seeds import CNI_RESULTS, CONFLIST, PORTS, QMP, SIGHT, SPEC, TREX_HTTP, TREX_STATS, TRIAL
 
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting.qemu_monitor import Monitor
@@ -24,6 +24,7 @@ from bmwg.drivers.network.exec import PluginRun
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded import protocol
 from bmwg.drivers.traffic.embedded.result import read_result
+from bmwg.drivers.traffic.trex import astf_counts
 from bmwg.drivers.traffic.trex import channel as trex
 from bmwg.drivers.traffic.trex import counts as trex_counts
 from bmwg.drivers.traffic.watchdog.process import read_sight
@@ -201,6 +202,12 @@ def _read_trex_stats(octets):
         assert all(isinstance(number, int) for number in reading.still)
 
 
+def _read_trex_http(octets):
+    with contextlib.suppress(trex_counts.ContradictionError):
+        reading = astf_counts.read(json_or_none(octets))
+        assert all(isinstance(number, int) and number >= 0 for number in reading.still)
+
+
 def _talk_qmp(octets):
     """A monitor whose QEMU says these octets and then nothing more."""
     ours, theirs = socket.socketpair()
@@ -334,6 +341,7 @@ def targets():
             read=_read_trex_reply,
         ),
         Target(name="trex-stats", form="json", seeds=(_seed(TREX_STATS),), read=_read_trex_stats),
+        Target(name="trex-http", form="json", seeds=(_seed(TREX_HTTP),), read=_read_trex_http),
         Target(name="watch", form="json", seeds=(_seed(SIGHT),), read=read_sight),
         Target(
             name="qmp",

@@ -35,6 +35,7 @@ def test_other_inputs_are_taken_or_refused_by_name(name):
         "bundle",
         "bundle-part",
         "trex-stats",
+        "trex-http",
     ):  # these say no by what they return
         assert refusals
 

@@ -20,6 +20,7 @@ from typing import IO, Any, Protocol
 from bmwg.methodology.errors import DriverError, TestbedError
 
 SESSION = Path(__file__).with_name("session.py")
+ASTF_SESSION = Path(__file__).with_name("astf_session.py")
 START_DEADLINE_S = 30.0
 REPLY_LIMIT_OCTETS = 16 * 1024 * 1024
 
@@ -46,9 +47,9 @@ class Client(Protocol):
 class ClientProcess:
     """TRex's client in a process of its own, in the network namespace in which the server listens."""
 
-    def __init__(self, folder: Path, *, netns: str | None, log: IO[bytes]) -> None:
+    def __init__(self, folder: Path, *, netns: str | None, log: IO[bytes], script: Path = SESSION) -> None:
         """Start it; TestbedError TREX-04 when this Python cannot load the client."""
-        argv = [sys.executable, "-I", str(SESSION), str(folder), str(os.getpid())]
+        argv = [sys.executable, "-I", str(script), str(folder), str(os.getpid())]
         if netns is not None:
             argv = ["nsenter", f"--net={netns}", "--", *argv]
         self._buffer = b""
@@ -186,7 +187,7 @@ class Replay:
     Counters may be asked for again and again while they settle: the last answer to such a call stands.
     """
 
-    REPEATABLE = frozenset({"get_stats"})
+    REPEATABLE = frozenset({"get_stats", "get_traffic_stats"})
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._entries = [json.loads(line) for line in lines if line.strip()]

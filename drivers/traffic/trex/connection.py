@@ -1,7 +1,7 @@
 """Reaching a TRex server through its client: versions, ports, next hops, each refused when it is wrong.
 
 Ids: TREX-11 ports taken, TREX-12 server not reached, TREX-13 version, TREX-14 ports that the server has not,
-TREX-15 next hop.
+TREX-15 next hop, TREX-18 a server in another mode.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from bmwg.methodology.errors import DriverError, TestbedError
 
 _MAJOR = "3."  # of the release, whose stateless protocol the session speaks
 _RETRY_S = 0.25
+_MODES = {"STL": " (frames: t-rex-64 -i)", "ASTF": " (connections: t-rex-64 -i --astf)"}
 _ASKED = 3  # times that a next hop is asked for: the first question may find it asleep
 
 
 class Connection:
-    """One client's standing with one server. `versions` is filled by `open`.
+    """One client's standing with one server of a mode. `versions` is filled by `open`.
 
     `ways` fills `line_bps`: the slower port's line rate (bit/s) as TRex takes it, None where it names none.
     """
+
+    mode = "STL"
 
     def __init__(self, config: TrexConfig, client: Client) -> None:
         self.config = config
@@ -66,6 +69,8 @@ class Connection:
                 self._call("connect", deadline_s=options.start_deadline_s)
                 return
             except RefusedError as error:
+                if "configuration mismatch" in error.text.lower():
+                    raise other_mode(self.mode, error.text) from error
                 if "version" in error.text.lower() or "api" in error.text.lower():
                     raise TestbedError(
                         "TREX-13",
@@ -98,12 +103,12 @@ class Connection:
                 found=text or "none stated",
             )
         count = int(system.get("port_count", 0))
-        wanted = self.config.options.ports
+        wanted = self._wanted_ports()
         if count <= max(wanted):
             raise TestbedError(
                 "TREX-14",
                 "TRex's server; no traffic was sent",
-                expected=f"ports {wanted[0]} and {wanted[1]}",
+                expected=f"ports {' and '.join(map(str, wanted))}",
                 found=f"{count} ports",
                 hint="interfaces of its trex_cfg.yaml, or tester.options.port_ids",
             )
@@ -116,6 +121,10 @@ class Connection:
             "cores_per_dual_port": int(system.get("dp_core_count_per_port", 0)),
             "client_python": str(opened["python"]),
         }
+
+    def _wanted_ports(self) -> tuple[int, ...]:
+        """The ports of the server that are used."""
+        return self.config.options.ports
 
     def acquire(self) -> None:
         """Own the two ports; TREX-11 when somebody else does."""
@@ -189,6 +198,17 @@ class Connection:
                 self._call(method)
             except (RefusedError, DriverError):
                 return
+
+
+def other_mode(expected: str, found: str) -> TestbedError:
+    """Say that the running server is in another mode (TREX-18)."""
+    return TestbedError(
+        "TREX-18",
+        "TRex's server; no traffic was sent",
+        expected=f"mode {expected}{_MODES[expected]}",
+        found=found,
+        hint="end it and start it so, or let the run start one: tester.options.mode: start",
+    )
 
 
 def plain(text: str | None) -> str:

@@ -5,6 +5,7 @@ Ids: TREX-08 it does not come up, TREX-09 the number of interfaces, TREX-10 no r
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import shutil
@@ -24,16 +25,23 @@ from bmwg.methodology.errors import ConfigError, TestbedError
 STOP_DEADLINE_S = 5.0
 POLL_S = 0.1
 _DPDK_RUNTIME = Path("/var/run/dpdk")
+_DUMMY = "dummy"  # TRex's word for the port of a pair that is not there
+_NOBODY = "02:00:00:00:00:ff"
 
 
-def server_configuration(config: TrexConfig, ports: Sequence[TesterPort], prefix: str) -> str:
-    """The text of trex_cfg.yaml for two ports; TREX-09 when there are not two, or of two kinds."""
+def server_configuration(
+    config: TrexConfig, ports: Sequence[TesterPort], prefix: str, *, stateful: bool = False
+) -> str:
+    """The text of trex_cfg.yaml for two ports; TREX-09 when there are not two, or of two kinds.
+
+    A stateful server does with one: TRex pairs it with a dummy, and only its clients are used.
+    """
     kinds = {port.io for port in ports}
-    if len(ports) != 2 or len(kinds) != 1:
+    if len(ports) not in ((1, 2) if stateful else (2,)) or len(kinds) != 1:
         raise ConfigError(
             "TREX-09",
             "driver trex: interfaces of its server; nothing was started",
-            expected="two ports of one kind (af_packet or pci)",
+            expected=f"{'one or ' if stateful else ''}two ports of one kind (af_packet or pci)",
             found=", ".join(f"{port.device} ({port.io})" for port in ports) or "none",
         )
     options = config.options
@@ -76,9 +84,20 @@ def server_configuration(config: TrexConfig, ports: Sequence[TesterPort], prefix
             found=kinds.pop(),
             hint="AF_XDP ports are the embedded tester's",
         )
+    if len(ports) == 1:
+        entry["interfaces"].append(_DUMMY)
     macs = [port.mac or f"02:00:00:00:00:0{number + 1}" for number, port in enumerate(ports)]
-    peers = [port.peer_mac or macs[1 - number] for number, port in enumerate(ports)]
+    others = [*reversed(macs)] if len(macs) == 2 else [_NOBODY]
+    peers = [port.peer_mac or other for port, other in zip(ports, others, strict=True)]
     entry["port_info"] = [{"dest_mac": peer, "src_mac": mac} for mac, peer in zip(macs, peers, strict=True)]
+    if stateful:  # it resolves its next hops at its start, and answers for its own address
+        for number, port in enumerate(ports):
+            if port.gateway_ipv4 is not None and port.peer_mac is None and port.ipv4 is not None:
+                own = str(ipaddress.ip_interface(port.ipv4).ip)
+                gateway = str(ipaddress.ip_interface(port.gateway_ipv4).ip)
+                entry["port_info"][number] = {"ip": own, "default_gw": gateway}
+    if len(ports) == 1:
+        entry["port_info"].append({"dest_mac": _NOBODY, "src_mac": _NOBODY})
     return yaml.safe_dump([entry], sort_keys=False, default_flow_style=None, width=200)
 
 
@@ -92,22 +111,25 @@ def _numa_node(address: str) -> int:
 class Server:
     """One server process, in the network namespace of its ports; the kernel ends it with its parent."""
 
-    def __init__(self, config: TrexConfig, ports: Sequence[TesterPort]) -> None:
-        """Write its configuration and start it; TREX-08 when it ends at once, TREX-10 without root."""
+    def __init__(self, config: TrexConfig, ports: Sequence[TesterPort], *, stateful: bool = False) -> None:
+        """Write its configuration and start it; TREX-09, TREX-10 without root.
+
+        `stateful` is TRex's ASTF mode (connections), without it streams of frames.
+        """
         if os.geteuid() != 0:
             raise TestbedError(
                 "TREX-10", "TRex was not started", expected="root", found=f"user {os.geteuid()}"
             )
         self._config = config
         self._prefix = f"bmwg{os.getpid()}n{time.monotonic_ns() % 10_000_000}"
-        text = server_configuration(config, ports, self._prefix)
+        text = server_configuration(config, ports, self._prefix, stateful=stateful)
         config.run_dir.mkdir(parents=True, exist_ok=True)
         self.configuration = config.run_dir / "trex_cfg.yaml"
         self.configuration.write_text(text, encoding="utf-8")
         self.log_path = config.run_dir / "trex-server.log"
         self._log: IO[bytes] = self.log_path.open("ab")
         argv = [str(config.folder / SERVER), "-i", "-c", "1", "--cfg", str(self.configuration.resolve())]
-        argv += ["--no-scapy-server", "--iom", "0", "--hdrh"]
+        argv += ["--no-scapy-server", "--iom", "0", "--astf" if stateful else "--hdrh"]
         if ports[0].io == "af_packet":
             argv.append("--software")
         more_nice = config.options.nice - os.getpriority(os.PRIO_PROCESS, 0)

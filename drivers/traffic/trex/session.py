@@ -1,5 +1,7 @@
 """Runs in a process of its own, in TRex's Python environment: calls methods of TRex's client, one a line.
 
+`astf_session.py` is the same for connections instead of frames, and takes what is below from this file.
+
 The client's packages (scapy among them, which is GPL) are loaded here and nowhere else; what passes the pipe
 is data. Started as a script, never imported by the toolkit: `session.py CLIENT_FOLDER PARENT_PID`.
 """
@@ -8,10 +10,12 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import importlib
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -50,6 +54,8 @@ CALLS = frozenset(
 class Session:
     """One client object and what is called on it."""
 
+    client_class = "STLClient"
+
     def __init__(self, api: Any) -> None:
         self._api = api
         self._client: Any = None
@@ -58,20 +64,23 @@ class Session:
         """Do one call; raises what the client raises."""
         if method == "open":
             return self._open(arguments)
+        if method == "connect":
+            return self._connect()
+        if method == "watch":
+            return self._watch(arguments["ports"], arguments["longest_s"], arguments["server_pid"])
+        return self._perform(method, arguments)
+
+    def _perform(self, method: str, arguments: dict[str, Any]) -> Any:
         if method == "add_streams":
             streams = [self._stream(entry) for entry in arguments["streams"]]
             return self._client.add_streams(streams, ports=arguments["ports"])
-        if method == "watch":
-            return self._watch(arguments["ports"], arguments["longest_s"], arguments["server_pid"])
-        if method == "connect":
-            return self._connect()
         if method not in CALLS:
             raise ValueError(f"no call {method}")
         return getattr(self._client, method)(**arguments)
 
     def _open(self, arguments: dict[str, Any]) -> dict[str, str]:
         reply_s = arguments.pop("reply_s")
-        self._client = self._api.STLClient(
+        self._client = getattr(self._api, self.client_class)(
             verbose_level="none", sync_timeout=reply_s, async_timeout=reply_s, **arguments
         )
         return {"python": sys.version.split()[0]}
@@ -154,7 +163,7 @@ def plain(value: Any) -> Any:
     return None
 
 
-def main() -> None:
+def main(client: str = "trex.stl.api", make: Callable[[Any], Session] = Session) -> None:
     """Answer calls until the pipe closes; the kernel ends us with our parent."""
     folder, parent = sys.argv[1], int(sys.argv[2])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 9)
@@ -164,11 +173,11 @@ def main() -> None:
     os.dup2(2, 1)  # what the client prints is no reply
     sys.path[:0] = [folder]
     try:
-        import trex.stl.api as api  # type: ignore[import-not-found]
+        api = importlib.import_module(client)
     except Exception as error:
         replies.write(json.dumps({"error": {"type": "ClientUnusable", "text": repr(error)}}) + "\n")
         return
-    session = Session(api)
+    session = make(api)
     replies.write(json.dumps({"result": "ready"}) + "\n")
     for line in sys.stdin:
         order = json.loads(line)

@@ -1,0 +1,69 @@
+"""TRex's TCP asks a real proxy before a real server, in namespaces made here; skipped by name without it."""
+
+import os
+import signal
+import threading
+
+import pytest
+from http_support import needs_http, row_with_ledger
+
+from bmwg.drivers.hosting import forms
+from bmwg.drivers.hosting.instance import Form
+from bmwg.drivers.traffic.trex.config import DIR_VARIABLE
+from bmwg.methodology.errors import DriverError
+from bmwg.resources.http_proxy.astf import AstfClients
+from bmwg.resources.http_proxy.deployment import deployed
+
+pytestmark = [
+    *needs_http,
+    pytest.mark.root,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get(DIR_VARIABLE), reason=f"lacks TRex: {DIR_VARIABLE} names no folder"
+    ),
+]
+SETTINGS = {"duration_s": 2, "max_latency_ms": 1000}
+
+
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trex")
+    with row_with_ledger(folder) as (row, ledger):
+        hosting = forms.hosting(Form.NATIVE, node=row.proxy, place=row.place, ledger=ledger)
+        with (
+            hosting,
+            deployed(row, hosting, proxies=1, cache=False, stress_cpus=0, deadline_s=20) as deployment,
+        ):
+            clients = AstfClients(row, folder)
+            try:
+                yield clients, deployment
+            finally:
+                clients.close()
+
+
+@pytest.mark.parametrize(("octets", "per", "rate_rps"), [(1000, 1, 100), (1000, 5, 100), (200_000, 1, 20)])
+def test_every_request_is_answered_as_squid_counts_it(stand, octets, per, rate_rps):
+    clients, deployment = stand
+    settings = {**SETTINGS, "requests_per_connection": per}
+    before = deployment.counters()
+    found = clients.offer(deployment, octets, settings, rate_rps)
+    after = deployment.counters()
+    due = 2 * rate_rps
+    assert found["faults"] == ()
+    assert (found["asked_requests"], found["requests"]) == (due, due)
+    assert found["generator"]["answers"] == due, found
+    assert found["body_octets"] == due * octets, found
+    assert found["generator"]["connections_established"] == due / per
+    kinds = 1 if per == 1 else 2  # each is asked by the kernel before and after
+    assert after["server.all.requests"] - before["server.all.requests"] == due + 2 * kinds
+    assert after["client_http.errors"] == before["client_http.errors"]
+
+
+def test_a_proxy_that_dies_fails_requests_and_no_hang(stand):
+    clients, deployment = stand
+    pid = deployment.instances[0]._process["pid"]
+    threading.Timer(1.5, os.kill, (pid, signal.SIGKILL)).start()
+    with pytest.raises(DriverError, match="PROBE-02"):  # nobody answers the kernel afterwards
+        clients.offer(deployment, 1000, SETTINGS, 100)
+    with pytest.raises(DriverError, match="PROBE-02"):  # and before the next load nothing is sent
+        clients.offer(deployment, 1000, SETTINGS, 100)
