@@ -99,11 +99,17 @@ def at_place(place: str, changes: tuple[Change, ...]) -> tuple[Change, ...]:
 
 def between_deployments(before: Normal, after: Normal, own: Collection[str]) -> tuple[Change, ...]:
     """What changed on nodes that stay while one deployment went and the next came: settings of the kernel and
-    of the nodes' own interfaces. Bridges, other interfaces and forwarding state belong to what is deployed.
+    of the nodes' own interfaces, unless one is gone into a pod. All others and forwarding state belong to
+    what is deployed.
     """
     changes: list[Change] = []
     for place in sorted(before.keys() & after.keys()):
-        found = drift(_lasting(before[place], own), _lasting(after[place], own))
+        both = [
+            name
+            for name in own
+            if all(name in one[place]["fields"].get("nic", {}) for one in (before, after))
+        ]
+        found = drift(_lasting(before[place], both), _lasting(after[place], both))
         changes.extend(at_place(place, found))
     return tuple(changes)
 

@@ -21,7 +21,7 @@ _COLLECT = "bmwg.drivers.record.collect:collect"
 _INSIDE = "bmwg.drivers.hosting.inside:run"
 _TESTER = "tester"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
-_BY_DOCKER = re.compile(r"veth[0-9a-f]{7}")
+_BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
 _OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
 _SCENARIOS = {
@@ -220,7 +220,7 @@ def drawn_names(
     names: dict[str, str] = {}
     for place, record in (records or {}).items():
         interfaces = record["fields"].get("nic", {}).get("interfaces", {}).get("value", ())
-        drawn = [name for name in interfaces if _BY_DOCKER.fullmatch(name)]
+        drawn = [name for name in interfaces if _BY_A_DAEMON.fullmatch(name)]
         names |= {name: f"(container end {number} of {place})" for number, name in enumerate(drawn)}
     for number, (_, attachment) in enumerate(_attachments(evidence, "")):
         if other := attachment.get("host_side"):

@@ -319,6 +319,10 @@ def test_on_nodes_that_stay_what_changes_between_deployments_is_told(made):
         "dut1: nic/nic0/mtu_octets",
     ]
     assert any("between two deployments" in text for text in made.told)
+    del made.place.node["fields"]["nic"]["nic0"]  # a plugin took it into the pod
+    with guard.watched("c-3", evidence, nodes(made)):
+        pass
+    assert len(made.written.data["drift"]) == 1
 
 
 def docker(version="20.10", **image):
