@@ -163,10 +163,10 @@ class AstfTester:
         except (RefusedError, DriverError) as error:
             if isinstance(error, DriverError) and error.error_id != "TREX-05":
                 raise
-            found = error.found if isinstance(error, DriverError) else str(error)
+            found = f"TRex was lost: {error.found}" if isinstance(error, DriverError) else f"TRex: {error}"
             if self._server is not None and (ended := self._server.ended):
                 found = f"{found}; its server ended: {ended}"
-            return HttpSent(load=load, reading=None, fault=f"TRex was lost: {found}")
+            return HttpSent(load=load, reading=None, fault=found)
 
     def _offered(self, load: HttpLoad) -> HttpSent:
         if self._loaded:
