@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from http_support import needs_http, row_with_ledger
+from tests.contract.http_support import needs_http, row_with_ledger
 
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.hosting.instance import Form
