@@ -21,7 +21,7 @@ from bmwg.drivers.traffic.trex.channel import ASTF_SESSION, Client, ClientProces
 from bmwg.drivers.traffic.trex.config import TrexConfig
 from bmwg.drivers.traffic.trex.connection import Connection
 from bmwg.drivers.traffic.trex.counts import ContradictionError
-from bmwg.drivers.traffic.trex.server import Server
+from bmwg.drivers.traffic.trex.server import Server, require_one_place
 from bmwg.drivers.traffic.watchdog.process import Watch
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -120,6 +120,7 @@ class AstfTester:
         own = self.config.options.mode == "start"
         linux = all(port.io == "af_packet" for port in ports)
         if own:
+            require_one_place(ports)
             self._server = Server(self.config, ports, stateful=True)
             stack.callback(self._server.stop)
         netns = ports[0].netns if own and linux else None
@@ -163,10 +164,10 @@ class AstfTester:
         except (RefusedError, DriverError) as error:
             if isinstance(error, DriverError) and error.error_id != "TREX-05":
                 raise
-            found = error.found if isinstance(error, DriverError) else str(error)
+            found = f"TRex was lost: {error.found}" if isinstance(error, DriverError) else f"TRex: {error}"
             if self._server is not None and (ended := self._server.ended):
                 found = f"{found}; its server ended: {ended}"
-            return HttpSent(load=load, reading=None, fault=f"TRex was lost: {found}")
+            return HttpSent(load=load, reading=None, fault=found)
 
     def _offered(self, load: HttpLoad) -> HttpSent:
         if self._loaded:

@@ -2,14 +2,13 @@
 
 A server that the run starts lives in the network namespace of its two ports, and so do its remote calls: two
 runs on one machine never meet. A server that stands already is attached to; its ports are acquired and
-released, and ports of somebody else are refused by name. Ids: TREX-16 a trial TRex cannot send, TREX-17 two
-namespaces.
+released, and ports of somebody else are refused by name. Ids: TREX-16 a trial TRex cannot send.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +23,10 @@ from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
 from bmwg.drivers.traffic.trex.connection import Connection, plain
-from bmwg.drivers.traffic.trex.server import Server
+from bmwg.drivers.traffic.trex.server import Server, require_one_place
 from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
 from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
-from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
 
 _FAMILIES = (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP)
@@ -114,7 +113,7 @@ class TrexTraffic:
         options = self.config.options
         netns = ports[0].netns if options.mode == "start" and ports[0].io == "af_packet" else None
         if options.mode == "start":
-            _require_one_place(ports)
+            require_one_place(ports)
             self._server = Server(self.config, ports)
             stack.callback(self._server.stop)
         client = self._make_client(self.config, netns, self._log)
@@ -236,17 +235,6 @@ class TrexTraffic:
             if place.is_file():
                 return {"folder": place.read_text(encoding="ascii", errors="replace").strip()}
         return {"folder": None, "reason": "no file VERSION; the server says it when it runs"}
-
-
-def _require_one_place(ports: Sequence[TesterPort]) -> None:
-    if len({port.netns for port in ports}) > 1:
-        raise TestbedError(
-            "TREX-17",
-            f"tester ports {ports[0].name} and {ports[1].name}; no traffic was sent",
-            expected="both in one network namespace: TRex opens all its interfaces in its own",
-            found=", ".join(str(port.netns) for port in ports),
-            hint="paths whose ports are pods' own interfaces need the embedded tester",
-        )
 
 
 def _unsendable(what: str, expected: str, found: str, hint: str = "") -> ConfigError:

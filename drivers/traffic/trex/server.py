@@ -1,6 +1,7 @@
 """A TRex server for the run: its configuration, its process, and that nothing of it stays.
 
-Ids: TREX-08 it does not come up, TREX-09 the number of interfaces, TREX-10 no root.
+Ids: TREX-08 it does not come up, TREX-09 the number of interfaces, TREX-10 no root, TREX-17 two
+namespaces.
 """
 
 from __future__ import annotations
@@ -106,6 +107,18 @@ def _numa_node(address: str) -> int:
         return max(0, int(Path(f"/sys/bus/pci/devices/{address}/numa_node").read_text(encoding="ascii")))
     except (OSError, ValueError):
         return 0
+
+
+def require_one_place(ports: Sequence[TesterPort]) -> None:
+    """Refuse ports in two network namespaces (TREX-17)."""
+    if len({port.netns for port in ports}) > 1:
+        raise TestbedError(
+            "TREX-17",
+            f"tester ports {ports[0].name} and {ports[1].name}; no traffic was sent",
+            expected="both in one network namespace: TRex opens all its interfaces in its own",
+            found=", ".join(str(port.netns) for port in ports),
+            hint="paths whose ports are pods' own interfaces need the embedded tester",
+        )
 
 
 class Server:

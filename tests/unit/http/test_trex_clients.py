@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from bmwg.drivers.traffic.trex.astf_counts import HttpReading, SideCounts
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.workload import probe
+from bmwg.methodology.errors import DriverError
 from bmwg.methodology.http import profile, rate
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType, Validity
@@ -207,6 +209,29 @@ def test_the_octets_of_an_answer_are_measured(answer: bytes, status: int, octets
     assert (found["status"], found["octets"]) == (status, octets)
     assert fault in found["fault"]
     assert bool(fault) == bool(found["fault"])
+
+
+class Answering:
+    """The clients' node of a row whose proxy gives answers of these lengths."""
+
+    def __init__(self, *octets: int) -> None:
+        self.client = self
+        self.octets = list(octets)
+
+    def call(self, function: str, **arguments: object) -> dict[str, object]:
+        return {"status": 200, "octets": self.octets.pop(0), "head_octets": 100, "fault": ""}
+
+
+def settled(*octets: int) -> int:
+    clients = astf.AstfClients(Answering(*octets), Path("/nonexistent"))  # type: ignore[arg-type]
+    return clients._settled("198.18.1.1", 3128, b"GET")
+
+
+def test_the_length_of_an_answer_is_one_that_two_in_a_row_have() -> None:
+    assert settled(1318, 1316, 1316) == 1316
+    assert settled(1316, 1316) == 1316
+    with pytest.raises(DriverError, match="PROBE-03"):
+        settled(1, 2, 3, 4, 5)
 
 
 def test_an_answer_that_does_not_end_meets_its_deadline() -> None:
