@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ending import end_in_order
+
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
@@ -87,6 +89,7 @@ def pvp(repeats: int, folder: Path, network: str) -> dict[str, Any]:
 
 def main() -> int:
     """Measure and judge against the limit; exit status 1 above it."""
+    end_in_order()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument(

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ending import end_in_order
 from known_truth import CELL
 
 from bmwg.drivers import registry
@@ -168,6 +169,7 @@ def agree(one: dict[str, object], other: dict[str, object]) -> bool:
 
 def main() -> None:
     """Measure and print."""
+    end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("testbeds", nargs="+", type=Path)
     options.add_argument("--runs", type=int, default=3)

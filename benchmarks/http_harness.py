@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from ending import end_in_order
+
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.ledger import Ledger
@@ -50,6 +52,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
+    end_in_order()
     cell = HttpCell(
         experiment="one_client",
         workload=Workload.AB,

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ending import end_in_order
 from tester_latency import spread
 
 from bmwg.drivers.api import TrafficDriver
@@ -95,6 +96,7 @@ def find(tester: TrafficDriver, *, limit_s: float = math.inf) -> tuple[SearchRes
 
 def main() -> None:
     """Measure and print."""
+    end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     wanted = options.parse_args()

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import tester_bed as bed
+from ending import end_in_order
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.api import TesterPort
@@ -140,6 +141,7 @@ def loss_free(tester: EmbeddedTraffic, load_fps: int, attempts: int = 6) -> tupl
 
 def main() -> None:
     """Measure and print."""
+    end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--highest-fps", type=int, default=8_000_000)

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from ending import end_in_order
 from memory import resident_mib
 from tester_latency import spread
 
@@ -57,6 +58,7 @@ def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult,
 
 def main() -> None:
     """Measure and print."""
+    end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--seconds", type=float, default=0.0, help="go on for so long at least")

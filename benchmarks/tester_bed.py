@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 
+from ending import end_in_order
 from pyroute2 import IPRoute, netns
 
 from bmwg.drivers.api import TesterPort
@@ -34,25 +32,11 @@ def inside(namespace: str, *argv: str) -> str:
     return done.stdout
 
 
-def _end_in_order() -> None:
-    """SIGTERM (a time limit) unwinds this process, so that its namespaces go; a forked helper just ends."""
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-    owner = os.getpid()
-
-    def end(number: int, _: FrameType | None) -> None:
-        if os.getpid() != owner:
-            os._exit(128 + number)
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)
-
-
 @contextmanager
 def namespace(role: str) -> Iterator[str]:
     """A named network namespace, unique over runs; its interfaces are silent (no IPv6 of the kernel)."""
     name = f"bt{os.getpid()}x{next(_serial)}{role}"
-    _end_in_order()
+    end_in_order()
     netns.create(name)
     try:
         inside(name, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")

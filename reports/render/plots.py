@@ -62,7 +62,8 @@ def _throughput(facts: Facts) -> Plot | None:
                 linestyle="--" if name == "wire" else "-",
                 label=label(envelope if name == "wire" else name),
             )
-        axes.set(xlabel="frame size, octets", ylabel="throughput, frames/s", ylim=(0, None), xticks=sizes)
+        axes.set(xlabel="frame size, octets", ylabel="throughput, frames/s", xticks=sizes)
+        axes.set_ylim(0, axes.dataLim.ymax * 1.08)  # no marker on the edge
         axes.tick_params(axis="x", rotation=45 if len(sizes) > 4 else 0)
         axes.grid(axis="y")
         _thousands(axes.yaxis)

@@ -25,13 +25,17 @@ _ASKED = 3  # times that a next hop is asked for: the first question may find it
 
 
 class Connection:
-    """One client's standing with one server of a mode. `versions` is filled by `open`."""
+    """One client's standing with one server of a mode. `versions` is filled by `open`.
+
+    `ways` fills `line_bps`: the slower port's line rate (bit/s) as TRex takes it, None where it names none.
+    """
 
     mode = "STL"
 
     def __init__(self, config: TrexConfig, client: Client) -> None:
         self.config = config
         self.versions: dict[str, JsonValue] = {}
+        self.line_bps: int | None = None
         self._client = client
 
     def open(self, server: Server | None) -> None:
@@ -140,7 +144,9 @@ class Connection:
     def ways(self, ports: tuple[TesterPort, TesterPort]) -> tuple[Way, Way]:
         """Resolve the next hops and give both directions their addresses (of IPv4)."""
         numbers = self.config.options.ports
-        macs = [self._mac_of(number) for number in numbers]
+        attributes = [self._call("get_port_attr", port=number) for number in numbers]
+        macs = [str(found["src_mac"]) for found in attributes]
+        self.line_bps = round(min(float(found.get("speed") or 0) for found in attributes) * 1e9) or None
         hops = []
         for side, port in enumerate(ports):
             if port.peer_mac is not None:
@@ -160,9 +166,6 @@ class Connection:
             for side in (0, 1)
         )
         return first, second
-
-    def _mac_of(self, number: int) -> str:
-        return str(self._call("get_port_attr", port=number)["src_mac"])
 
     def _resolved(self, number: int, port: TesterPort) -> str:
         """MAC of the next hop, asked by TRex itself over ARP; TREX-15 without one."""

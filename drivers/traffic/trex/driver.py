@@ -130,7 +130,7 @@ class TrexTraffic:
             limit_s=self.config.drain_limit_s,
             server_pid=self.server_pid,
         )
-        self._runner = TrialRunner(client, options.ports, ways, wait)
+        self._runner = TrialRunner(client, options.ports, ways, wait, line_bps=connection.line_bps)
         interfaces = [port.device for port in ports] if ports[0].io == "af_packet" else []
         cpus = (*self.config.cpus, *self.config.watch_cpus) if options.mode == "start" else ()
         place = ports[0].netns if interfaces else None

@@ -26,6 +26,7 @@ from bmwg.drivers.traffic.trex.counts import (
 from bmwg.drivers.traffic.trex.frames import Way
 from bmwg.drivers.traffic.watchdog.process import PortSight, Sight
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.medium import GAP_OCTETS, PREAMBLE_OCTETS
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
 TRIAL_MARGIN_S = 2.0  # beyond twice the trial: a generator that is too slow stretches it, and is then stopped
@@ -33,6 +34,9 @@ TRIAL_MARGIN_S = 2.0  # beyond twice the trial: a generator that is too slow str
 FIRST_US = 50_000.0
 # choice: a sender that is slower than by so many of its longest pauses is too slow for the load, not stalled
 SLOW_BY_GAPS = 50
+NEAR_LINE = (
+    0.99  # choice: from here on TRex, which rounds otherwise, may hold a load to be above the line rate
+)
 LEARNING_FPS = 200.0
 LEAST_LEARNING_FRAMES = 10
 
@@ -81,13 +85,20 @@ class TrialRunner:
         ways: tuple[Way, Way],
         wait: Wait,
         sleep: Callable[[float], None] = time.sleep,
+        *,
+        line_bps: int | None = None,
     ) -> None:
-        """`ways` are forward (port 0 sends) and reverse, of IPv4; `sleep` is time's unless a test replays."""
+        """`ways` are forward (port 0 sends) and reverse, of IPv4; `sleep` is time's unless a test replays.
+
+        TRex refuses a load above `line_bps` (a line rate it reads from the port, and makes up for a virtual
+        one); such a trial is started in spite of that, and what is not sent is counted as unsent.
+        """
         self._client = client
         self._ports = ports
         self.ways = ways
         self._wait = wait
         self._sleep = sleep
+        self._line_bps = line_bps
 
     def call(self, method: str, *, deadline_s: float | None = None, **arguments: Any) -> Any:
         """One call with the usual deadline (three replies: one call may be several requests)."""
@@ -110,7 +121,8 @@ class TrialRunner:
             self.call("clear_stats")
             if eyes:
                 eyes.arm()
-            waited_ns, still_sending = self._send(sending, spec.duration_s)
+            beyond = self._line_bps is not None and line_load_bps(spec) > NEAR_LINE * self._line_bps
+            waited_ns, still_sending = self._send(sending, spec.duration_s, force=beyond)
             reading, drained, wrong = self._settled(spec)
             sight = eyes.read() if eyes else None
             self.call("wait_on_traffic", ports=sending, timeout=1, rx_delay_ms=0)
@@ -169,9 +181,9 @@ class TrialRunner:
                 }
                 self.call("add_streams", streams=[stream], ports=[sender])
 
-    def _send(self, sending: list[int], duration_s: float) -> tuple[int, list[int]]:
+    def _send(self, sending: list[int], duration_s: float, *, force: bool = False) -> tuple[int, list[int]]:
         """Start, wait for the end, stop what is beyond its time: the time (ns), and who was stopped."""
-        self.call("start", ports=sending, force=False)
+        self.call("start", ports=sending, force=force)
         longest_s = 2 * duration_s + TRIAL_MARGIN_S
         seen = self.call(
             "watch",
@@ -213,6 +225,13 @@ def sizes_of(spec: TrialSpec, count: int) -> tuple[tuple[int, int], ...]:
     for place, octets in enumerate(sequence):
         shares[octets] += whole + (place < rest)
     return tuple((octets, share) for octets, share in sorted(shares.items()) if share)
+
+
+def line_load_bps(spec: TrialSpec) -> int:
+    """What a trial asks of one direction of the medium, bit/s, preamble and gap between frames included."""
+    sizes = sizes_of(spec, spec.intended_frames)
+    octets = sum(share * (PREAMBLE_OCTETS + size + GAP_OCTETS) for size, share in sizes)
+    return 8 * octets * spec.load_fps // spec.intended_frames
 
 
 def _kinds(spec: TrialSpec) -> int:

@@ -127,6 +127,12 @@ def test_a_load_beyond_it_is_never_called_sent(tester, wire):
     assert assess(result, TrialPolicy()).validity != "valid"
 
 
+def test_a_load_above_the_line_rate_that_it_makes_up_is_tried_and_found_slow(tester, wire):
+    result = tester.run_trial(replace(SPEC, frame_octets=1518, load_fps=2_500_000, duration_s=0.1))
+    assert result.fault is None
+    assert assess(result, TrialPolicy()).validity == "sent_short"
+
+
 def test_what_it_cannot_send_is_refused(tester, wire):
     for changes in ({"frame_octets": 64, "vlan_id": 7}, {"frame_octets": 1519}, {"flows": 20_000}):
         with pytest.raises(ConfigError, match="TREX-16"):

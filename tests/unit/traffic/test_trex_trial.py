@@ -4,6 +4,7 @@ import base64
 import io
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +34,7 @@ class Model:
     def __init__(self, *, lost=0, late=0, sent=None, spoil=None, fails=None, sending=()):
         self.lost, self.late, self.sent, self.spoil = lost, late, sent, spoil or {}
         self.fails, self.sending = fails, list(sending)
-        self.calls, self.streams, self.readings = [], {}, 0
+        self.calls, self.streams, self.readings, self.forced = [], {}, 0, None
 
     def call(self, method, /, *, deadline_s, **arguments):
         self.calls.append(method)
@@ -46,6 +47,8 @@ class Model:
                 self.streams[stream["group"]] = (stream, arguments["ports"][0])
         elif method == "clear_stats":
             self.readings = 0
+        elif method == "start":
+            self.forced = arguments["force"]
         elif method == "watch":
             return {"sending": self.sending, "waited_ns": 1_003_000_000}
         elif method == "get_stats":
@@ -114,6 +117,26 @@ def test_counters_are_read_when_both_sides_stand_still():
     assert (result.sent_frames, result.received_frames) == (1000, 990)
     assert model.calls.index("watch") < len(model.calls) - 1 - model.calls[::-1].index("get_stats")
     assert model.calls[-1] == "wait_on_traffic"
+
+
+@pytest.mark.parametrize(
+    ("changes", "forced"),
+    [
+        ({"load_fps": 812_743}, True),  # RFC 2544 appendix B: the full rate of 10 Gbit/s at 1518 octets
+        ({"load_fps": 804_000}, False),
+        ({"load_fps": 2_500_000}, True),
+        ({"frame_octets": 64, "load_fps": 14_000_000}, False),
+        ({"mix_octets": (64, 1518), "load_fps": 1_540_000}, True),
+        ({"mix_octets": (64, 1518), "load_fps": 1_520_000}, False),
+    ],
+)
+def test_only_a_load_about_the_line_rate_is_started_against_its_check(changes, forced):
+    model = Model()
+    spec = replace(SPEC, **{"frame_octets": 1518, "duration_s": 0.01, **changes})
+    TrialRunner(model, (0, 1), WAYS, Wait(), lambda _: None, line_bps=10_000_000_000).send(spec)
+    assert model.forced is forced
+    TrialRunner(model, (0, 1), WAYS, Wait(), lambda _: None).send(spec)
+    assert model.forced is False  # TRex named no line rate, and so refuses none
 
 
 def test_what_trex_does_not_send_is_unsent_not_lost():
