@@ -95,6 +95,7 @@ class AstfClients:
         self, deployment: Deployment, octets: int, settings: Mapping[str, Any], rate_rps: int
     ) -> dict[str, Any]:
         """Offer so many requests per second to the first proxy; fields of a repetition."""
+        tester = self._attached()  # first: for a second the server's tags of new objects are longer by W/
         address, port = deployment.endpoints[0]
         url = self._row.url(octets)
         per = settings.get("requests_per_connection", 1)
@@ -114,7 +115,6 @@ class AstfClients:
             clients=CLIENTS,
             servers=(address, address),
         )
-        tester = self._attached()
         with self._frames_as_on_a_wire():
             sent = tester.offer(load)
         fields = repetition_of(sent, octets)
@@ -183,7 +183,7 @@ class AstfClients:
             self._row.proxy.call(finish, interface=_INTERFACE, here=False)
 
     def _settled(self, address: str, port: int, request: bytes) -> int:
-        """Octets of an answer that two answers in a row have: a proxy's first ones may have other heads."""
+        """Octets of an answer that two answers in a row have: the first ones may have other heads."""
         lengths = [self._exchanged(address, port, request)]
         for _ in range(_MOST_ASKED - 1):
             lengths.append(self._exchanged(address, port, request))
