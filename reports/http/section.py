@@ -70,7 +70,7 @@ def http_summary(run: Run) -> str:
         return ""
     outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
     repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
-    forms = ", ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
+    forms = "; ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
     return f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
 
 

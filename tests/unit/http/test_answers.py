@@ -167,7 +167,7 @@ def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> Non
 def test_the_page_shows_all_forms_in_one_table_and_no_number_without_one(run: Path) -> None:
     page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
     assert "HTTP proxy by hosting form" in page
-    assert "5 answers from 4 repetitions of HTTP experiments on native, Docker, routed" in page
+    assert "5 answers from 4 repetitions of HTTP experiments on native; Docker, routed" in page
     assert "0 answers" not in page
     assert "plots/http-one-client.svg" in page
     drawn = (run / "plots" / "http-one-client.svg").read_text(encoding="utf-8")
