@@ -37,6 +37,7 @@ from bmwg.resources.firsts import (
 )
 
 MACHINE = "machine"
+Doctor = Callable[[Mapping[str, JsonValue] | None], Sequence[Mapping[str, Any]]]  # findings as data
 
 
 class PlatformGuard:
@@ -51,13 +52,18 @@ class PlatformGuard:
         earlier: Mapping[str, Any] | None = None,
         *,
         staying: Collection[str] = (),
+        look: Callable[[str], Mapping[str, JsonValue]] = collect,
+        doctor: Doctor | None = None,
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
 
         `earlier` is the platform file of the run that is continued; new deployments are held against its own.
         Without a testbed the doctor looks at the machine alone. `staying` are interfaces of nodes that stand
-        for the whole run: what changes on those nodes between two deployments is told, too.
+        for the whole run: what changes on those nodes between two deployments is told, too. `look` records
+        the machine in a scope and `doctor` says what is wrong with it, where that is not this machine.
         """
+        self._look = look
+        self._doctor: Doctor = doctor or self._examine
         self._record = record  # for the first look of the doctor
         self.before = record
         self._testbed = testbed
@@ -91,12 +97,15 @@ class PlatformGuard:
         if suite in self._examined:
             return
         self._examined.add(suite)
-        findings = examine(self._testbed, self._record)
+        findings = self._doctor(self._record)
         self._record = None
-        self._platform.note_doctor(suite, [finding.as_json() for finding in findings])
-        serious = [finding for finding in findings if finding.weight is not Weight.NOTE]
+        self._platform.note_doctor(suite, findings)
+        serious = [finding for finding in findings if finding["weight"] != Weight.NOTE]
         if serious:
             self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
+
+    def _examine(self, record: Mapping[str, JsonValue] | None) -> list[Mapping[str, Any]]:
+        return [finding.as_json() for finding in examine(self._testbed, record)]
 
     @contextmanager
     def ready(
@@ -144,7 +153,7 @@ class PlatformGuard:
     def _begin(
         self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], Records], *, goes_on: bool
     ) -> _Standing:
-        machine, records = collect("watch"), take()
+        machine, records = self._look("watch"), take()
         normal = normal_form(records, evidence)
         since = (*self._since(machine), *self._since_on_nodes(normal))
         if goes_on:
@@ -192,7 +201,7 @@ class PlatformGuard:
         standing = self._standing
         if standing is None or self._machine is None:
             return ()
-        machine, records = collect("watch"), standing.take()
+        machine, records = self._look("watch"), standing.take()
         changes = (
             *standing.unlike_the_first,
             *standing.before_it,
@@ -207,7 +216,7 @@ class PlatformGuard:
 
     def changed_after_break(self, outcomes: Sequence[str], take: Callable[[], Records]) -> tuple[Change, ...]:
         """Return what changed, for outcomes that end with a deployment that broke; `take` records nodes."""
-        machine, normal = collect("watch"), normal_form(take(), {})
+        machine, normal = self._look("watch"), normal_form(take(), {})
         changes = (*self._unjudged, *self._since(machine), *self._since_on_nodes(normal))
         self._machine, self._last, self._unjudged = machine, normal, ()
         if changes:
@@ -215,13 +224,17 @@ class PlatformGuard:
         return changes
 
 
-def machine_record(overlay: Path | None, before: Mapping[str, Any] | None = None) -> dict[str, JsonValue]:
-    """The machine's record, with the facts that a person declares where nothing was measured.
+def machine_record(
+    overlay: Path | None,
+    before: Mapping[str, Any] | None = None,
+    look: Callable[[], dict[str, JsonValue]] = collect,
+) -> dict[str, JsonValue]:
+    """The machine's record by `look`, with the facts that a person declares where nothing was measured.
 
     The overlay is a file, or what the record `before` of the same run was completed with. Raises ConfigError
     REC-05, REC-06, REC-08 for the file; a later record that contradicts it stays as measured: that is drift.
     """
-    record = collect()
+    record = look()
     if overlay is not None:
         try:
             text = overlay.read_text(encoding="utf-8")
@@ -271,8 +284,8 @@ def _as_json(change: Change) -> dict[str, str]:
     return {"path": change.path, "before": change.before, "after": change.after}
 
 
-def _short(finding: Any) -> str:
-    return f"{finding.finding_id} {finding.what}"
+def _short(finding: Mapping[str, Any]) -> str:
+    return f"{finding['finding_id']} {finding['what']}"
 
 
 class SampledTraffic:

@@ -79,6 +79,15 @@ def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
     raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
 
 
+def interrupt(*, pid: int, start_ticks: int) -> bool:
+    """Node function: have exactly this process break off the call that it serves; `False` when it is gone."""
+    if not same(pid, start_ticks):
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGINT)
+    return True
+
+
 def terminate_owned(*, owner: str) -> int:
     """Node function: end every process whose environment carries this owner's label; returns how many.
 

@@ -15,13 +15,14 @@ from typing import Any
 from bmwg.drivers.hosting import forms, process
 from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.testbed_row import RowHost, row_hosts
 from bmwg.drivers.workload import squid
-from bmwg.drivers.workload.row import Row, open_row
+from bmwg.drivers.workload.lab_row import open_hosts, open_lab_row
+from bmwg.drivers.workload.row import INTERFACES, Row, open_row
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
-from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render.report import write_report
@@ -32,7 +33,9 @@ from bmwg.resources.firsts import MADE
 from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
-from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
+from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed, row_of_testbed
+from bmwg.resources.http_proxy.line import line_of
+from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
@@ -61,6 +64,8 @@ class HttpBench:
         stack: ExitStack,
         watch: HttpWatch,
         token: str,
+        machines: Machines,
+        hosts: Sequence[RowHost] = (),
         continued: HttpContinuation | None = None,
     ) -> None:
         self.display = display
@@ -73,6 +78,8 @@ class HttpBench:
         self._stack = stack
         self._watch = watch
         self._token = token  # a continued run has the same names, which stand in its packet filters
+        self._machines = machines
+        self._hosts = hosts  # of a lab's row; none where the row is made on this machine
         self._made: list[str] = []
         self._row: Row | None = None
         self._trex: AstfClients | None = None
@@ -97,19 +104,24 @@ class HttpBench:
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
             vms = vms_of_testbed(settings)
+            row = row_of_testbed(settings)
+        hosts = row_hosts(continued.run.testbed if continued else row)
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
             if continued:
                 clear_away(continued.run.folder)  # what it made would stand in the platform's record
-            platform = machine_record(settings.overlay, continued.run.platform_before if continued else None)
+            machines = Machines(stack.enter_context(open_hosts(hosts)))
+            platform = machine_record(
+                settings.overlay, continued.run.platform_before if continued else None, machines.record
+            )
             if continued:
                 check_platform(continued.run, platform)
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
                 header_sha256 = continued.run.header_sha256
                 journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
-                header = http_header(profile, networks, vms)
+                header = http_header(profile, networks, vms, row)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 header_sha256 = read_run(store.folder).header_sha256
                 journal = HttpJournal(store.folder, store.run_id, header_sha256)
@@ -137,9 +149,16 @@ class HttpBench:
                 display=display,
                 stack=stack.pop_all(),
                 watch=HttpWatch(
-                    store.platform, display.note, platform, continued.run.platform if continued else None
+                    store.platform,
+                    display.note,
+                    platform,
+                    continued.run.platform if continued else None,
+                    machines=machines,
+                    staying=[port for host in hosts for port in host.ports] or INTERFACES,
                 ),
                 token=header_sha256[:_TOKEN_CHARACTERS],
+                machines=machines,
+                hosts=hosts,
                 continued=continued,
             )
 
@@ -276,17 +295,24 @@ class HttpBench:
 
     def _opened_row(self) -> Row:
         if self._row is None:
-            self._row = self._stack.enter_context(
-                open_row(
+            testbed = read_run(self._store.folder).testbed
+            common: dict[str, Any] = {
+                "sizes_octets": self._profile.sizes_octets,
+                "token": self._token,
+                "vms": vms_of_header(testbed),
+            }
+            made = (
+                open_lab_row(self._hosts, self._machines.hosts, self._ledger, self._owner, **common)
+                if self._hosts
+                else open_row(
                     self._store.folder.resolve(),
                     self._ledger,
                     self._owner,
-                    sizes_octets=self._profile.sizes_octets,
-                    token=self._token,
-                    networks=of_header(read_run(self._store.folder).testbed),
-                    vms=vms_of_header(read_run(self._store.folder).testbed),
+                    networks=of_header(testbed),
+                    **common,
                 )
             )
+            self._row = self._stack.enter_context(made)
         return self._row
 
     def _hosting(self, form: str) -> Hosting:
@@ -307,7 +333,7 @@ class HttpBench:
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""
         recorded = self._continued.recorded(planned) if self._continued else ()
-        return CellRuns(planned, self._record, recorded, self._trex_clients)
+        return CellRuns(planned, self._record, recorded, self._trex_clients, self._machines)
 
     def _trex_clients(self) -> AstfClients:
         """TRex on the clients' node, made when it is first wanted and ended before the nodes."""
@@ -351,7 +377,7 @@ class HttpBench:
             self._close_hosting(form)
 
     def _take_closing_record(self) -> None:
-        self._store.set_platform(after=machine_record(None, self._watch.before))
+        self._store.set_platform(after=machine_record(None, self._watch.before, self._machines.record))
 
     def _end_run(self) -> None:
         left = sum(planned.cell.cell_id not in self._outcomes for planned in self._plan)
@@ -362,15 +388,3 @@ class HttpBench:
             )
         else:
             self._store.close(None, "complete")
-
-
-def line_of(outcome: HttpOutcome) -> str:
-    """Say an outcome in one line."""
-    if outcome.rate_rps is not None:
-        return f"measured  {outcome.rate_rps} requests/s"
-    if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
-        return f"{outcome.type.value}  {outcome.reason}"
-    half = outcome.time.half_width
-    spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
-    what = "until it serves" if outcome.cell.workload is Workload.START else "a request"
-    return f"measured  {outcome.time.mean / 1e6:.3f}{spread} ms {what} (n = {outcome.time.count})"

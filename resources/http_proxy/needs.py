@@ -11,7 +11,7 @@ from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import Workload
+from bmwg.methodology.http.records import POD_PREFIX, Workload
 from bmwg.resources.http_proxy import astf
 
 CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}}
@@ -25,6 +25,8 @@ def lacking(
     """Return the first thing that is missing, with the line that supplies it; None when all is there."""
     try:
         row = opened_row()
+        if row.hosts and form.startswith(POD_PREFIX):
+            return Missing(what="pods", reason="this version makes none on the hosts of a row", mend="")
         probed = forms.hosting(form, node=row.proxy, place=row.place, ledger=ledger).probe()
     except TestbedError as error:
         if error.error_id != "PROG-01":
@@ -46,8 +48,11 @@ def lacking(
         if absent:
             name, package = absent[0]
             return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
-    if any(planned.cell.workload is Workload.TREX_ASTF for planned in group) and (lack := astf.lacking()):
-        return lack
+    if any(planned.cell.workload is Workload.TREX_ASTF for planned in group):
+        if row.hosts:
+            return Missing(what="TRex", reason="this version starts none on the hosts of a row", mend="")
+        if lack := astf.lacking():
+            return lack
     wanted = {_CLIENT_TOOLS.get(planned.cell.workload) for planned in group} - {None}
     absent = row.client.call("bmwg.drivers.workload.tools:absent", tools=sorted(wanted))
     if not absent:
