@@ -52,7 +52,7 @@ class PlatformGuard:
         earlier: Mapping[str, Any] | None = None,
         *,
         staying: Collection[str] = (),
-        look: Callable[[str], Mapping[str, JsonValue]] = collect,
+        look: Callable[[str], Mapping[str, JsonValue]] | None = None,
         doctor: Doctor | None = None,
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
@@ -62,7 +62,7 @@ class PlatformGuard:
         for the whole run: what changes on those nodes between two deployments is told, too. `look` records
         the machine in a scope and `doctor` says what is wrong with it, where that is not this machine.
         """
-        self._look = look
+        self._look: Callable[[str], Mapping[str, JsonValue]] = look or collect
         self._doctor: Doctor = doctor or self._examine
         self._record = record  # for the first look of the doctor
         self.before = record

@@ -77,8 +77,9 @@ def open_lab_row(
             for fact in facts[one.role]:
                 kept = ledger.before("lab_port", host.place, interface=fact["interface"], up=fact["up"])
                 stack.callback(ledger.undo, kept, by_name)
-            stack.callback(ledger.undo, ledger.before("owner", host.place, owner=owner), by_name)
-            node = stack.enter_context(HostNamespaceNode(one.role, host, owner=owner))
+            label = f"{owner}-{one.role}"  # each end is ended for itself, also where two share a machine
+            stack.callback(ledger.undo, ledger.before("owner", host.place, owner=label), by_name)
+            node = stack.enter_context(HostNamespaceNode(one.role, host, owner=label))
             home = host.call("bmwg.drivers.hosting.probe:identify")["pid"]
             for port in one.ports:
                 stack.callback(_give_back, node, port, home)
@@ -104,7 +105,7 @@ def open_lab_row(
             _cable((CLIENT, facts[CLIENT][0]), (PROXY, facts[PROXY][0])),
             _cable((SERVER, facts[SERVER][0]), (PROXY, facts[PROXY][1])),
         )
-        place = ends.place(token, owner, folder, networks=(), vms=vms)
+        place = ends.place(token, f"{owner}-{PROXY}", folder, networks=(), vms=vms)
         made = stack.enter_context(
             serving_row(ends, place, cables, sizes_octets, hosts={one.role: hosts[one.role] for one in row})
         )

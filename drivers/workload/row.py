@@ -107,7 +107,7 @@ class Ends:
     def place(
         self, token: str, owner: str, run_dir: str, *, networks: Sequence[NetworkSpec], vms: VmDriver
     ) -> Place:
-        """What hosting forms are told of the proxies' machine; `run_dir` is a folder there for their files."""
+        """What hosting forms are told of the proxies' machine; `run_dir` is a folder there."""
         return Place(
             client_address=_PROXY_TO_CLIENT,
             client_interface=self.ports[1],

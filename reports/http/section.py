@@ -82,14 +82,15 @@ def http_summary(run: Run) -> str:
     outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
     repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
     forms = "; ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
-    return f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}; {where_words(run)}"
+    told = f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
+    return f"{told}; {where_words(run)}"
 
 
 def _where(run: Run) -> list[str]:
     if not on_hosts(run):
         return []
-    told = "The platform's record is that of the proxies' host; those of the clients' and the server's host stand "
-    told += "beside each deployment in platform.json. Times until serving hold the run's calls over SSH."
+    told = "The platform's record is that of the proxies' host; those of the clients' and the server's "
+    told += "host stand with each deployment in platform.json. Starts hold the run's calls over SSH."
     return [told, ""]
 
 
