@@ -20,7 +20,7 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.record.drift import Change, drift, reason
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
@@ -143,12 +143,30 @@ class PlatformGuard:
         self._unjudged = ()
         try:
             yield
-        except BaseException:
-            self._unjudged = (*standing.unlike_the_first, *standing.before_it)
+        except Exception:
+            self._unjudged = (
+                *standing.unlike_the_first,
+                *standing.before_it,
+                *self._at_break(standing, evidence),
+            )
             raise
         finally:
             self._standing = None
             self._last = normal_form(standing.records, evidence)
+
+    def _at_break(self, standing: _Standing, evidence: Mapping[str, Any]) -> tuple[Change, ...]:
+        """What changed on nodes that stay until their deployment broke: they may be gone at the next look."""
+        if not self._staying:
+            return ()
+        try:
+            now = normal_form(standing.take(), evidence)
+        except ToolkitError:
+            return (Change(path="nodes: record", before="there", after="(lost)"),)
+        return between_deployments(normal_form(standing.records, evidence), now, self._staying)
+
+    def forget_nodes(self) -> None:
+        """Nodes that stayed until now are gone, and others were made: hold these against nothing."""
+        self._last = {}
 
     def _begin(
         self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], Records], *, goes_on: bool
@@ -214,11 +232,11 @@ class PlatformGuard:
             self._platform.note_drift(standing.deployment_id, outcomes, named)
         return changes
 
-    def changed_after_break(self, outcomes: Sequence[str], take: Callable[[], Records]) -> tuple[Change, ...]:
-        """Return what changed, for outcomes that end with a deployment that broke; `take` records nodes."""
-        machine, normal = self._look("watch"), normal_form(take(), {})
-        changes = (*self._unjudged, *self._since(machine), *self._since_on_nodes(normal))
-        self._machine, self._last, self._unjudged = machine, normal, ()
+    def changed_after_break(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
+        """Return what changed, for outcomes that end with a deployment that broke."""
+        machine = self._look("watch")
+        changes = (*self._unjudged, *self._since(machine))
+        self._machine, self._unjudged = machine, ()
         if changes:
             self._platform.note_drift(None, outcomes, [_as_json(change) for change in changes])
         return changes
@@ -227,14 +245,15 @@ class PlatformGuard:
 def machine_record(
     overlay: Path | None,
     before: Mapping[str, Any] | None = None,
-    look: Callable[[], dict[str, JsonValue]] = collect,
+    look: Callable[[], dict[str, JsonValue]] | None = None,
 ) -> dict[str, JsonValue]:
-    """The machine's record by `look`, with the facts that a person declares where nothing was measured.
+    """The machine's record, with the facts that a person declares where nothing was measured.
 
-    The overlay is a file, or what the record `before` of the same run was completed with. Raises ConfigError
-    REC-05, REC-06, REC-08 for the file; a later record that contradicts it stays as measured: that is drift.
+    `look` takes it where that is not this machine. The overlay is a file, or what the record `before` of the
+    same run was completed with. Raises ConfigError REC-05, REC-06, REC-08 for the file; a later record that
+    contradicts it stays as measured: that is drift.
     """
-    record = look()
+    record = (look or collect)()
     if overlay is not None:
         try:
             text = overlay.read_text(encoding="utf-8")

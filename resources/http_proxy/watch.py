@@ -18,7 +18,7 @@ from bmwg.resources.platform import PlatformGuard
 
 
 class HttpWatch:
-    """Looks at the machines and the three nodes, which stand for the whole run."""
+    """Looks at the machines and the three nodes, which stand as long as one hosting form is measured."""
 
     def __init__(
         self,
@@ -51,6 +51,10 @@ class HttpWatch:
         """Have the doctor look, once before each suite."""
         self._guard.begin_suite(suite)
 
+    def new_nodes(self) -> None:
+        """The nodes were made anew: the former ones are nothing to hold them against."""
+        self._guard.forget_nodes()
+
     def over(
         self, row: Row, deployment_id: str, evidence: Mapping[str, Any], *, goes_on: bool
     ) -> AbstractContextManager[None]:
@@ -62,9 +66,9 @@ class HttpWatch:
         self._guard.changed([outcome.cell.cell_id] if outcome.repetitions else [])
         return self._as_read(outcome)
 
-    def judged_after_break(self, outcome: HttpOutcome, row: Row) -> HttpOutcome:
+    def judged_after_break(self, outcome: HttpOutcome) -> HttpOutcome:
         """The same for an answer that ended with a deployment that broke."""
-        self._guard.changed_after_break([outcome.cell.cell_id], lambda: self._taken(row))
+        self._guard.changed_after_break([outcome.cell.cell_id])
         return self._as_read(outcome)
 
     def _taken(self, row: Row) -> Records:

@@ -125,8 +125,8 @@ def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
     lab: LabHosts, tmp_path: Path, role: str
 ) -> None:
     bench = opened(lab, tmp_path, "native")
-    row = bench._opened_row()
-    lost = getattr(row, role)
+    bench._stage.set("native")
+    lost = getattr(bench._stage.row(), role)
     killer = threading.Timer(0.5, os.kill, (lost.pid, signal.SIGKILL))
     killer.start()
     try:
