@@ -13,7 +13,7 @@ _DIGITS = 6  # of a place, as share of the figure: choice, far above the solver'
 
 
 def settle(figure: Any) -> None:
-    """Lay a figure out until its axes rest, at most twelve times, and leave them there: drawing moves nothing more.
+    """Lay a figure out until its axes rest, twelve times at most; drawing then moves nothing more.
 
     Ticks are chosen before, from the places that the axes are made with. A figure that does not rest
     stays where the last step left it, the same each time.
