@@ -95,7 +95,7 @@ def owned_pids(owner: str) -> list[int]:
 
 
 def each(file: str) -> Iterator[tuple[int, list[bytes]]]:
-    """Each process that this one may read, with the words of its `cmdline` or `environ` (none: one empty word)."""
+    """Each process that this one may read, with the words of its `cmdline` or `environ` (b"" where none)."""
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
             words = Path(f"/proc/{pid}/{file}").read_bytes().split(b"\0")

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -11,6 +12,9 @@ from bmwg.drivers.hosting import process
 @pytest.fixture
 def labelled():
     with process.owned(f"unit-{os.getpid()}"), subprocess.Popen(["sleep", "60"]) as sleeper:
+        end_s = time.monotonic() + 10  # the words come a moment after the program has begun
+        while dict(process.each("environ"))[sleeper.pid] == [b""] and time.monotonic() < end_s:
+            time.sleep(0.01)
         yield sleeper
         sleeper.kill()
 
