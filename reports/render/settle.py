@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_MAX_STEPS = 12  # choice: figures of this report rest after two to five, adr/0220
+_MAX_STEPS = 12  # choice: figures of this report rest after two to five, adr/0224
 _DIGITS = 6  # of a place, as share of the figure: choice, far above the solver's noise and below a pixel
 
 

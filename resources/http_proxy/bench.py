@@ -226,7 +226,7 @@ class HttpBench:
                 broken += 1
                 if left[0].ended or broken > left[0].planned.max_invalid:
                     self._keep(self._watch.judged_after_break(left.pop(0).answer()))
-                self._stage.close()
+                self._try(self._stage.close)
 
     def _measure_on_one(self, left: list[CellRuns], hosting: Hosting) -> None:
         """Measure what is left on one deployment, in order, taking each away when it is done."""

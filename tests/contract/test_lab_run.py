@@ -139,7 +139,8 @@ def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
         with pytest.raises(ExceptionGroup):
             bench.close()
     assert found.type is OutcomeType.INVALID
-    assert "node" in found.reason
+    # where the deployment is made anew: the ports of these hosts are virtual, and ended with the node
+    assert found.reason.startswith((f"NODE-03 node {role}", "LINK-01 interface eth"))
     assert read_run(tmp_path / "r").status == "complete"
 
 
