@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.hosting import guest_run
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
+from bmwg.drivers.record.source import BUDGET_S
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.drift import Change, drift, reason
@@ -37,6 +39,7 @@ from bmwg.resources.firsts import (
 )
 
 MACHINE = "machine"
+_GUEST_BUDGET_S = 60.0  # choice: a translated guest takes 10 to 20
 
 
 class PlatformGuard:
@@ -221,7 +224,7 @@ def machine_record(overlay: Path | None, before: Mapping[str, Any] | None = None
     The overlay is a file, or what the record `before` of the same run was completed with. Raises ConfigError
     REC-05, REC-06, REC-08 for the file; a later record that contradicts it stays as measured: that is drift.
     """
-    record = collect()
+    record = collect(budget_s=_GUEST_BUDGET_S if guest_run.evidence() else BUDGET_S)
     if overlay is not None:
         try:
             text = overlay.read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from bmwg.drivers.record.collectors import (
     toolkit,
     workload,
 )
-from bmwg.drivers.record.source import LocalSource
+from bmwg.drivers.record.source import BUDGET_S, LocalSource
 from bmwg.drivers.record.values import Group, JsonValue, Source
 from bmwg.methodology.errors import ConfigError
 
@@ -69,7 +69,7 @@ def collect(
     topology: Mapping[str, JsonValue] | None = None,
     tester: Mapping[str, JsonValue] | None = None,
     attachments: Mapping[str, JsonValue] | None = None,
-    budget_s: float = 8.0,
+    budget_s: float = BUDGET_S,
 ) -> dict[str, JsonValue]:
     """The record of this place, in JSON builtins.
 

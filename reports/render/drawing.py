@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -78,6 +78,16 @@ def draw_plot(
         description=description,
         svg=_inline(buffer.getvalue(), name, title, description),
     )
+
+
+def told_of(plot: Plot, words: str) -> Plot:
+    """Return a plot with words after its title, which goes with the picture wherever it is shown."""
+    title = f"{plot.title} ({words})"
+    mark = '<title id="{}-t">{}</title>'
+    svg = plot.svg.replace(
+        mark.format(plot.name, escape(plain(plot.title))), mark.format(plot.name, escape(plain(title))), 1
+    )
+    return replace(plot, title=title, svg=svg)
 
 
 def _inline(svg: str, name: str, title: str, description: str) -> str:

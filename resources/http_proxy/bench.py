@@ -29,6 +29,7 @@ from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
 from bmwg.resources.firsts import MADE
+from bmwg.resources.guest_record import record_guest
 from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
@@ -111,6 +112,7 @@ class HttpBench:
             else:
                 header = http_header(profile, networks, vms)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+                record_guest(store)
                 header_sha256 = read_run(store.folder).header_sha256
                 journal = HttpJournal(store.folder, store.run_id, header_sha256)
                 write_answers(store.folder, store.run_id, plan, {})

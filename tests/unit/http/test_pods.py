@@ -39,10 +39,10 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
         for name in profile.names()
     }
     both = {"one_client", "start"}
-    assert measured == {"paper": both, "quick": both, "trex": set()}
+    assert measured == {"guest": both, "paper": both, "quick": both, "trex": set()}
 
 
-@pytest.mark.parametrize("name", ["paper", "quick"])
+@pytest.mark.parametrize("name", ["guest", "paper", "quick"])
 def test_a_profile_measures_pods_by_each_option_where_it_names_their_objects(name: str) -> None:
     made = with_pods(name)
     assert problems(made.data, "http_profile") == []

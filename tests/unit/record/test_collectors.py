@@ -18,6 +18,8 @@ from bmwg.methodology.record.drift import drift
 from bmwg.methodology.record.facts import declaration, declared, facts
 from bmwg.schemas.validation import problems
 
+CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+
 
 def _record(sample_source, name, **options):
     return assemble(sample_source(name, **options), "machine")
@@ -326,3 +328,13 @@ def test_workload_under_cgroup_v2(sample_source):
     assert _value(record, "workload/dut/scheduling").startswith("fifo, priority 50")
     assert [thread["cpus"] for thread in _value(record, "workload/dut/threads")] == [[2], [6]]
     assert _value(record, "workload/dut/storage") == {"file_system": "overlay", "read_only": True}
+
+
+@pytest.mark.parametrize(
+    ("clocks", "told"),
+    [("kvm-clock tsc acpi_pm\n", "KVM (QEMU)"), ("tsc hpet acpi_pm\n", "no sign of KVM")],
+)
+def test_a_machine_of_qemu_without_a_clock_of_kvm_is_not_called_kvm(sample_source, clocks, told):
+    source = sample_source("virtual-machine")
+    source.data["files"][CLOCKS] = clocks
+    assert told in _value(assemble(source, "machine"), "virtualization/hypervisor")
