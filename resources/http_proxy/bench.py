@@ -83,6 +83,11 @@ class HttpBench:
         self._deployments = continued.deployments if continued else 0
         self._stopped: BaseException | None = None
 
+    @property
+    def run_id(self) -> str:
+        """The run's id, which is the name of its folder."""
+        return self._store.run_id
+
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
         """Check the settings and make the run folder, or go on with one that was cut off.
