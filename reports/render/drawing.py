@@ -94,9 +94,11 @@ def _inline(svg: str, name: str, title: str, description: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{name}-", svg)
+    # by their turn: made from a layout's last digits they would differ from drawing to drawing
+    used = list(dict.fromkeys(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg)))
+    ids = {found: f"{name}-{number}" for number, found in enumerate(used, start=1)}
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{ids[m[1]]}"' if m[1] in ids else "", svg)
+    svg = re.sub(r'(url\(#|xlink:href="#)([^)"]+)', lambda m: f"{m[1]}{ids[m[2]]}", svg)
     for mark, variable in _VARIABLES.items():
         svg = svg.replace(mark, variable)
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font: \1px sans-serif", svg)

@@ -207,7 +207,7 @@ def test_outside_a_deployment_nothing_is_judged(made):
 def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_path):
     measured = {"host": {"hostname": fact("h")}, "bios": {"version": fact("2")}}
     bare = {**record(**measured), "scope": "machine"}
-    monkeypatch.setattr(platform, "collect", lambda: copy.deepcopy(bare))
+    monkeypatch.setattr(platform, "collect", lambda **_: copy.deepcopy(bare))
     overlay = tmp_path / "o.yaml"
     overlay.write_text("schema: overlay/1.0\ndeclared_by: A. Tester\nfacts:\n  bios/changes: [SNC off]\n")
     before = platform.machine_record(overlay)
