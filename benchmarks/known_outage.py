@@ -107,6 +107,7 @@ def one_reset(tester: TrafficDriver, dut: str, for_s: float) -> dict[str, object
         "off_ms": round(worst_ms, 2),
         "holds": worst_ms <= allowed_ms(truth_ms),
         "valid": trial.valid,
+        "validity": trial.validity.value,
         "tries": tries,
     }
 
@@ -127,6 +128,7 @@ def one_recovery(tester: TrafficDriver, dut: str, for_s: float) -> dict[str, obj
         "lost_in_overload": seen.overload_lost_frames,
         "holds": off <= allowed_ms(truth_ms) and seen.overload_lost_frames > 0,
         "valid": trial.valid,
+        "validity": trial.validity.value,
         "tries": tries,
     }
 

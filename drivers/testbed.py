@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bmwg.drivers.testbed_row import row_problems
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
@@ -321,6 +322,7 @@ def _contradictions(testbed: Testbed) -> Iterator[Problem]:
     yield from _link_problems(testbed)
     yield from _port_problems(testbed)
     yield from _cpu_problems(testbed)
+    yield from row_problems(testbed.data)
 
 
 def _node_problems(testbed: Testbed) -> Iterator[Problem]:

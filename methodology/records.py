@@ -13,6 +13,7 @@ MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
+LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 
 

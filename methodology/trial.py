@@ -10,7 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import (
+    LARGEST_COUNT,
+    Direction,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
 
 BURST_STALL_RATIO = 0.02  # choice: a pause within a burst drains a queue, by at most that share of the answer
 BURST_STALL_FLOOR_NS = 100_000  # choice: what one system call of a busy sender takes
@@ -226,7 +233,7 @@ def _contradiction(result: TrialResult) -> str:
 def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
     for name in StreamCounts.__dataclass_fields__:
         value = getattr(stream, name)
-        if isinstance(value, int) and value < 0:
+        if isinstance(value, int) and not 0 <= value <= LARGEST_COUNT:
             return f"{name} is {value}"
     if abs(stream.intended_frames - spec.intended_frames) > 1:
         return f"{stream.intended_frames} frames intended where the load gives {spec.intended_frames}"
@@ -265,6 +272,8 @@ def _histogram_contradiction(stream: StreamCounts) -> str:
         return f"histogram of {frames} frames, received {stream.received_frames}"
     if disorder:
         return disorder
+    if max(highest, latency.sum_ns) > LARGEST_COUNT:
+        return "latency that no counter of 64 bits holds"
     if not lowest_sum <= latency.sum_ns <= highest_sum:
         return f"latency sum of {latency.sum_ns} ns outside what its histogram allows"
     return ""

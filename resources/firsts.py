@@ -10,7 +10,6 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.record import deployment as record_of
 from bmwg.methodology.record.drift import Change, drift
 
-MADE = "hostings_made"  # in a deployment's evidence: hosting forms in the order in which they were made there
 _OF_A_PORT = (
     "master",
     "port_settings",
@@ -63,10 +62,8 @@ def _top(path: str) -> str:
 
 
 def _kind(deployment_id: str, evidence: Mapping[str, Any]) -> tuple[str, ...]:
-    """What two deployments must have in common to be the same: their id but for the number, the hosting, and
-    what was made on the node before, for daemons and plugins leave bridges and packet filters there.
-    """
-    return deployment_id.rpartition("-")[0], _form(evidence), str(evidence.get(MADE, ""))
+    """What two deployments must share to be the same: their id but for the number, and the hosting."""
+    return deployment_id.rpartition("-")[0], _form(evidence)
 
 
 def _form(evidence: Mapping[str, Any]) -> str:

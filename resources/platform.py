@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.hosting import guest_run
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
-from bmwg.drivers.record.source import BUDGET_S
 from bmwg.drivers.testbed import Testbed
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.record.drift import Change, drift, reason
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
@@ -39,7 +37,7 @@ from bmwg.resources.firsts import (
 )
 
 MACHINE = "machine"
-_GUEST_BUDGET_S = 60.0  # choice: a translated guest takes 10 to 20
+Doctor = Callable[[Mapping[str, JsonValue] | None], Sequence[Mapping[str, Any]]]  # findings as data
 
 
 class PlatformGuard:
@@ -54,13 +52,18 @@ class PlatformGuard:
         earlier: Mapping[str, Any] | None = None,
         *,
         staying: Collection[str] = (),
+        look: Callable[[str], Mapping[str, JsonValue]] | None = None,
+        doctor: Doctor | None = None,
     ) -> None:
         """Take what is watched, where it is kept, how the operator is told, and a record just taken.
 
         `earlier` is the platform file of the run that is continued; new deployments are held against its own.
         Without a testbed the doctor looks at the machine alone. `staying` are interfaces of nodes that stand
-        for the whole run: what changes on those nodes between two deployments is told, too.
+        for the whole run: what changes on those nodes between two deployments is told, too. `look` records
+        the machine in a scope and `doctor` says what is wrong with it, where that is not this machine.
         """
+        self._look: Callable[[str], Mapping[str, JsonValue]] = look or collect
+        self._doctor: Doctor = doctor or self._examine
         self._record = record  # for the first look of the doctor
         self.before = record
         self._testbed = testbed
@@ -94,12 +97,15 @@ class PlatformGuard:
         if suite in self._examined:
             return
         self._examined.add(suite)
-        findings = examine(self._testbed, self._record)
+        findings = self._doctor(self._record)
         self._record = None
-        self._platform.note_doctor(suite, [finding.as_json() for finding in findings])
-        serious = [finding for finding in findings if finding.weight is not Weight.NOTE]
+        self._platform.note_doctor(suite, findings)
+        serious = [finding for finding in findings if finding["weight"] != Weight.NOTE]
         if serious:
             self._note(f"doctor before {suite}: " + "; ".join(_short(finding) for finding in serious))
+
+    def _examine(self, record: Mapping[str, JsonValue] | None) -> list[Mapping[str, Any]]:
+        return [finding.as_json() for finding in examine(self._testbed, record)]
 
     @contextmanager
     def ready(
@@ -137,17 +143,35 @@ class PlatformGuard:
         self._unjudged = ()
         try:
             yield
-        except BaseException:
-            self._unjudged = (*standing.unlike_the_first, *standing.before_it)
+        except Exception:
+            self._unjudged = (
+                *standing.unlike_the_first,
+                *standing.before_it,
+                *self._at_break(standing, evidence),
+            )
             raise
         finally:
             self._standing = None
             self._last = normal_form(standing.records, evidence)
 
+    def _at_break(self, standing: _Standing, evidence: Mapping[str, Any]) -> tuple[Change, ...]:
+        """What changed on nodes that stay until their deployment broke: they may be gone at the next look."""
+        if not self._staying:
+            return ()
+        try:
+            now = normal_form(standing.take(), evidence)
+        except ToolkitError:
+            return (Change(path="nodes: record", before="there", after="(lost)"),)
+        return between_deployments(normal_form(standing.records, evidence), now, self._staying)
+
+    def forget_nodes(self) -> None:
+        """Nodes that stayed until now are gone, and others were made: hold these against nothing."""
+        self._last = {}
+
     def _begin(
         self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], Records], *, goes_on: bool
     ) -> _Standing:
-        machine, records = collect("watch"), take()
+        machine, records = self._look("watch"), take()
         normal = normal_form(records, evidence)
         since = (*self._since(machine), *self._since_on_nodes(normal))
         if goes_on:
@@ -195,7 +219,7 @@ class PlatformGuard:
         standing = self._standing
         if standing is None or self._machine is None:
             return ()
-        machine, records = collect("watch"), standing.take()
+        machine, records = self._look("watch"), standing.take()
         changes = (
             *standing.unlike_the_first,
             *standing.before_it,
@@ -208,23 +232,28 @@ class PlatformGuard:
             self._platform.note_drift(standing.deployment_id, outcomes, named)
         return changes
 
-    def changed_after_break(self, outcomes: Sequence[str], take: Callable[[], Records]) -> tuple[Change, ...]:
-        """Return what changed, for outcomes that end with a deployment that broke; `take` records nodes."""
-        machine, normal = collect("watch"), normal_form(take(), {})
-        changes = (*self._unjudged, *self._since(machine), *self._since_on_nodes(normal))
-        self._machine, self._last, self._unjudged = machine, normal, ()
+    def changed_after_break(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
+        """Return what changed, for outcomes that end with a deployment that broke."""
+        machine = self._look("watch")
+        changes = (*self._unjudged, *self._since(machine))
+        self._machine, self._unjudged = machine, ()
         if changes:
             self._platform.note_drift(None, outcomes, [_as_json(change) for change in changes])
         return changes
 
 
-def machine_record(overlay: Path | None, before: Mapping[str, Any] | None = None) -> dict[str, JsonValue]:
+def machine_record(
+    overlay: Path | None,
+    before: Mapping[str, Any] | None = None,
+    look: Callable[[], dict[str, JsonValue]] | None = None,
+) -> dict[str, JsonValue]:
     """The machine's record, with the facts that a person declares where nothing was measured.
 
-    The overlay is a file, or what the record `before` of the same run was completed with. Raises ConfigError
-    REC-05, REC-06, REC-08 for the file; a later record that contradicts it stays as measured: that is drift.
+    `look` takes it where that is not this machine. The overlay is a file, or what the record `before` of the
+    same run was completed with. Raises ConfigError REC-05, REC-06, REC-08 for the file; a later record that
+    contradicts it stays as measured: that is drift.
     """
-    record = collect(budget_s=_GUEST_BUDGET_S if guest_run.evidence() else BUDGET_S)
+    record = (look or collect)()
     if overlay is not None:
         try:
             text = overlay.read_text(encoding="utf-8")
@@ -274,8 +303,8 @@ def _as_json(change: Change) -> dict[str, str]:
     return {"path": change.path, "before": change.before, "after": change.after}
 
 
-def _short(finding: Any) -> str:
-    return f"{finding.finding_id} {finding.what}"
+def _short(finding: Mapping[str, Any]) -> str:
+    return f"{finding['finding_id']} {finding['what']}"
 
 
 class SampledTraffic:

@@ -7,6 +7,15 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 tools=${1:-/var/cache/bmwg/tools}
 jmeter=$tools/jmeter-5.6.3
 k6=$tools/k6-0.49.0
+wait_s=1100 # below the deadline of setup/install.sh
+
+if [ -f "$jmeter/bin/ApacheJMeter.jar" ] && [ -x "$k6/k6" ]; then exit 0; fi
+mkdir -p "$tools"
+exec 9>"$tools/.lock" # of two checkouts set up at once, one fetches and the other finds it done
+if ! flock -w "$wait_s" 9; then
+    echo "$tools/.lock: another set-up has held it for $wait_s s; nothing was fetched" >&2
+    exit 1
+fi
 
 if [ ! -f "$jmeter/bin/ApacheJMeter.jar" ]; then
     new=$jmeter.new

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
-from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.ledger import LOCAL, Ledger
 
 _FIRST_HOST = 16  # choice: below it are the gateway and what somebody adds by hand
 _DAEMON = "bmwg.drivers.hosting.docker_daemon"
@@ -77,7 +77,9 @@ class DockerHosting:
 
     def __enter__(self) -> DockerHosting:
         """Start the daemon and make the network."""
-        self._undo = self._ledger.before("docker", token=self._token, data_root=self._data_root)
+        here = self._node.place  # type: ignore[attr-defined]
+        where = here if here["kind"] == "ssh" else LOCAL  # a node's own namespaces may be gone by then
+        self._undo = self._ledger.before("docker", where, token=self._token, data_root=self._data_root)
         try:
             started = self._node.call(
                 f"{_DAEMON}:start", deadline_s=60.0, token=self._token, data_root=self._data_root

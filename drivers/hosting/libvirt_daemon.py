@@ -181,11 +181,7 @@ def remove(*, token: str, within_s: float = 5.0) -> bool:
 def _members(folder: str) -> list[int]:
     """Processes of a daemon: its starters and itself; the guests end with them."""
     found = []
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
+    for pid, words in process.each("cmdline"):
         ours = _EXEC.encode() in words and folder.encode() in words
         if ours or f"{folder}/libvirtd.conf".encode() in words:
             found.append(pid)

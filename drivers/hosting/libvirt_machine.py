@@ -251,14 +251,11 @@ def remove(
 def qemu_pids(uuid: str) -> list[int]:
     """Processes on whose command line QEMU was given this UUID."""
     wanted = [b"-uuid", uuid.encode()]
-    found = []
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if wanted in (words[at : at + 2] for at in range(len(words))):
-            found.append(pid)
+    found = [
+        pid
+        for pid, words in process.each("cmdline")
+        if wanted in (words[at : at + 2] for at in range(len(words)))
+    ]
     return [pid for pid in found if process.start_ticks(pid)]
 
 

@@ -21,7 +21,7 @@ from bmwg.drivers.hosting import mounts, process
 from bmwg.drivers.hosting.agent import AgentNode
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
-_UNSHARE = ["unshare", "--net", "--mount", "--uts", "--propagation", "private"]
+UNSHARE = ["unshare", "--net", "--mount", "--uts", "--propagation", "private"]
 
 
 class NamespaceNode(AgentNode):
@@ -34,7 +34,7 @@ class NamespaceNode(AgentNode):
 
     def __init__(self, name: str, *, keep: Sequence[str | Path] = (), owner: str = "") -> None:
         label = ["env", f"{process.OWNER_VARIABLE}={owner}"] if owner else []
-        python = shlex.join([*label, *_UNSHARE, sys.executable])
+        python = shlex.join([*label, *UNSHARE, sys.executable])
         super().__init__(name, {"popen": True, "python": python, "execmodel": "main_thread_only"})
         self._keep = [str(path) for path in keep]
         self.pid = 0
@@ -50,7 +50,7 @@ class NamespaceNode(AgentNode):
                 found=f"uid {os.geteuid()}",
                 hint="run the command with sudo",
             )
-        if shutil.which(_UNSHARE[0]) is None:
+        if shutil.which(UNSHARE[0]) is None:
             raise TestbedError("NODE-01", "no `unshare` in PATH", hint="apt-get install util-linux")
         self.open()
         try:

@@ -13,10 +13,11 @@ from bmwg.drivers.api import JsonValue
 
 
 def identify() -> dict[str, JsonValue]:
-    """Say who answers: host name, pid, kernel and Python version."""
+    """Say who answers: host name, pid, user number, kernel and Python version."""
     return {
         "hostname": socket.gethostname(),  # platform.node() remembers the name from before the namespace
         "pid": os.getpid(),
+        "uid": os.geteuid(),
         "kernel": platform.release(),
         "python": platform.python_version(),
     }

@@ -79,6 +79,15 @@ def terminate(*, pid: int, start_ticks: int, within_s: float = 5.0) -> bool:
     raise DriverError("NODE-12", f"process {pid}", expected="gone after SIGKILL", found="still there")
 
 
+def interrupt(*, pid: int, start_ticks: int) -> bool:
+    """Node function: have exactly this process break off the call that it serves; `False` when it is gone."""
+    if not same(pid, start_ticks):
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGINT)
+    return True
+
+
 def terminate_owned(*, owner: str) -> int:
     """Node function: end every process whose environment carries this owner's label; returns how many.
 
@@ -91,15 +100,17 @@ def owned_pids(owner: str) -> list[int]:
     """Processes whose environment carries this owner's label, without the caller and its ancestors."""
     wanted = f"{OWNER_VARIABLE}={owner}".encode()
     spared = set(_ancestors())
-    found = []
+    return [pid for pid, labels in each("environ") if owner and wanted in labels and pid not in spared]
+
+
+def each(file: str) -> Iterator[tuple[int, list[bytes]]]:
+    """Each process that this one may read, with the words of its `cmdline` or `environ` (b"" where none)."""
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
-            labels = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            words = Path(f"/proc/{pid}/{file}").read_bytes().split(b"\0")
         except OSError:
             continue
-        if owner and wanted in labels and pid not in spared:
-            found.append(pid)
-    return found
+        yield pid, words
 
 
 def _ancestors() -> list[int]:

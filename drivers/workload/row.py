@@ -1,7 +1,8 @@
-"""The documents' topology: clients, the proxies' machine and the server in a row, as three namespace nodes.
+"""The documents' topology: clients, the proxies' machine and the server in a row.
 
-Addresses are of the range for benchmarks (RFC 2544 appendix C.2.2). Clients and server route the instances'
-network to the machine between them, which forwards.
+Here as three namespace nodes of this machine; `lab_row` has it on three hosts. Addresses are of the range for
+benchmarks (RFC 2544 appendix C.2.2). Clients and server route the instances' network to the machine between
+them, which forwards.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bmwg.drivers import links
@@ -18,11 +19,11 @@ from bmwg.drivers.hosting.instance import INSTANCE_NETWORK, QEMU_ITSELF, Place, 
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
+from bmwg.drivers.testbed_row import CLIENT, PROXY, SERVER
 from bmwg.drivers.workload import apache
 
-CLIENT, PROXY, SERVER = "client", "proxy", "server"
 _CLIENT_ADDRESS, _PROXY_TO_CLIENT = "198.18.1.2", "198.18.1.1"
-_SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
+SERVER_ADDRESS, _PROXY_TO_SERVER = "198.18.2.2", "198.18.2.1"
 _PREFIX = 24
 _NIC = "nic0"
 INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
@@ -32,12 +33,13 @@ INTERFACES = (_NIC, "nic1")  # the nodes' own, that stand as long as they do
 class Row:
     """The three nodes while they stand. `sha256` is of each object by its size in octets.
 
-    `client_address` is that of the clients' interface, `client_netns` the path of its network namespace.
+    `client_address` is that of the clients' interface, `client_netns` the path of its network namespace on
+    this machine. `hosts` are the hosts by node where these are others than this machine.
     """
 
     client: Node
     client_address: str
-    client_netns: str
+    client_netns: str | None
     proxy: Node
     server: Node
     place: Place
@@ -45,10 +47,11 @@ class Row:
     sha256: Mapping[int, str]
     origin: Mapping[str, int]  # the server's process
     origin_folder: str
+    hosts: Mapping[str, Node] = field(default_factory=dict)
 
     def url(self, octets: int) -> str:
         """The object of this size at the server."""
-        return f"http://{_SERVER_ADDRESS}:{apache.PORT_NUMBER}/{apache.object_name(octets)}"
+        return f"http://{SERVER_ADDRESS}:{apache.PORT_NUMBER}/{apache.object_name(octets)}"
 
     def fault(self) -> str | None:
         """Say why the server no longer serves; None while it runs."""
@@ -86,56 +89,96 @@ def open_row(
             links.connect(client, _NIC, proxy, "nic0"),
             links.connect(server, _NIC, proxy, "nic1"),
         )
+        ends = Ends(client=client, proxy=proxy, server=server, ports=(_NIC, *INTERFACES, _NIC))
+        place = ends.place(token, owner, str(run_dir), networks=networks, vms=vms)
+        netns = f"/proc/{client.pid}/ns/net"
+        yield stack.enter_context(serving_row(ends, place, made, sizes_octets, client_netns=netns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """Three nodes that are joined, by `ports`: the clients', the proxies' machine's two, the server's."""
+
+    client: Node
+    proxy: Node
+    server: Node
+    ports: tuple[str, str, str, str]
+
+    def place(
+        self, token: str, owner: str, run_dir: str, *, networks: Sequence[NetworkSpec], vms: VmDriver
+    ) -> Place:
+        """What hosting forms are told of the proxies' machine; `run_dir` is a folder there."""
+        return Place(
+            client_address=_PROXY_TO_CLIENT,
+            client_interface=self.ports[1],
+            server_address=_PROXY_TO_SERVER,
+            server_interface=self.ports[2],
+            token=token,
+            owner=owner,
+            run_dir=run_dir,
+            prefix_length=_PREFIX,
+            networks={option.name: option for option in networks},
+            vms=vms,
+        )
+
+    def give_addresses(self) -> None:
+        """Give addresses and routes, and have the proxies' machine forward."""
         for node, interface, address in (
-            (client, _NIC, _CLIENT_ADDRESS),
-            (proxy, "nic0", _PROXY_TO_CLIENT),
-            (proxy, "nic1", _PROXY_TO_SERVER),
-            (server, _NIC, _SERVER_ADDRESS),
+            (self.client, self.ports[0], _CLIENT_ADDRESS),
+            (self.proxy, self.ports[1], _PROXY_TO_CLIENT),
+            (self.proxy, self.ports[2], _PROXY_TO_SERVER),
+            (self.server, self.ports[3], SERVER_ADDRESS),
         ):
             node.call(
                 "bmwg.drivers.hosting.interfaces:add_address",
                 interface=interface,
                 address=f"{address}/{_PREFIX}",
             )
-        for node, via in ((client, _PROXY_TO_CLIENT), (server, _PROXY_TO_SERVER)):
+        for node, via in ((self.client, _PROXY_TO_CLIENT), (self.server, _PROXY_TO_SERVER)):
             for destination in (INSTANCE_NETWORK, "198.18.1.0/24", "198.18.2.0/24"):
                 if _PREFIX_OF[node.name] != destination:
                     node.call("bmwg.drivers.hosting.routing:add_route", destination=destination, via=via)
         # before any daemon: Docker closes forwarding when it is the one to switch it on
-        proxy.call("bmwg.drivers.hosting.sysctl:write", key="net/ipv4/ip_forward", value="1")
-        folder = f"/run/bmwg-origin-{token}"
-        started = server.call(
-            "bmwg.drivers.workload.apache:start",
-            deadline_s=60.0,
-            folder=folder,
-            address=_SERVER_ADDRESS,
-            port=apache.PORT_NUMBER,
-            sizes_octets=sizes_octets,
-        )
-        stack.callback(server.call, "bmwg.drivers.hosting.programs:stop", folder=folder, **started["process"])
+        self.proxy.call("bmwg.drivers.hosting.sysctl:write", key="net/ipv4/ip_forward", value="1")
+
+
+@contextmanager
+def serving_row(
+    ends: Ends,
+    place: Place,
+    made: tuple[Mapping[str, JsonValue], ...],
+    sizes_octets: list[int],
+    *,
+    client_netns: str | None = None,
+    hosts: Mapping[str, Node] | None = None,
+) -> Iterator[Row]:
+    """Give nodes that are joined their addresses and start the server; it is ended on leaving."""
+    ends.give_addresses()
+    folder = f"/run/bmwg-origin-{place.token}"
+    started = ends.server.call(
+        "bmwg.drivers.workload.apache:start",
+        deadline_s=60.0,
+        folder=folder,
+        address=SERVER_ADDRESS,
+        port=apache.PORT_NUMBER,
+        sizes_octets=sizes_octets,
+    )
+    try:
         yield Row(
-            client=client,
+            client=ends.client,
             client_address=_CLIENT_ADDRESS,
-            client_netns=f"/proc/{client.pid}/ns/net",
-            proxy=proxy,
-            server=server,
-            place=Place(
-                client_address=_PROXY_TO_CLIENT,
-                client_interface="nic0",
-                server_address=_PROXY_TO_SERVER,
-                server_interface="nic1",
-                token=token,
-                owner=owner,
-                run_dir=str(run_dir),
-                prefix_length=_PREFIX,
-                networks={option.name: option for option in networks},
-                vms=vms,
-            ),
+            client_netns=client_netns,
+            proxy=ends.proxy,
+            server=ends.server,
+            place=place,
             links=made,
             sha256={int(octets): digest for octets, digest in started["sha256"].items()},
             origin=started["process"],
             origin_folder=folder,
+            hosts=hosts or {},
         )
+    finally:
+        ends.server.call("bmwg.drivers.hosting.programs:stop", folder=folder, **started["process"])
 
 
 _PREFIX_OF = {CLIENT: "198.18.1.0/24", SERVER: "198.18.2.0/24"}

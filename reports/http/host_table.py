@@ -8,10 +8,11 @@ from bmwg.methodology.http import judge
 from bmwg.methodology.http.records import Repetition
 from bmwg.reports.render.text import NONE, esc, fold, percent, table, whole
 
+_FOREIGN = "host.foreign_frames"
 _COUNTS = {
     "host.backlog_dropped": "frames dropped at a full backlog",
     "host.polls_squeezed": "polls that ran out of budget",
-    "host.foreign_frames": "frames on the runner's own interfaces",
+    _FOREIGN: "frames on the runner's own interfaces",
 }
 _HEAD = ["hosting form", "repetitions", "CPU time stolen by the hypervisor: all / most in one"]
 _HEAD += ["CPU time in softirq, the kernel's network work"]
@@ -20,10 +21,16 @@ _CAPTION = (
 )
 
 
-def host_table(repetitions: Sequence[Repetition], words: Mapping[str, str]) -> list[str]:
+_OF_SEVERAL = "Clients', proxies' and server's host together during the repetitions (100 % is one CPU)"
+
+
+def host_table(
+    repetitions: Sequence[Repetition], words: Mapping[str, str], *, several: bool = False
+) -> list[str]:
     """Return the table, folded away; empty for a run whose repetitions have no samples.
 
-    Shares are of one CPU over the repetitions' whole time, so two busy CPUs are 200 %.
+    Shares are of one CPU over the repetitions' whole time, so two busy CPUs are 200 %. `several`: the samples
+    are those of three hosts together.
     """
     sampled = [one for one in repetitions if one.phase == judge.MEASURED and one.host and one.wall_ns]
     rows = []
@@ -44,8 +51,10 @@ def host_table(repetitions: Sequence[Repetition], words: Mapping[str, str]) -> l
         )
     if not rows:
         return []
-    found = table([*_HEAD, *_COUNTS.values()], rows, _CAPTION)
-    return fold("What else the machine did during the repetitions", found)
+    counted = dict(_COUNTS) | ({_FOREIGN: "frames on the hosts' other interfaces"} if several else {})
+    found = table([*_HEAD, *counted.values()], rows, _OF_SEVERAL if several else _CAPTION)
+    whose = "hosts" if several else "machine"
+    return fold(f"What else the {whose} did during the repetitions", found)
 
 
 def _told(mine: Sequence[Repetition], name: str) -> list[Repetition]:

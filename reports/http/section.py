@@ -15,7 +15,17 @@ from bmwg.reports.http.host_table import host_table
 from bmwg.reports.http.journal import read_journal
 from bmwg.reports.http.option_table import option_section
 from bmwg.reports.http.order_tables import order_section
-from bmwg.reports.http.words import ITEMS, digits, form_words, forms_of, several_proxies, shape, shape_words
+from bmwg.reports.http.words import (
+    ITEMS,
+    digits,
+    form_words,
+    forms_of,
+    on_hosts,
+    several_proxies,
+    shape,
+    shape_words,
+    where_words,
+)
 from bmwg.reports.published.figures import tables
 from bmwg.reports.render.results import TYPE_WORDS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title
@@ -41,6 +51,7 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
     lines = title("HTTP proxy by hosting form", 1)
     if not outcomes:
         return [*lines, "The run holds no answer.", ""]
+    lines += _where(run)
     words = form_words(run)
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
@@ -58,7 +69,7 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
     lines += option_section(run, outcomes, words)
     lines += [*order_section(outcomes, words, titles), *_without(outcomes)]
     journal = read_journal(run.folder, run.run_id, run.header_sha256)
-    return [*lines, *host_table([one for _, one in journal], words)]
+    return [*lines, *host_table([one for _, one in journal], words, several=on_hosts(run))]
 
 
 def http_summary(run: Run) -> str:
@@ -71,7 +82,16 @@ def http_summary(run: Run) -> str:
     outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
     repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
     forms = "; ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
-    return f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
+    told = f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
+    return f"{told}; {where_words(run)}"
+
+
+def _where(run: Run) -> list[str]:
+    if not on_hosts(run):
+        return []
+    told = "The platform's record is that of the proxies' host; those of the clients' and the server's "
+    told += "host stand with each deployment in platform.json. Starts hold the run's calls over SSH."
+    return [told, ""]
 
 
 def _conditions(cell: HttpCell, source: str) -> str:

@@ -71,6 +71,18 @@ def form_words(run: Run) -> dict[str, str]:
     return {form: f"{word} ({guest})" for form, word in words.items()} if guest else words
 
 
+def on_hosts(run: Run) -> bool:
+    """Whether clients, proxies and server were hosts of their own."""
+    return "row" in run.testbed
+
+
+def where_words(run: Run) -> str:
+    """Say where clients, proxies and server were: their figures mean different things."""
+    if on_hosts(run):
+        return "clients, proxies and server on three hosts"
+    return "clients, proxies and server on one machine, whose CPUs they share"
+
+
 def shape(cell: HttpCell) -> tuple[int, int]:
     """What tells the rows of an experiment apart: the object's size and the number of proxies."""
     return cell.object_octets, cell.proxies

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from bmwg.reports.render.settle import settle
 from bmwg.reports.render.text import plain
 
 INK, GRID = "#010203", "#010204"
@@ -70,6 +71,7 @@ def draw_plot(
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)
+        settle(figure)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return Plot(

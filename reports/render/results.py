@@ -23,6 +23,7 @@ from bmwg.reports.render.text import (
     title,
     unit,
 )
+from bmwg.reports.store.run import CABLES
 
 GUEST_BANNER = "guest"  # stands before everything else
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
@@ -141,6 +142,8 @@ def _interruptions(facts: Facts) -> list[str]:
 
 def _medium(facts: Facts) -> str:
     rate = facts.run.line_rate_bps
+    if rate is None and facts.run.medium_kind == CABLES:
+        return f"{CABLES}, whose rate nobody told"
     if rate is None:
         return f"{facts.run.medium_kind}, which has no theoretical maximum frame rate"
     return f"{facts.run.medium_kind}, {unit(rate, 'bit/s')}"

@@ -15,13 +15,13 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.records import TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import LARGEST_COUNT, TrialResult, TrialSpec, Validity
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.store.checks import check_document, check_own, check_version, read_bytes
 from bmwg.reports.store.codec import result_from_json, result_to_json, spec_from_json, spec_to_json
@@ -160,9 +160,8 @@ def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
     if result["disturbance"] and any(len(flat) % 2 for flat in result["disturbance"].values()):
         raise ValueError("disturbance: not in pairs")
     assessment = data["assessment"]
-    counts = [stream[key] for stream in streams for key in _COUNTED]
-    if assessment["validity"] == Validity.VALID.value and min(counts, default=0) < 0:
-        raise ValueError("a valid trial of negative counts")
+    if assessment["validity"] == Validity.VALID.value:
+        _check_counts(streams)
     return JournalTrial(
         seq=data["seq"],
         cell_id=data["cell"],
@@ -183,6 +182,17 @@ def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
         line_hash=data["hash"],
         line=line,
     )
+
+
+def _check_counts(streams: Sequence[Mapping[str, Any]]) -> None:
+    if min((stream[key] for stream in streams for key in _COUNTED), default=0) < 0:
+        raise ValueError("a valid trial of negative counts")
+    for stream in streams:
+        latency = stream["latency"]
+        numbers = [n for part in (stream, latency) for n in part.values() if isinstance(n, int | float)]
+        tagged = (n for n in stream.get("tagged_ns", ()) if n is not None)
+        if max(*numbers, *latency["buckets"], *tagged) > LARGEST_COUNT:
+            raise ValueError("a valid trial with a number that no counter of 64 bits holds")
 
 
 class JournalWriter:

@@ -34,6 +34,9 @@ _SEAL_OCTETS = 16  # choice: beyond guessing
 _TRIES = 8  # random suffixes tried before we say that the folder is the trouble
 
 
+CABLES = "cables between hosts"  # a medium whose rate only a person knows
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHeader:
     """What is known of a run before its first trial; it never changes afterwards (drivers may be added).

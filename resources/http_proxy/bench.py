@@ -6,36 +6,38 @@ Ids: HBENCH-02 a test's id is not that of its experiment and form.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bmwg.drivers.hosting import forms, process
+from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.testbed_row import RowHost, row_hosts
 from bmwg.drivers.workload import squid
-from bmwg.drivers.workload.row import Row, open_row
+from bmwg.drivers.workload.lab_row import open_hosts, open_lab_row
+from bmwg.drivers.workload.row import INTERFACES, Row, open_row
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
-from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
-from bmwg.resources.firsts import MADE
 from bmwg.resources.guest_record import record_guest
-from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
-from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
+from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed, row_of_testbed
+from bmwg.resources.http_proxy.line import line_of
+from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
+from bmwg.resources.http_proxy.stage import Stage
 from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
 from bmwg.resources.http_proxy.watch import HttpWatch
 from bmwg.resources.outcomes import one_line
@@ -62,6 +64,8 @@ class HttpBench:
         stack: ExitStack,
         watch: HttpWatch,
         token: str,
+        machines: Machines,
+        hosts: Sequence[RowHost] = (),
         continued: HttpContinuation | None = None,
     ) -> None:
         self.display = display
@@ -74,14 +78,14 @@ class HttpBench:
         self._stack = stack
         self._watch = watch
         self._token = token  # a continued run has the same names, which stand in its packet filters
-        self._made: list[str] = []
-        self._row: Row | None = None
-        self._trex: AstfClients | None = None
-        self._hostings: dict[str, tuple[Hosting, ExitStack]] = {}
+        self._machines = machines
+        self._hosts = hosts  # of a lab's row; none where the row is made on this machine
+        self._stage = Stage(self._row_of_this_run, ledger, store.folder.resolve(), watch.new_nodes)
         self._continued = continued
         self._outcomes = dict(continued.outcomes) if continued else {}
         self._deployments = continued.deployments if continued else 0
         self._stopped: BaseException | None = None
+        self._failures: list[Exception] = []
 
     @property
     def run_id(self) -> str:
@@ -103,19 +107,24 @@ class HttpBench:
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
             vms = vms_of_testbed(settings)
+            row = row_of_testbed(settings)
+        hosts = row_hosts(continued.run.testbed if continued else row)
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
             if continued:
                 clear_away(continued.run.folder)  # what it made would stand in the platform's record
-            platform = machine_record(settings.overlay, continued.run.platform_before if continued else None)
+            machines = Machines(stack.enter_context(open_hosts(hosts)))
+            platform = machine_record(
+                settings.overlay, continued.run.platform_before if continued else None, machines.record
+            )
             if continued:
                 check_platform(continued.run, platform)
                 store = stack.enter_context(RunStore.resume(continued.run.folder))
                 header_sha256 = continued.run.header_sha256
                 journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
-                header = http_header(profile, networks, vms)
+                header = http_header(profile, networks, vms, row)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 record_guest(store)
                 header_sha256 = read_run(store.folder).header_sha256
@@ -144,9 +153,16 @@ class HttpBench:
                 display=display,
                 stack=stack.pop_all(),
                 watch=HttpWatch(
-                    store.platform, display.note, platform, continued.run.platform if continued else None
+                    store.platform,
+                    display.note,
+                    platform,
+                    continued.run.platform if continued else None,
+                    machines=machines,
+                    staying=[port for host in hosts for port in host.ports] or INTERFACES,
                 ),
                 token=header_sha256[:_TOKEN_CHARACTERS],
+                machines=machines,
+                hosts=hosts,
                 continued=continued,
             )
 
@@ -189,6 +205,7 @@ class HttpBench:
             for planned in group:
                 if planned.cell.cell_id not in self._outcomes:
                     self._keep(judge.failed(planned.cell, one_line(error)))
+            self._try(self._stage.close)  # a node may be lost: the next cells have new ones
         except BaseException as error:
             self._stopped = error
             raise
@@ -196,47 +213,48 @@ class HttpBench:
     def _measure_group(self, group: list[Planned]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
         form = group[0].cell.form
-        for other in self._continued.made_before(group) if self._continued else ():
-            self._hosting(other)  # they stood when a cell was begun that goes on now
-        group, hosting = self._assessable(group, form)
-        if hosting is None:
+        self._stage.set(form)
+        lack = lacking(self._stage, group)
+        if lack is not None:
+            for planned in group:
+                self._keep(judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend))
             return
         if group[0].cell.workload is Workload.START:
             for planned in group:
-                self._measure_start(planned, hosting)
+                self._measure_start(planned, self._stage.hosting())
             return
         left = [self._runs(planned) for planned in group]
         broken = 0
         while left:
             try:
-                self._measure_on_one(left, hosting)
+                self._measure_on_one(left, self._stage.hosting())
             except DeploymentBrokenError as error:
                 self.display.note(f"{form}: {error}; a new deployment is made")
                 broken += 1
                 if left[0].ended or broken > left[0].planned.max_invalid:
-                    self._keep(self._watch.judged_after_break(left.pop(0).answer(), self._opened_row()))
-                self._close_hosting(form)
-                hosting = self._hosting(form)
+                    self._keep(self._watch.judged_after_break(left.pop(0).answer()))
+                self._stage.close()
 
     def _measure_on_one(self, left: list[CellRuns], hosting: Hosting) -> None:
         """Measure what is left on one deployment, in order, taking each away when it is done."""
         cell = left[0].planned.cell
         self._deployments += 1
         deployment_id = f"{cell.form}-{cell.proxies}-{'cache' if cell.cache else 'plain'}-{self._deployments}"
+        row = self._stage.row()
         with deployed(
-            self._opened_row(),
+            row,
             hosting,
             proxies=cell.proxies,
             cache=cell.cache,
             stress_cpus=cell.stress_cpus,
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
-            evidence = {**deployment.describe(), MADE: list(self._made)}
+            evidence = deployment.describe()
             if any(one.planned.cell.workload is Workload.TREX_ASTF for one in left):
-                evidence["clients"] = self._trex_clients().ready()
+                evidence["clients"] = self._stage.trex().ready()
             self._store.add_deployment(deployment_id, evidence)
             goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
-            with self._watch.over(self._opened_row(), deployment_id, evidence, goes_on=goes_on):
+            with self._watch.over(row, deployment_id, evidence, goes_on=goes_on):
                 while left:
                     if left[0].planned.rate is not None:
                         left[0].find_rate(deployment, deployment_id)
@@ -245,7 +263,7 @@ class HttpBench:
                     self._keep(self._watch.judged(left.pop(0).answer()))
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
-        row = self._opened_row()
+        row = self._stage.row()
         program = squid.program(cache=planned.cell.cache)
         deadline_s = self._profile.start_deadline_s(planned.cell.form)
 
@@ -262,7 +280,7 @@ class HttpBench:
                     self._store.add_deployment(deployment_id, told[0])
 
         def of_form() -> dict[str, Any]:
-            return {"hosting": dict(hosting.describe()), MADE: list(self._made)}
+            return {"hosting": dict(hosting.describe())}
 
         runs = self._runs(planned)
         told: list[dict[str, Any]] = []
@@ -272,56 +290,22 @@ class HttpBench:
             start_runs(runs, once, deployment_id)
             self._keep(self._watch.judged(runs.answer()))
 
-    def _assessable(self, group: list[Planned], form: str) -> tuple[list[Planned], Hosting | None]:
-        """Return what can be tried and the form's hosting; the others are kept as not assessed."""
-        lack = lacking(self._opened_row, self._ledger, group, form)
-        if lack is not None:
-            for planned in group:
-                self._keep(judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend))
-            return [], None
-        return group, self._hosting(form)
-
-    def _opened_row(self) -> Row:
-        if self._row is None:
-            self._row = self._stack.enter_context(
-                open_row(
-                    self._store.folder.resolve(),
-                    self._ledger,
-                    self._owner,
-                    sizes_octets=self._profile.sizes_octets,
-                    token=self._token,
-                    networks=of_header(read_run(self._store.folder).testbed),
-                    vms=vms_of_header(read_run(self._store.folder).testbed),
-                )
-            )
-        return self._row
-
-    def _hosting(self, form: str) -> Hosting:
-        """The form's hosting, entered once and kept until it breaks or the run ends."""
-        if form not in self._hostings:
-            row = self._opened_row()
-            stack = ExitStack()
-            made = forms.hosting(form, node=row.proxy, place=row.place, ledger=self._ledger)
-            self._made.append(form)
-            self._hostings[form] = (stack.enter_context(made), stack)
-        return self._hostings[form][0]
-
-    def _close_hosting(self, form: str) -> None:
-        entered = self._hostings.pop(form, None)
-        if entered is not None:
-            entered[1].close()
+    def _row_of_this_run(self) -> AbstractContextManager[Row]:
+        testbed = read_run(self._store.folder).testbed
+        common: dict[str, Any] = {
+            "sizes_octets": self._profile.sizes_octets,
+            "token": self._token,
+            "vms": vms_of_header(testbed),
+        }
+        if self._hosts:
+            return open_lab_row(self._hosts, self._machines.hosts, self._ledger, self._owner, **common)
+        run_dir = self._store.folder.resolve()
+        return open_row(run_dir, self._ledger, self._owner, networks=of_header(testbed), **common)
 
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""
         recorded = self._continued.recorded(planned) if self._continued else ()
-        return CellRuns(planned, self._record, recorded, self._trex_clients)
-
-    def _trex_clients(self) -> AstfClients:
-        """TRex on the clients' node, made when it is first wanted and ended before the nodes."""
-        if self._trex is None:
-            self._trex = AstfClients(self._opened_row(), self._store.folder.resolve())
-            self._stack.callback(self._trex.close)
-        return self._trex
+        return CellRuns(planned, self._record, recorded, self._stage.trex, self._machines)
 
     def _record(self, repetition: Repetition) -> int:
         bound = replace(repetition, platform=self._store.platform.bound(repetition.deployment))
@@ -339,26 +323,27 @@ class HttpBench:
 
     def close(self) -> None:
         """Remove what was made, take the closing record, write the report and say where it is."""
-        failures: list[Exception] = []
-        for step in (self._close_hostings, self._take_closing_record, self._end_run, self._stack.close):
-            try:
-                step()
-            except Exception as error:
-                failures.append(error)
-                self.display.note(f"while closing: {error}")
+        for step in (self._stage.close, self._take_closing_record, self._end_run, self._stack.close):
+            self._try(step)
         try:
             self.display.note(f"report: {write_report(self._store.folder).resolve()}")
         except Exception as error:
-            failures.append(error)
-        if failures:
-            raise ExceptionGroup("not everything could be closed; finished repetitions are kept", failures)
+            self._failures.append(error)
+        if self._failures:
+            raise ExceptionGroup(
+                "not everything could be closed; finished repetitions are kept", self._failures
+            )
 
-    def _close_hostings(self) -> None:
-        for form in list(self._hostings):
-            self._close_hosting(form)
+    def _try(self, step: Callable[[], object]) -> None:
+        """Do a step of closing; one that fails is told, and is in what `close` raises."""
+        try:
+            step()
+        except Exception as error:
+            self._failures.append(error)
+            self.display.note(f"while closing: {error}")
 
     def _take_closing_record(self) -> None:
-        self._store.set_platform(after=machine_record(None, self._watch.before))
+        self._store.set_platform(after=machine_record(None, self._watch.before, self._machines.record))
 
     def _end_run(self) -> None:
         left = sum(planned.cell.cell_id not in self._outcomes for planned in self._plan)
@@ -369,15 +354,3 @@ class HttpBench:
             )
         else:
             self._store.close(None, "complete")
-
-
-def line_of(outcome: HttpOutcome) -> str:
-    """Say an outcome in one line."""
-    if outcome.rate_rps is not None:
-        return f"measured  {outcome.rate_rps} requests/s"
-    if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
-        return f"{outcome.type.value}  {outcome.reason}"
-    half = outcome.time.half_width
-    spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
-    what = "until it serves" if outcome.cell.workload is Workload.START else "a request"
-    return f"measured  {outcome.time.mean / 1e6:.3f}{spread} ms {what} (n = {outcome.time.count})"

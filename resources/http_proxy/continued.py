@@ -6,7 +6,7 @@ here. Ids are those of `resources.continuation`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from bmwg.reports.http.answers import planned_tests, read_answers
 from bmwg.reports.http.journal import read_journal
 from bmwg.reports.store import Run, read_run
 from bmwg.resources.continuation import require_planned, require_unfinished
-from bmwg.resources.firsts import MADE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +42,6 @@ class HttpContinuation:
         names = {*self.run.deployments, *(rep.deployment for _, rep in self.repetitions)}
         numbers = (name.rpartition("-")[2] for name in names)
         return max((int(number) for number in numbers if number.isdigit()), default=0)
-
-    def made_before(self, group: Sequence[Planned]) -> list[str]:
-        """The hosting forms that had been made where a cell of the group was begun, in their order."""
-        begun = [entry for planned in group for entry in self.recorded(planned)]
-        evidence = self.run.deployments.get(begun[-1][1].deployment, {}) if begun else {}
-        return list(dict.fromkeys(evidence.get(MADE, ())))
 
     def recorded(self, planned: Planned) -> list[tuple[int, Repetition]]:
         """Return the repetitions of a cell that has no answer yet; of a search for a rate none."""

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
+from bmwg.drivers.testbed_row import KEY as ROW
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.reports.store import RunHeader
+from bmwg.reports.store.run import CABLES
 from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
@@ -30,8 +32,20 @@ def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
     return tuple(network_spec(name, entry) for name, entry in testbed.get(_KEY, {}).items())
 
 
-def http_header(profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[str, Any]) -> RunHeader:
-    """Return the header of a run that begins now, with the options of `of_testbed` and `vms_of_testbed`."""
+def row_of_testbed(settings: Settings) -> dict[str, Any]:
+    """Return what a run keeps of a file with a row of hosts: name, hosts and ports; empty without one."""
+    data = load_testbed(settings.testbed).data
+    if ROW not in data:
+        return {}
+    hosts = {end["node"] for end in data[ROW].values()}
+    nodes = {name: dict(node) for name, node in data["nodes"].items() if name in hosts}
+    return {"name": data["name"], "nodes": nodes, ROW: data[ROW]}
+
+
+def http_header(
+    profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[str, Any], row: Mapping[str, Any]
+) -> RunHeader:
+    """Return the header of a run that begins now, with what the `..._of_testbed` functions return."""
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
@@ -39,13 +53,12 @@ def http_header(profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[
         toolkit_dirty=dirty,
         simulated=False,
         testbed={
-            "name": "client - proxy - server",
-            "nodes": ["client", "proxy", "server"],
+            **(row or {"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]}),
             _KEY: networks,
             **({VMS: vms} if vms else {}),
         },
         testbed_source=None,
         profile=profile.data,
-        medium_kind="veth",
+        medium_kind=CABLES if row else "veth",
         line_rate_bps=None,
     )

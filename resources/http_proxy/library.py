@@ -10,7 +10,8 @@ from robot.api.deco import keyword, library
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.http.records import HttpOutcome
 from bmwg.methodology.records import OutcomeType
-from bmwg.resources.http_proxy.bench import HttpBench, line_of
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.http_proxy.line import line_of
 from bmwg.resources.settings import Settings
 
 

@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bmwg.drivers.record.sampling import between, sample
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
 from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.deployment import Deployment
+from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.outcomes import one_line
-from bmwg.resources.platform import host_counts
 
 WARM_UP = "warm_up"
 _CALL_MARGIN_S = 30.0
@@ -27,7 +26,8 @@ class DeploymentBrokenError(Exception):
 class CellRuns:
     """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
-    `recorded` are those that a run which goes on has already; `trex` gives TRex where it is the clients.
+    `recorded` are those that a run which goes on has already; `trex` gives TRex where it is the clients;
+    `machines` tell what else they did meanwhile.
     """
 
     def __init__(
@@ -36,8 +36,10 @@ class CellRuns:
         record: Callable[[Repetition], int],
         recorded: Sequence[tuple[int, Repetition]] = (),
         trex: Callable[[], AstfClients] | None = None,
+        machines: Machines | None = None,
     ) -> None:
         self.planned = planned
+        self.machines = machines or Machines()
         self._trex = trex
         self.done = list(recorded)
         self._record = record
@@ -108,7 +110,7 @@ class CellRuns:
         rate_rps: int | None = None,
     ) -> None:
         self._number += 1
-        began, first = time.monotonic_ns(), sample()
+        began, first = time.monotonic_ns(), self.machines.sample()
         try:
             found = self._measured(deployment, requests, rate_rps)
         except ToolkitError as error:  # a node or daemon that is gone
@@ -117,7 +119,7 @@ class CellRuns:
         if fault:
             found["faults"] = (*found.get("faults", ()), fault)
         found["wall_ns"] = time.monotonic_ns() - began
-        found["host"] = dict(host_counts(between(first, sample())))
+        found["host"] = self.machines.counts(first)
         self.keep(
             Repetition(
                 cell_id=self.planned.cell.cell_id,
@@ -258,7 +260,7 @@ def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) 
     number = len(runs.done)
     while not runs.ended:
         number += 1
-        began, first = time.monotonic_ns(), sample()
+        began, first = time.monotonic_ns(), runs.machines.sample()
         took_ns = 0
         faults: tuple[str, ...] = ()
         try:
@@ -277,6 +279,6 @@ def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) 
                 wall_ns=time.monotonic_ns() - began,
                 faults=faults,
                 deployment=deployment_id,
-                host=dict(host_counts(between(first, sample()))),
+                host=runs.machines.counts(first),
             )
         )

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bmwg.drivers.api import Missing
-from bmwg.drivers.hosting import forms
-from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
-from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import Workload
+from bmwg.methodology.http.records import POD_PREFIX, Workload
 from bmwg.resources.http_proxy import astf
+from bmwg.resources.http_proxy.stage import Stage
 
 CLIENT_PROGRAMS = {Workload.AB: {"ab": "apache2-utils"}}
 _CLIENT_TOOLS = {Workload.JMETER: "jmeter", Workload.OPEN_LOOP: "k6"}
 _APT = "apt-get install --no-install-recommends"
 
 
-def lacking(
-    opened_row: Callable[[], Row], ledger: Ledger, group: Sequence[Planned], form: str
-) -> Missing | None:
+def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
     """Return the first thing that is missing, with the line that supplies it; None when all is there."""
+    form = group[0].cell.form
     try:
-        row = opened_row()
-        probed = forms.hosting(form, node=row.proxy, place=row.place, ledger=ledger).probe()
+        row = stage.row()
+        if row.hosts and form.startswith(POD_PREFIX):
+            return Missing(what="pods", reason="this version makes none on the hosts of a row", mend="")
+        probed = stage.probed().probe()
     except TestbedError as error:
         if error.error_id != "PROG-01":
             raise
@@ -46,8 +45,11 @@ def lacking(
         if absent:
             name, package = absent[0]
             return Missing(what=name, reason=f"no `{name}` in PATH", mend=f"{_APT} {package}")
-    if any(planned.cell.workload is Workload.TREX_ASTF for planned in group) and (lack := astf.lacking()):
-        return lack
+    if any(planned.cell.workload is Workload.TREX_ASTF for planned in group):
+        if row.hosts:
+            return Missing(what="TRex", reason="this version starts none on the hosts of a row", mend="")
+        if lack := astf.lacking():
+            return lack
     wanted = {_CLIENT_TOOLS.get(planned.cell.workload) for planned in group} - {None}
     absent = row.client.call("bmwg.drivers.workload.tools:absent", tools=sorted(wanted))
     if not absent:

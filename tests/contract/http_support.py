@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, libvirt_daemon, qemu
+from bmwg.drivers.hosting import cgroups, guest_initramfs, guest_kernel, libvirt_daemon, process, qemu
+from bmwg.drivers.hosting.instance import Instance
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.drivers.workload.row import Row, open_row
@@ -88,14 +89,30 @@ def soon(told: Callable[[], str | None], within_s: float = 5.0) -> str:
     return ""
 
 
+def carry_forty_objects(row: Row, instance: Instance) -> None:
+    """Fetch through the proxy, and look whether it was counted: requests, octets, CPU time and memory."""
+    address, port = instance.endpoint
+    before = instance.sample()
+    ran = row.client.call(
+        "bmwg.drivers.workload.ab:run",
+        deadline_s=60.0,
+        proxy=f"{address}:{port}",
+        url=row.url(200_000),
+        requests=40,
+        concurrency=4,
+        within_s=50,
+    )
+    after = instance.sample()
+    assert (ran["requests"], ran["failed"], ran["non_2xx"], ran["fault"]) == (40, 0, 0, "")
+    assert ran["body_octets"] == 40 * 200_000
+    assert after.cpu_ns > before.cpu_ns
+    assert after.memory_octets > 5 << 20
+
+
 def kill_squid(row: Row) -> None:
     """End every squid of this test's own nodes: they all carry its label."""
     killed = 0
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
+    for pid, words in process.each("cmdline"):
         if words[0].endswith(b"squid") and any(row.place.token.encode() in word for word in words):
             os.kill(pid, signal.SIGKILL)
             killed += 1

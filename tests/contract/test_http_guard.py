@@ -52,7 +52,7 @@ def measured(folder, monkeypatch, form, acts, experiment="one_client"):
         seq = record(self, repetition)
         octets = next((one for one in left if f"/{one}o/" in repetition.cell_id), None)
         if octets is not None:
-            command = ["nsenter", f"--target={self._row.proxy.pid}", "--net", "--mount", "sh", "-c"]
+            command = ["nsenter", f"--target={self._stage.row().proxy.pid}", "--net", "--mount", "sh", "-c"]
             subprocess.run([*command, left.pop(octets)[0]], check=True, timeout=10)
         return seq
 
@@ -118,9 +118,9 @@ def test_what_other_forms_leave_on_the_node_is_no_drift(tmp_path, monkeypatch):
     assert [one.reason for one in found if one.type is not OutcomeType.MEASURED] == []
     platform = read_run(tmp_path / "r").platform
     assert platform["drift"] == []
-    made = {name: evidence["hostings_made"] for name, evidence in platform["deployments"].items()}
-    assert made["native-1-plain-1"] == ["native"]
-    assert made["native-1-plain-4"] == list(forms)
+    first, again = (platform["records"][f"native-1-plain-{number}"] for number in (1, 4))
+    assert set(first) == set(again) == {"client", "proxy", "server"}
+    assert [one.get("equal_to") for one in again.values()] == ["native-1-plain-1"] * 3
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.http_support import (
+    carry_forty_objects,
     kill_squid,
     needs_docker,
     needs_http,
@@ -60,21 +61,7 @@ def test_a_proxy_serves_is_sampled_and_tells_that_it_was_killed(
         try:
             assert 0 < took_ns < 30e9
             address, port = instance.endpoint
-            before = instance.sample()
-            ran = row.client.call(
-                "bmwg.drivers.workload.ab:run",
-                deadline_s=60.0,
-                proxy=f"{address}:{port}",
-                url=row.url(200_000),
-                requests=40,
-                concurrency=4,
-                within_s=50,
-            )
-            after = instance.sample()
-            assert (ran["requests"], ran["failed"], ran["non_2xx"], ran["fault"]) == (40, 0, 0, "")
-            assert ran["body_octets"] == 40 * 200_000
-            assert after.cpu_ns > before.cpu_ns
-            assert after.memory_octets > 5 << 20
+            carry_forty_objects(row, instance)
             counted = row.client.call("bmwg.drivers.workload.squid:counters", address=address, port=port)
             assert counted["client_http.hits"] >= 30
             assert instance.fault() is None
@@ -124,14 +111,11 @@ def test_a_daemon_that_is_killed_ends_its_containers_and_is_cleared_away(
 
 
 def _daemons(token: str) -> list[int]:
-    found = []
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"dockerd" in words[0] and any(token.encode() in word for word in words):
-            found.append(pid)
+    found = [
+        pid
+        for pid, words in process.each("cmdline")
+        if b"dockerd" in words[0] and any(token.encode() in word for word in words)
+    ]
     assert found
     return found
 

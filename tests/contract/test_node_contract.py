@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_options
 
 from bmwg.drivers.api import Node
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -23,57 +24,6 @@ INTERFACES = "bmwg.drivers.hosting.interfaces:"
 ROUTING = "bmwg.drivers.hosting.routing:"
 SYSCTL = "bmwg.drivers.hosting.sysctl:"
 PROBE = "bmwg.drivers.hosting.probe:"
-
-BRIDGE_TO_TCP = """
-import os, socket, sys, threading
-peer = socket.create_connection(("127.0.0.1", 2222), timeout=5)
-peer.settimeout(None)
-def inward():
-    while data := os.read(0, 65536):
-        peer.sendall(data)
-    peer.shutdown(socket.SHUT_WR)
-threading.Thread(target=inward, daemon=True).start()
-while data := peer.recv(65536):
-    os.write(1, data)
-os._exit(0)
-"""
-
-
-def ssh_keys(folder: Path) -> None:
-    for name in ("host", "user"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True, timeout=20
-        )
-    (folder / "authorized").write_text((folder / "user.pub").read_text())
-    (folder / "known").write_text("bmwg-far " + (folder / "host.pub").read_text())
-    (folder / "bridge.py").write_text(BRIDGE_TO_TCP)
-    (folder / "sshd_config").write_text(
-        "\n".join(
-            [
-                "Port 2222",
-                "ListenAddress 127.0.0.1",
-                f"HostKey {folder}/host",
-                f"AuthorizedKeysFile {folder}/authorized",
-                "PidFile none",
-                "UsePAM no",
-                "StrictModes no",
-                "PasswordAuthentication no",
-                "PermitRootLogin prohibit-password",
-                "",
-            ]
-        )
-    )
-
-
-def ssh_options(folder: Path, pid: int) -> dict[str, str]:
-    return {
-        "IdentityFile": f"{folder}/user",
-        "IdentitiesOnly": "yes",
-        "UserKnownHostsFile": f"{folder}/known",
-        "HostKeyAlias": "bmwg-far",
-        "StrictHostKeyChecking": "yes",
-        "ProxyCommand": f"nsenter --net=/proc/{pid}/ns/net {sys.executable} {folder}/bridge.py",
-    }
 
 
 def wrapper(path: Path, line: str) -> str:
@@ -88,7 +38,8 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]
     if not Path("/usr/sbin/sshd").exists():
         pytest.skip("needs sshd: apt-get install openssh-server")
     folder = tmp_path_factory.mktemp("ssh")
-    ssh_keys(folder)
+    make_keys(folder)
+    (folder / "sshd_config").write_text(daemon_configuration(folder))
     with NamespaceNode("far") as host:
         enter = ["nsenter", f"--target={host.pid}", "--net", "--mount", "--uts"]
         subprocess.run([*enter, "mkdir", "-p", "/run/sshd"], check=True, timeout=5)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -245,20 +244,13 @@ def test_an_unknown_network_is_named_with_a_near_one(bed):
         path_driver(_cell("pvp", "brigde"), bed)
 
 
-def test_a_pod_with_two_interfaces_comes_and_goes_within_half_a_second(bed):
+def test_a_pod_with_two_interfaces_comes_and_goes_again_and_again(bed):
     driver = _driver(bed, _cell("pvp", "bridge"))
-    deploy_s, remove_s = [], []
-    for _ in range(7):
-        began_s = time.monotonic()
+    before = _seen(bed)
+    for _ in range(7):  # how long it takes is a benchmark's: benchmarks/deploy_pod.py
         with driver.deploy():
-            there_s = time.monotonic()
-        deploy_s.append(there_s - began_s)
-        remove_s.append(time.monotonic() - there_s)
-    for name, values in (("deploy", deploy_s), ("remove", remove_s)):
-        print(f"{name}: median {statistics.median(values):.3f} s, {min(values):.3f} to {max(values):.3f}")
-    # the median is a benchmark's on an idle machine; what other processes take away cannot make it faster
-    assert min(deploy_s) <= 0.5
-    assert min(remove_s) <= 0.5
+            assert _seen(bed) != before
+        assert _seen(bed) == before
 
 
 KILLED = """

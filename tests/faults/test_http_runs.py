@@ -104,7 +104,8 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
     test_id = name_of_test("one_client", form)
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {test_id})
     try:
-        row = bench._opened_row()
+        bench._stage.set(form)
+        row = bench._stage.row()
         killed: list[int] = []
         thread = kill_under_load(program, bench._owner, killed)
         answers = bench.outcomes("one_client", form, test_id)

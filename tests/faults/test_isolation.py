@@ -1,5 +1,6 @@
 """Test traffic stays within: what leads out is refused before traffic, and one frame outside ends the run."""
 
+import json
 import os
 import socket
 import struct
@@ -65,6 +66,8 @@ def inside():
         try:
             for name in ("out0", "out1"):
                 subprocess.run(["ip", "link", "set", name, "up"], check=True, timeout=10)
+            for name in ("out0", "out1"):
+                _wait_until_up(name)
             yield
         finally:
             os_setns(home)
@@ -76,6 +79,18 @@ def os_setns(descriptor):
     import ctypes
 
     assert ctypes.CDLL(None, use_errno=True).setns(descriptor, 0x40000000) == 0
+
+
+def _wait_until_up(name):
+    """A link that was just raised may have no carrier yet, and what is sent meanwhile is dropped."""
+
+    def is_up():
+        told = subprocess.run(
+            ["ip", "-json", "link", "show", name], check=True, timeout=10, capture_output=True
+        )
+        return json.loads(told.stdout)[0]["operstate"] == "UP"
+
+    wait_for(is_up, f"{name} being up")
 
 
 def _send(frame):
@@ -119,6 +134,7 @@ def test_an_interface_that_appears_later_is_watched_from_the_next_trial_on(insid
         subprocess.run(["ip", "link", "set", "out0", "down"], check=True, timeout=10)
         subprocess.run(["ip", "link", "set", "out0", "name", "later0"], check=True, timeout=10)
         subprocess.run(["ip", "link", "set", "later0", "up"], check=True, timeout=10)
+        _wait_until_up("later0")
         watch.begin()
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
             sender.bind(("later0", 0))

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.fuzz.fuzz import kept
+from tests.fuzz.fuzz import CORPUS, kept
 from tests.fuzz.mutate import mutated
 from tests.fuzz.targets import refused, targets
 
@@ -40,6 +40,6 @@ def test_other_inputs_are_taken_or_refused_by_name(name):
         assert refusals
 
 
-def test_a_valid_trial_of_negative_counts_is_refused():
-    (octets,) = kept("journal-line")
-    assert refused(TARGETS["journal-line"], octets)
+@pytest.mark.parametrize("name", sorted(path.name for path in (CORPUS / "journal-line").iterdir()))
+def test_a_valid_trial_of_counts_that_no_trial_has_is_refused(name):
+    assert refused(TARGETS["journal-line"], (CORPUS / "journal-line" / name).read_bytes())

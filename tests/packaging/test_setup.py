@@ -121,3 +121,43 @@ def test_an_interpreter_that_is_too_old_is_refused(copy: Path, tmp_path: Path) -
     assert status == 1, output
     assert f"SETUP_PYTHON={old} is no Python 3.11 or later" in output
     assert not (tmp_path / ".venv").exists()
+
+
+MVN = """#!/bin/sh
+echo fetched >>"$FETCHES"
+mkdir "$FETCHES.busy" || exit 1  # another is under way
+sleep 1
+for word; do case $word in -DoutputDirectory=*) lib=${word#*=} ;; esac; done
+mkdir -p "$lib/made/bin" && echo made >"$lib/made/bin/jmeter"
+cd "$lib/made" && python3 -m zipfile -c "$lib/ApacheJMeter_config-5.6.3.jar" bin
+cp "$lib/ApacheJMeter_config-5.6.3.jar" "$lib/ApacheJMeter-5.6.3.jar" && rm -r "$lib/made"
+rmdir "$FETCHES.busy"
+"""
+GO = """#!/bin/sh
+echo k6 >"$GOBIN/k6" && chmod +x "$GOBIN/k6"
+"""
+
+
+def test_two_at_once_fetch_the_http_tools_once(tmp_path: Path) -> None:
+    programs, tools, fetches = tmp_path / "programs", tmp_path / "tools", tmp_path / "fetches"
+    programs.mkdir()
+    for name, text in (("mvn", MVN), ("go", GO)):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:/usr/bin:/bin", "FETCHES": str(fetches)}
+    both = [
+        subprocess.Popen(
+            ["sh", str(ROOT / "setup" / "http-tools.sh"), str(tools)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [one.communicate(timeout=60)[0] for one in both]
+    assert [one.returncode for one in both] == [0, 0], said
+    assert fetches.read_text().splitlines() == ["fetched"]
+    assert (tools / "jmeter-5.6.3" / "bin" / "ApacheJMeter.jar").is_file()
+    assert (tools / "jmeter-5.6.3" / "bin" / "jmeter").read_text() == "made\n"
+    assert (tools / "k6-0.49.0" / "k6").is_file()

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed
+from bmwg.drivers.testbed_row import row_hosts
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas import load
 from bmwg.schemas.document import parse
@@ -227,3 +228,63 @@ def test_any_value_at_any_place_is_accepted_or_refused_by_name(tmp_path):
     # without links the tester's ports are what is wrong
     assert {way[0] for way, _ in unnamed} <= {"links"}
     assert all("tester.ports" in str(error) for _, error in unnamed)
+
+
+ROW = {
+    "client": {"node": "one", "port": "eth1"},
+    "proxy": {"node": "two", "client_port": "eth1", "server_port": "eth2"},
+    "server": {"node": "three", "port": "eth1"},
+}
+
+
+def with_row(data):
+    for name in ("one", "two", "three"):
+        data["nodes"][name] = {"kind": "ssh", "ssh": f"root@lab-{name}", "python": "/opt/bmwg/bin/python"}
+    data["row"] = copy.deepcopy(ROW)
+
+
+def test_a_row_names_its_hosts_and_their_ports(tmp_path):
+    hosts = row_hosts(load_testbed(changed(tmp_path, with_row)).data)
+    assert [(one.role, one.ssh, one.ports) for one in hosts] == [
+        ("client", "root@lab-one", ("eth1",)),
+        ("proxy", "root@lab-two", ("eth1", "eth2")),
+        ("server", "root@lab-three", ("eth1",)),
+    ]
+    assert {one.python for one in hosts} == {"/opt/bmwg/bin/python"}
+    assert row_hosts(load_testbed().data) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "error_id", "fragments"),
+    [
+        (lambda d: d["row"]["client"].update(node="on"), "CFG-04", ["the unknown node 'on'", "one"]),
+        (lambda d: d["row"]["client"].update(node="dut1"), "CFG-04", ["a node of kind namespace"]),
+        (lambda d: d["row"]["server"].update(node="one"), "CFG-04", ["that of row.client"]),
+        (
+            lambda d: d["nodes"]["three"].update(ssh="root@lab-one"),
+            "CFG-04",
+            ["a host of its own", "that of row.client"],
+        ),
+        (
+            lambda d: d["row"]["proxy"].update(server_port="eth1"),
+            "CFG-04",
+            ["another interface than client_port"],
+        ),
+        (lambda d: d.update(vms={"driver": "libvirt"}), "CFG-04", ["libvirt on the hosts of a row"]),
+        (lambda d: d["row"].pop("server"), "CFG-03", ["server"]),
+        (lambda d: d["row"]["client"].update(prot="eth1"), "CFG-03", ["prot", "port"]),
+        (lambda d: d["row"]["client"].update(port="a/b"), "CFG-03", ["interface name"]),
+        (lambda d: d["nodes"]["one"].update(python="python3"), "CFG-03", ["absolute path"]),
+        (lambda d: d["nodes"]["one"].update(python="/a//b"), "CFG-03", ["absolute path"]),
+        (lambda d: d["nodes"]["dut1"].update(python="/usr/bin/python3"), "CFG-03", ["kind ssh has it"]),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(tmp_path, change, error_id, fragments):
+    def act(data):
+        with_row(data)
+        change(data)
+
+    error = refusal(changed(tmp_path, act))
+    assert error.error_id == error_id
+    for fragment in fragments:
+        assert fragment in str(error)

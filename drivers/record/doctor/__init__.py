@@ -49,3 +49,8 @@ def examine(
             )
     order = list(Weight)
     return sorted(found, key=lambda finding: (order.index(finding.weight), finding.finding_id, finding.what))
+
+
+def examine_here() -> list[dict[str, str]]:
+    """Node function: all findings on the node's machine, as data."""
+    return [finding.as_json() for finding in examine()]

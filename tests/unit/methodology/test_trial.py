@@ -88,6 +88,20 @@ def test_contradiction_outranks_a_stall():
     )
 
 
+@pytest.mark.parametrize("name", ["duplicate_frames", "foreign_frames", "largest_burst_frames"])
+def test_a_count_that_no_counter_holds_is_a_contradiction(name):
+    assert assess(result(**{name: 2**64 - 1}), POLICY).validity is Validity.VALID
+    assert assess(result(**{name: 2**64}), POLICY).validity is Validity.INCONSISTENT
+
+
+def test_latency_that_no_counter_holds_is_a_contradiction():
+    frames = result().streams[0].received_frames
+    for low in (1000, 2**64):
+        histogram = LatencyHistogram(buckets=((low, low, frames),), sum_ns=low * frames)
+        wanted = Validity.VALID if low == 1000 else Validity.INCONSISTENT
+        assert assess(result(latency=histogram), POLICY).validity is wanted
+
+
 def test_both_directions_need_two_streams():
     both = dataclasses.replace(SPEC, direction=Direction.BOTH)
     assert assess(result(both), POLICY).validity is Validity.VALID

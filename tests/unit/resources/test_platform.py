@@ -8,7 +8,7 @@ import pytest
 
 from bmwg.drivers.api import Deployment, TesterPort
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.record.drift import drift, named_drift, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
 from bmwg.resources import platform
@@ -207,7 +207,7 @@ def test_outside_a_deployment_nothing_is_judged(made):
 def test_what_a_person_declares_completes_each_record_of_a_run(monkeypatch, tmp_path):
     measured = {"host": {"hostname": fact("h")}, "bios": {"version": fact("2")}}
     bare = {**record(**measured), "scope": "machine"}
-    monkeypatch.setattr(platform, "collect", lambda **_: copy.deepcopy(bare))
+    monkeypatch.setattr(platform, "collect", lambda: copy.deepcopy(bare))
     overlay = tmp_path / "o.yaml"
     overlay.write_text("schema: overlay/1.0\ndeclared_by: A. Tester\nfacts:\n  bios/changes: [SNC off]\n")
     before = platform.machine_record(overlay)
@@ -269,11 +269,11 @@ def test_of_a_deployment_that_broke_machine_and_nodes_are_looked_at(made):
 
     made.place.node["fields"]["kernel"] = {"settings": swappiness("60")}
     broken(guard, "d-1", evidence, nodes(made), act)
-    assert [str(change) for change in guard.changed_after_break(["a"], nodes(made))] == [
-        "machine: kernel/settings/vm.swappiness: 60 -> 1",
+    assert [str(change) for change in guard.changed_after_break(["a"])] == [
         "dut1: kernel/settings/vm.swappiness: 60 -> 2",
+        "machine: kernel/settings/vm.swappiness: 60 -> 1",
     ]
-    assert guard.changed_after_break(["b"], nodes(made)) == ()
+    assert guard.changed_after_break(["b"]) == ()
     assert [entry["outcomes"] for entry in made.written.data["drift"]] == [["a"]]
 
 
@@ -328,7 +328,7 @@ def test_on_nodes_that_stay_what_changes_between_deployments_is_told(made):
 def docker(version="20.10", **image):
     images = {"squid": {"image": "sha256:1", "packages": {"squid": "5.7"}} | image}
     hosting = {"form": "docker_nat", "daemon": {"docker": version}, "images": images}
-    return {"hosting": hosting, "hostings_made": ["docker_nat"]}
+    return {"hosting": hosting}
 
 
 def test_names_that_a_container_daemon_draws_are_parts_too(made):
@@ -354,16 +354,32 @@ def test_another_version_of_a_forms_daemon_is_drift_in_all_kinds_of_it(made):
         assert made.guard.changed(["c"]) == ()
 
 
-def test_a_hosting_that_was_made_since_makes_another_kind(made):
-    with made.guard.watched("native-1-plain-1", {"hosting": {"form": "native"}}, nodes(made)):
+def test_what_other_nodes_were_is_nothing_to_hold_new_ones_against(made):
+    guard = platform.PlatformGuard(None, made.written, made.told.append, staying=["nic0"])
+    made.place.node["fields"]["kernel"] = {"settings": swappiness("60")}
+    with guard.watched("docker_nat-1-plain-1", docker(), nodes(made)):
         pass
-    made.place.node["fields"]["datapath"] = {"firewall": fact({"rules": 23})}
-    later = {"hosting": {"form": "native"}, "hostings_made": ["docker_nat"]}
-    with made.guard.watched("native-1-plain-2", later, nodes(made)):
-        assert made.guard.changed(["a"]) == ()
-    made.place.node["fields"]["datapath"] = {"firewall": fact({"rules": 24})}
-    with made.guard.watched("native-1-plain-3", later, nodes(made)):
-        assert [change.path for change in made.guard.changed(["b"])] == ["dut1: datapath/firewall/rules"]
+    made.place.node["fields"]["kernel"] = {"settings": swappiness("1")}  # the daemon's doing, on its nodes
+    guard.forget_nodes()
+    with guard.watched("native-1-plain-2", {"hosting": {"form": "native"}}, nodes(made)):
+        assert guard.changed(["a"]) == ()
+    assert made.written.data["drift"] == []
+
+
+def test_nodes_that_are_lost_with_their_deployment_are_a_change_of_the_cell_that_goes_on(made):
+    guard = platform.PlatformGuard(None, made.written, made.told.append, staying=["nic0"])
+    lost = []
+
+    def take():
+        if lost:
+            raise DriverError("NODE-03", "node proxy is broken")
+        return nodes(made)()
+
+    broken(guard, "d-1", {}, take, lambda: lost.append(True))
+    lost.clear()
+    guard.forget_nodes()
+    with guard.watched("d-2", {}, take, goes_on=True):
+        assert [str(change) for change in guard.changed(["a"])] == ["nodes: record: there -> (lost)"]
 
 
 def test_a_run_that_goes_on_holds_its_forms_against_those_of_its_first_part(made):

@@ -1,0 +1,70 @@
+"""Nodes on other hosts that leave those hosts as they are: namespaces there, made and held over SSH.
+
+The node's agent is started by `unshare` at the far end, so what a run routes, forwards or filters lies in
+namespaces of its own, which end with that agent and with what it started.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting.namespace import UNSHARE
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.methodology.errors import TestbedError, ToolkitError
+
+
+class HostNamespaceNode(SshNode):
+    """A node that is a set of namespaces on `host`, which is open and stays so; needs root there.
+
+    `owner` labels the agent and all that it starts (kind `owner` of the ledger, on that host).
+    """
+
+    def __init__(self, name: str, host: SshNode, *, owner: str = "") -> None:
+        where = host.place
+        super().__init__(name, where["destination"], python=where["python"], options=where["options"])
+        label = ["env", f"{process.OWNER_VARIABLE}={owner}"] if owner else []
+        self._options["python"] = shlex.join([*label, *UNSHARE, where["python"]])
+        self._host = host
+        self.pid = 0
+        self.start_ticks = 0
+
+    def __enter__(self) -> HostNamespaceNode:
+        """Make the namespaces and furnish them."""
+        super().__enter__()
+        try:
+            held = self.call(
+                "bmwg.drivers.hosting.namespace:furnish", hostname=self.name, keep=[], die_with_pid=0
+            )
+        except ToolkitError:
+            self.__exit__(None, None, None)
+            raise
+        self.pid, self.start_ticks = held["pid"], held["start_ticks"]
+        return self
+
+    @property
+    def place(self) -> dict[str, JsonValue]:
+        """Where a ledger undoes what was made here: on the host, for the namespaces may be gone."""
+        return self._host.place
+
+    def _interrupt(self, function: str) -> None:
+        """Stop the call that runs and keep the node: the tear-down needs it."""
+        try:
+            self._host.call(
+                "bmwg.drivers.hosting.process:interrupt", pid=self.pid, start_ticks=self.start_ticks
+            )
+        except ToolkitError:
+            super()._interrupt(function)
+
+    def _start_failure(self, error: BaseException) -> ToolkitError:
+        """Say it without the host's name: a run's answers hold this text."""
+        return TestbedError(
+            "NODE-20",
+            f"node {self.name}: no namespaces on its host over ssh",
+            expected="root there, and `unshare` (util-linux)",
+            found=type(error).__name__,
+        )
+
+
+_: type[Node] = HostNamespaceNode

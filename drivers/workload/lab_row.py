@@ -1,0 +1,137 @@
+"""The documents' row on three hosts over SSH: their ports are borrowed, the rest of them is left alone.
+
+On each host the run has namespaces of its own, into which the ports of the testbed file's `row` are moved;
+what runs there never sees the host's own network. Nothing of the runner's machine takes part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
+from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.testbed_row import CLIENT, PROXY, SERVER, RowHost
+from bmwg.drivers.workload.row import SERVER_ADDRESS, Ends, Row, serving_row
+from bmwg.methodology.errors import TestbedError, ToolkitError
+
+LINK_DEADLINE_S = 20.0  # choice: what a NIC and a switch take to agree, and twice that
+_FOLDER = "/var/lib/bmwg/row-"  # on the proxies' host: what daemons keep, removed with the run
+_PORT = "bmwg.drivers.hosting.lab_port"
+
+
+@contextmanager
+def open_hosts(row: Sequence[RowHost]) -> Iterator[dict[str, SshNode]]:
+    """Reach the hosts, by role, as they are; nothing is changed there.
+
+    Raises TestbedError NODE-20 (no connection), NODE-02 (no or another toolkit there), NODE-10 (not root).
+    """
+    with ExitStack() as stack:
+        hosts = {}
+        for one in row:
+            host = stack.enter_context(SshNode(f"{one.role}/host", one.ssh, python=one.python))
+            user = host.call("bmwg.drivers.hosting.probe:identify")["uid"]
+            if user != 0:
+                raise TestbedError(
+                    "NODE-10",
+                    f"the {one.role}'s host: network namespaces need root",
+                    expected="uid 0",
+                    found=f"uid {user}",
+                    hint="name root as the login of this node",
+                )
+            hosts[one.role] = host
+        yield hosts
+
+
+@contextmanager
+def open_lab_row(
+    row: Sequence[RowHost],
+    hosts: Mapping[str, SshNode],
+    ledger: Ledger,
+    owner: str,
+    *,
+    sizes_octets: list[int],
+    token: str,
+    vms: VmDriver = QEMU_ITSELF,
+) -> Iterator[Row]:
+    """Borrow the ports and start the server; all is given back and removed on leaving.
+
+    As `row.open_row`. Raises also TestbedError PORT-01..PORT-04, before anything is sent.
+    """
+    with ExitStack() as stack:
+        facts: dict[str, list[Mapping[str, JsonValue]]] = {}
+        nodes: dict[str, Node] = {}
+        by_name: dict[str, Node] = {host.name: host for host in hosts.values()}
+        for one in row:
+            host = hosts[one.role]
+            call = f"{_PORT}:require_bare"
+            facts[one.role] = [host.call(call, interface=port) for port in one.ports]
+        folder = f"{_FOLDER}{token}"
+        stack.callback(ledger.undo, ledger.before("folder", hosts[PROXY].place, folder=folder), by_name)
+        for one in row:
+            host = hosts[one.role]
+            for fact in facts[one.role]:
+                kept = ledger.before("lab_port", host.place, interface=fact["interface"], up=fact["up"])
+                stack.callback(ledger.undo, kept, by_name)
+            label = f"{owner}-{one.role}"  # each end is ended for itself, also where two share a machine
+            stack.callback(ledger.undo, ledger.before("owner", host.place, owner=label), by_name)
+            node = stack.enter_context(HostNamespaceNode(one.role, host, owner=label))
+            home = host.call("bmwg.drivers.hosting.probe:identify")["pid"]
+            for port in one.ports:
+                stack.callback(_give_back, node, port, home)
+                host.call("bmwg.drivers.hosting.interfaces:move", interface=port, pid=node.pid)
+                node.call("bmwg.drivers.links:raise_end", interface=port)
+            nodes[one.role] = node
+        for one in row:
+            for port in one.ports:
+                nodes[one.role].call(
+                    f"{_PORT}:wait_for_link",
+                    deadline_s=LINK_DEADLINE_S + 10,
+                    interface=port,
+                    within_s=LINK_DEADLINE_S,
+                )
+        (client,), (to_client, to_server), (server,) = (one.ports for one in row)
+        ends = Ends(
+            client=nodes[CLIENT],
+            proxy=nodes[PROXY],
+            server=nodes[SERVER],
+            ports=(client, to_client, to_server, server),
+        )
+        cables = (
+            _cable((CLIENT, facts[CLIENT][0]), (PROXY, facts[PROXY][0])),
+            _cable((SERVER, facts[SERVER][0]), (PROXY, facts[PROXY][1])),
+        )
+        place = ends.place(token, f"{owner}-{PROXY}", folder, networks=(), vms=vms)
+        made = stack.enter_context(
+            serving_row(ends, place, cables, sizes_octets, hosts={one.role: hosts[one.role] for one in row})
+        )
+        made.client.call(
+            f"{_PORT}:require_answer",
+            deadline_s=LINK_DEADLINE_S + 10,
+            address=SERVER_ADDRESS,
+            within_s=LINK_DEADLINE_S,
+        )
+        yield made
+
+
+def _give_back(node: HostNamespaceNode, port: str, home: int) -> None:
+    """Move a port back; where the node is gone its end does it, and `require_returned` tells if not."""
+    with contextlib.suppress(ToolkitError):
+        node.call("bmwg.drivers.hosting.interfaces:move", interface=port, pid=home)
+
+
+def _cable(
+    a: tuple[str, Mapping[str, JsonValue]], b: tuple[str, Mapping[str, JsonValue]]
+) -> dict[str, JsonValue]:
+    """What is known of a cable: its two ends."""
+    return {
+        "kind": "cable",
+        **{
+            end: {"node": node, **{key: value for key, value in port.items() if key != "up"}}
+            for end, (node, port) in (("a", a), ("b", b))
+        },
+    }

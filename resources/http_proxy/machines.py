@@ -1,0 +1,104 @@
+"""The machines that a run of HTTP experiments measures on: this one, or the three hosts of a lab's row.
+
+What a run records as its platform is the machine of the proxies; in a lab the hosts of clients and server are
+recorded beside it, with each deployment. The runner's own machine is then none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.record.collect import collect
+from bmwg.drivers.record.doctor import examine
+from bmwg.drivers.record.sampling import between, sample
+from bmwg.drivers.testbed_row import PROXY
+from bmwg.methodology.errors import TestbedError, ToolkitError
+from bmwg.resources.firsts import Records
+from bmwg.resources.platform import host_counts
+from bmwg.resources.provenance import toolkit_state
+
+_RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
+_COLLECT = "bmwg.drivers.record.collect:collect"
+
+
+class Machines:
+    """`hosts` are those of a lab by role (client, proxy, server), open; none for this machine."""
+
+    def __init__(self, hosts: Mapping[str, SshNode] | None = None) -> None:
+        """Take the hosts; TestbedError NODE-02 when one has another state of the toolkit than the runner."""
+        self.hosts: Mapping[str, SshNode] = hosts or {}
+        _, mine, _ = toolkit_state()
+        for role, host in self.hosts.items():
+            _, theirs, _ = host.call("bmwg.resources.provenance:toolkit_state")
+            if mine and theirs and mine != theirs:
+                raise TestbedError(
+                    "NODE-02",
+                    f"the {role}'s host: another state of the toolkit is installed there",
+                    expected=f"commit {mine}",
+                    found=f"commit {theirs}",
+                    hint="check out the same commit on all hosts",
+                )
+
+    def record(self, scope: str = "machine") -> dict[str, JsonValue]:
+        """The record of the proxies' machine; see `drivers.record.collect`."""
+        if not self.hosts:
+            return collect(scope)
+        found: dict[str, JsonValue] = self._call(PROXY, _COLLECT, scope=scope)
+        return found
+
+    def others(self) -> Records:
+        """The records of a lab's other hosts, by place."""
+        return {
+            self.hosts[role].name: self._call(role, _COLLECT, scope="machine")
+            for role in self.hosts
+            if role != PROXY
+        }
+
+    def examine(self, record: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+        """What the doctor finds, as data; of a lab's hosts each with the role before it."""
+        if not self.hosts:
+            return [finding.as_json() for finding in examine(None, record)]
+        return [
+            {**finding, "what": f"{role}'s host: {finding['what']}"}
+            for role in self.hosts
+            for finding in self._call(role, "bmwg.drivers.record.doctor:examine_here")
+        ]
+
+    def sample(self) -> list[dict[str, JsonValue]]:
+        """Look at all of them, for `counts`. Empty when a host does not answer."""
+        if not self.hosts:
+            return [sample()]
+        try:
+            return [self._call(role, "bmwg.drivers.record.sampling:sample") for role in self.hosts]
+        except ToolkitError:
+            return []  # the repetition that follows says what is lost
+
+    def counts(self, first: list[dict[str, JsonValue]]) -> dict[str, int]:
+        """What happened on them since `first`, all together; empty when one did not answer."""
+        last = self.sample()
+        if len(last) != len(first):
+            return {}
+        each = [dict(host_counts(between(*pair))) for pair in zip(first, last, strict=True)]
+        return together(each)
+
+    def _call(self, role: str, function: str, **arguments: JsonValue) -> Any:
+        return self.hosts[role].call(function, deadline_s=_RECORD_DEADLINE_S, **arguments)
+
+
+def together(each: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The counts of several hosts as one: sums, but the lowest and the highest of what is a frequency.
+
+    A count that one of them could not read is left out, for a part would be read as the whole.
+    """
+    shared = set.intersection(*(set(one) for one in each)) if each else set()
+    found = {}
+    for name in sorted(shared):
+        counts = [one[name] for one in each]
+        if "frequency" in name:
+            found[name] = min(counts) if "lowest" in name else max(counts)
+        else:
+            found[name] = sum(counts)
+    return found

@@ -1,0 +1,159 @@
+"""A whole run of HTTP experiments on three hosts: answers, records, and what of the hosts it tells."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.contract.http_support import needs_docker, needs_guest, needs_http
+from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
+
+from bmwg.methodology.http.profile import HttpProfile
+from bmwg.methodology.http.profile import load as load_profile
+from bmwg.methodology.http.profile import test_id as name_of_test
+from bmwg.methodology.http.records import HttpOutcome
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.bundle.make import folder_evidence, make_bundle
+from bmwg.reports.store import read_run
+from bmwg.reports.verify.verify import verify_bundle, verify_folder
+from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.settings import Settings
+
+pytestmark = [*needs_http, needs_sshd]
+EXPERIMENT = "one_client"
+OBJECTS = [{"octets": 1000, "requests": 20, "slow_requests": 5}]
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabHosts]:
+    with lab_hosts(tmp_path / "lab", monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = json.loads(json.dumps(load_profile("quick").data))
+    entry = next(one for one in data["experiments"] if one["id"] == EXPERIMENT)
+    entry |= {"objects": OBJECTS, "pod_octets": [1000], "warm_up_requests": 0}
+    data |= {"experiments": [entry], "repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
+    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="tiny", data=data))
+
+
+def opened(lab: LabHosts, folder: Path, *forms: str) -> HttpBench:
+    tags = {name_of_test(EXPERIMENT, form) for form in forms}
+    return HttpBench.open(Settings(results=folder, run_id="r", testbed=lab.testbed), tags)
+
+
+def answer(bench: HttpBench, form: str) -> HttpOutcome:
+    (found,) = bench.outcomes(EXPERIMENT, form, name_of_test(EXPERIMENT, form))
+    return found
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "native",
+        pytest.param("docker_routed", marks=needs_docker),
+        pytest.param("docker_nat", marks=needs_docker),
+        pytest.param("vm_para", marks=needs_guest),
+    ],
+)
+@pytest.mark.usefixtures("tiny")
+def test_a_form_is_measured_and_its_run_verifies(lab: LabHosts, tmp_path: Path, form: str) -> None:
+    before = {name: lab.interfaces(name) for name in lab.nodes}
+    bench = opened(lab, tmp_path, form)
+    try:
+        bench.begin_suite("the run")
+        found = answer(bench, form)
+    finally:
+        bench.close()
+    assert found.type is OutcomeType.MEASURED, found.reason
+    assert {name: lab.interfaces(name) for name in lab.nodes} == before
+    run = read_run(tmp_path / "r")
+    assert list(verify_folder(run.folder).findings) == []
+    (places,) = run.platform["records"].values()
+    assert set(places) == {"client", "proxy", "server", "client/host", "server/host"}
+    names = {
+        role: places[f"{role}/host"]["fields"]["host"]["hostname"]["value"] for role in ("client", "server")
+    }
+    assert names == {"client": "one", "server": "three"}
+    assert run.platform["base"]["before"]["fields"]["host"]["hostname"]["value"] == "two"
+    (evidence,) = run.deployments.values()
+    assert [link["kind"] for link in evidence["links"]] == ["cable", "cable"]
+    text = (run.folder / "report.rst").read_text().replace("\\", "")
+    assert "clients, proxies and server on three hosts" in text
+    assert "share" not in text.split("Platform")[0]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_public_bundle_tells_no_host(lab: LabHosts, tmp_path: Path) -> None:
+    bench = opened(lab, tmp_path, "native")
+    try:
+        answer(bench, "native")
+    finally:
+        bench.close()
+    evidence = folder_evidence(tmp_path / "r")
+    bundle = make_bundle(tmp_path / "r", tmp_path / "b.tar", evidence=evidence, findings=[], salt=b"s" * 32)
+    assert list(verify_bundle(bundle).findings) == []
+    octets = bundle.read_bytes()
+    for told in (b"lab-one", b"lab-two", b"lab-three"):
+        assert told in b"".join(path.read_bytes() for path in (tmp_path / "r").glob("*.json"))
+        assert told not in octets
+
+
+@pytest.mark.usefixtures("tiny")
+def test_pods_on_hosts_are_not_assessed_by_name(lab: LabHosts, tmp_path: Path) -> None:
+    bench = opened(lab, tmp_path, "pod_bridge")
+    try:
+        found = answer(bench, "pod_bridge")
+    finally:
+        bench.close()
+    assert found.type is OutcomeType.NOT_ASSESSED
+    assert "hosts of a row" in found.reason
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("role", ["client", "proxy", "server"])
+def test_a_host_that_is_lost_makes_its_cell_invalid_and_nothing_hangs(
+    lab: LabHosts, tmp_path: Path, role: str
+) -> None:
+    bench = opened(lab, tmp_path, "native")
+    bench._stage.set("native")
+    lost = getattr(bench._stage.row(), role)
+    killer = threading.Timer(0.5, os.kill, (lost.pid, signal.SIGKILL))
+    killer.start()
+    try:
+        found = answer(bench, "native")
+        if found.type is OutcomeType.MEASURED:  # it was done before
+            killer.join()
+            pytest.skip("the repetitions ended before the host was lost")
+    finally:
+        killer.join()
+        with pytest.raises(ExceptionGroup):
+            bench.close()
+    assert found.type is OutcomeType.INVALID
+    assert "node" in found.reason
+    assert read_run(tmp_path / "r").status == "complete"
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_cable_that_is_down_is_named_before_any_request(lab: LabHosts, tmp_path: Path) -> None:
+    subprocess.run(
+        ["nsenter", f"--target={lab.nodes['three'].pid}", "--net", "ip", "link", "del", "eth7"],
+        check=True,
+        timeout=5,
+    )
+    bench = opened(lab, tmp_path, "native")
+    try:
+        found = answer(bench, "native")
+    finally:
+        bench.close()
+    assert found.type is OutcomeType.INVALID
+    assert "LINK-01" in found.reason
