@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from robot.api import logger
+
 from bmwg.drivers.hosting import guest_run, mounts
-from bmwg.reports.store import RunStore
+from bmwg.reports.render.guest import GUEST, guest_sentence
+from bmwg.reports.store import RunStore, read_run
 
 
 def record_guest(store: RunStore) -> None:
     """Note in a run that it runs inside a guest of ours, and on which machine; does nothing elsewhere.
 
-    The state of its pods is then kept in the guest's memory.
+    The state of its pods is then kept in the guest's memory. Robot's log names the machine too.
     """
     if machine := guest_run.evidence():
         mounts.in_memory(target=str(store.folder.resolve() / "pods"))  # a 9p share has no named pipes
-        store.add_driver({**machine, "name": "qemu guest", "version": machine.get("qemu")})
+        store.add_driver({**machine, "name": GUEST, "version": machine.get("qemu")})
+        logger.warn(guest_sentence(read_run(store.folder)))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting import guest_run, qemu
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.traffic.embedded import build
@@ -61,7 +61,7 @@ def run_in_guest(
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
             machine={**described, "guest_clock": began[0]},
-            deadline_s=_CALL_DEADLINE_S,
+            deadline_s=guest_run.TELL_DEADLINE_S,
         )
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
         _check_clock(began, _clocks(node))

@@ -16,16 +16,21 @@ from bmwg.methodology.errors import DriverError
 
 EVIDENCE = Path("/run/bmwg-guest.json")
 MAX_PART_OCTETS = 1 << 16
-_FIRST_USE = ("nft", "--json", "list", "ruleset")  # loads kernel modules and libraries over 9p
+_FIRST_USES = (
+    ("nft", "--json", "list", "ruleset"),  # loads kernel modules and libraries over 9p
+    ("dpkg-query", "--search", "/bin/sh"),  # reads the list of files of each package
+)
 _FIRST_USE_DEADLINE_S = 60.0
+TELL_DEADLINE_S = 60.0 + _FIRST_USE_DEADLINE_S * len(_FIRST_USES)
 _commands: dict[int, subprocess.Popen[bytes]] = {}
 
 
 def tell(*, machine: dict[str, JsonValue]) -> None:
     """Node function: leave in the guest what the host knows of it, for the record of a run inside."""
     # a later record must not find what an earlier one gave up waiting for: that would be drift
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(_FIRST_USE, capture_output=True, timeout=_FIRST_USE_DEADLINE_S, check=False)
+    for command in _FIRST_USES:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, capture_output=True, timeout=_FIRST_USE_DEADLINE_S, check=False)
     EVIDENCE.write_text(json.dumps(machine))
 
 

@@ -19,7 +19,8 @@ from bmwg.drivers.record.collectors import (
     toolkit,
     workload,
 )
-from bmwg.drivers.record.source import BUDGET_S, LocalSource
+from bmwg.drivers.record.source import BUDGET_S, SLOW_BUDGET_S, LocalSource
+from bmwg.drivers.record.translation import maybe_translated
 from bmwg.drivers.record.values import Group, JsonValue, Source
 from bmwg.methodology.errors import ConfigError
 
@@ -69,7 +70,7 @@ def collect(
     topology: Mapping[str, JsonValue] | None = None,
     tester: Mapping[str, JsonValue] | None = None,
     attachments: Mapping[str, JsonValue] | None = None,
-    budget_s: float = BUDGET_S,
+    budget_s: float | None = None,
 ) -> dict[str, JsonValue]:
     """The record of this place, in JSON builtins.
 
@@ -79,8 +80,9 @@ def collect(
     `workloads`, `topology` and `tester` are what their drivers know; a workload's `pid` must be one of this
     node; in a record of another scope than `machine` their groups stand where they are given. `attachments`
     is what CNI was asked for (plugin folder and types, version, rendered configurations by interface); it
-    takes the place of the node's own `cni`. Commands take `budget_s` seconds at most together. Never raises
-    for what the machine answers. ConfigError REC-01 on an unknown scope or a scope without its process.
+    takes the place of the node's own `cni`. Commands take `budget_s` seconds at most together, without it 15,
+    or 45 for all of a machine that may be translated. Never raises for what the machine answers. ConfigError
+    REC-01 on an unknown scope or a scope without its process.
     """
     if scope not in SCOPES:
         raise ConfigError("REC-01", "record: unknown scope", expected=", ".join(SCOPES), found=repr(scope))
@@ -91,8 +93,9 @@ def collect(
     if scope == "workload" and pid is not None:
         from bmwg.drivers.record.inside import collect_inside
 
-        return collect_inside(pid, budget_s=budget_s)
-    source = LocalSource(budget_s=budget_s)
+        return collect_inside(pid, budget_s=budget_s or BUDGET_S)
+    slow = scope == "machine" and maybe_translated(LocalSource())
+    source = LocalSource(budget_s=budget_s or (SLOW_BUDGET_S if slow else BUDGET_S))
     return assemble(
         source, scope, workloads=workloads, topology=topology, tester=tester, attachments=attachments
     )

@@ -11,6 +11,7 @@ from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA, CHANGE_ALPHA
 from bmwg.reports.compare.trend import Series, Trend
 from bmwg.reports.render.facts import option
+from bmwg.reports.render.guest import guest_sentences
 from bmwg.reports.render.results import quantity_text
 from bmwg.reports.render.text import NONE, esc, fold, percent, table, title, unit
 
@@ -58,7 +59,7 @@ def _side(side: Side) -> list[str]:
 
 
 def _verdict(made: Comparison) -> list[str]:
-    told = []
+    told = [("guest", text) for text in guest_sentences(run for side in made.sides for run in side.runs)]
     if any(run.simulated for side in made.sides for run in side.runs):
         told.append(("simulated", "Simulated runs are among them: those numbers are no measurements."))
     if made.open_confounders:
@@ -164,6 +165,8 @@ def trend_page(made: Trend) -> str:
             f"   {esc('Simulated: no measurements.')}",
             "",
         ]
+    for text in guest_sentences(made.runs):
+        lines += [".. container:: banner banner-guest", "", f"   {esc(text)}", ""]
     changed = [one for one in made.series if one.changes]
     lines += [
         esc(

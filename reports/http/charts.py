@@ -15,6 +15,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import has_answers, read_answers
 from bmwg.reports.http.words import FORM_WORDS, accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.store import Run
 
@@ -43,14 +44,16 @@ def http_plots(run: Run) -> tuple[Plot, ...]:
     titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
     kinds = "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS}))
     made = (
-        _chart(experiment, titles.get(experiment, experiment), kinds, mine)
+        _chart(experiment, titles.get(experiment, experiment), kinds, guest_words(run), mine)
         for experiment in EXPERIMENTS
         if (mine := [outcome for outcome in outcomes if outcome.cell.experiment == experiment])
     )
     return tuple(plot for plot in made if plot is not None)
 
 
-def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcome]) -> Plot | None:
+def _chart(
+    experiment: str, name: str, kinds: str, guest: str, outcomes: Sequence[HttpOutcome]
+) -> Plot | None:
     bars = {(shape(o.cell), o.cell.form): bar for o in outcomes if (bar := _bar(o)) is not None}
     if not bars:
         return None
@@ -82,7 +85,7 @@ def _chart(experiment: str, name: str, kinds: str, outcomes: Sequence[HttpOutcom
                     continue
                 _panel(axes, forms, {form: bars.get((place, form)) for form in forms}, rates=rates)
                 kind = slow_word if forms[0] in SLOW_FORMS else ""
-                title = ", ".join(word for word in ("" if started else words[place], kind) if word)
+                title = ", ".join(word for word in ("" if started else words[place], kind, guest) if word)
                 axes.set_title(label(title, 34), size=8.5, loc="left")
 
     what = (

@@ -51,7 +51,7 @@ def _rows(run: Run, form: str, word: str) -> Iterator[tuple[str, ...]]:
 
 
 def _plugin(found: Mapping[str, Any]) -> str:
-    package = found.get("package") or "of no Debian package"
+    package = found.get("package") or found.get("package_unknown_because") or "package not told"
     return f"{found.get('plugin')} ({package}, {str(found.get('sha256'))[:_HASH_DIGITS]})"
 
 

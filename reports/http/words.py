@@ -13,6 +13,7 @@ from bmwg.methodology.http.records import (
     HttpOutcome,
     Workload,
 )
+from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import Run
 
@@ -59,13 +60,15 @@ def machine_words(run: Run, form: str) -> str:
 def form_words(run: Run) -> dict[str, str]:
     """Name the hosting forms; a virtual machine with what executed it, so that TCG is never read as KVM.
 
-    A pod is named with its network option.
+    A pod is named with its network option, and every form of a run inside a guest with that guest.
     """
     words = {
         form: f"{word} ({machine_words(run, form)})" if form in SLOW_FORMS else word
         for form, word in FORM_WORDS.items()
     }
-    return words | {f"{POD_PREFIX}{name}": f"pod, {name}" for name in run.profile.get("networks", ())}
+    words |= {f"{POD_PREFIX}{name}": f"pod, {name}" for name in run.profile.get("networks", ())}
+    guest = guest_words(run)
+    return {form: f"{word} ({guest})" for form, word in words.items()} if guest else words
 
 
 def on_hosts(run: Run) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -82,13 +82,25 @@ def draw_plot(
     )
 
 
+def told_of(plot: Plot, words: str) -> Plot:
+    """Return a plot with words after its title, which goes with the picture wherever it is shown."""
+    title = f"{plot.title} ({words})"
+    mark = '<title id="{}-t">{}</title>'
+    svg = plot.svg.replace(
+        mark.format(plot.name, escape(plain(plot.title))), mark.format(plot.name, escape(plain(title))), 1
+    )
+    return replace(plot, title=title, svg=svg)
+
+
 def _inline(svg: str, name: str, title: str, description: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\g<1>{name}-", svg)
+    # by their turn: made from a layout's last digits they would differ from drawing to drawing
+    used = list(dict.fromkeys(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg)))
+    ids = {found: f"{name}-{number}" for number, found in enumerate(used, start=1)}
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{ids[m[1]]}"' if m[1] in ids else "", svg)
+    svg = re.sub(r'(url\(#|xlink:href="#)([^)"]+)', lambda m: f"{m[1]}{ids[m[2]]}", svg)
     for mark, variable in _VARIABLES.items():
         svg = svg.replace(mark, variable)
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font: \1px sans-serif", svg)

@@ -57,9 +57,13 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
 
 
 def _first_words(facts: Facts) -> list[str]:
-    lines = [".. class:: lead", "", esc(_what(facts)), ""]
-    for kind, sentence in results.banner(facts):
-        lines += [f".. container:: banner banner-{kind}", "", f"   {esc(sentence)}", ""]
+    banners = [
+        (kind, [f".. container:: banner banner-{kind}", "", f"   {esc(sentence)}", ""])
+        for kind, sentence in results.banner(facts)
+    ]
+    lines = [line for kind, text in banners if kind == results.GUEST_BANNER for line in text]
+    lines += [".. class:: lead", "", esc(_what(facts)), ""]
+    lines += [line for kind, text in banners if kind != results.GUEST_BANNER for line in text]
     for note in facts.run.notes:
         lines += [".. container:: banner banner-missing", "", f"   {esc(note)}", ""]
     return lines

@@ -11,9 +11,10 @@ from typing import Any
 from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.http.charts import http_plots
-from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
+from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import nanoseconds
 
 _MAX_ROWS = 24  # of bars and of search panels: choice, more is no reading
@@ -21,9 +22,11 @@ _MAX_LINES = 6
 
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
-    """Draw what the run has numbers for; a run without leaves plots out."""
+    """Draw what the run has numbers for; a run without leaves plots out. A run in a guest names it."""
     made = (_throughput(facts), _options(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
-    return (*(plot for plot in made if plot is not None), *http_plots(facts.run))
+    drawn = (*(plot for plot in made if plot is not None), *http_plots(facts.run))
+    guest = guest_words(facts.run)
+    return tuple(told_of(plot, guest) for plot in drawn) if guest else drawn
 
 
 def _thousands(axis: Any) -> None:

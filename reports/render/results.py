@@ -9,6 +9,7 @@ from bmwg.methodology.ladder import PATHS as LADDER_PATHS
 from bmwg.methodology.ladder import Rung, ladder
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
+from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
     NONE,
     esc,
@@ -24,6 +25,7 @@ from bmwg.reports.render.text import (
 )
 from bmwg.reports.store.run import CABLES
 
+GUEST_BANNER = "guest"  # stands before everything else
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max", "mean")
 TYPE_WORDS = {
     OutcomeType.MEASURED: "measured",
@@ -93,7 +95,8 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
         found.append(("interrupted", "The toolkit's files were changed after the commit that is named here."))
     if not found:
         found.append(("fine", f"Complete run of profile {run.profile['name']}."))
-    return found
+    sentence = guest_sentence(run)
+    return [(GUEST_BANNER, sentence), *found] if sentence else found
 
 
 def summary(facts: Facts) -> list[str]:

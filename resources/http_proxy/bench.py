@@ -29,6 +29,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.files import utc_text
 from bmwg.resources.continuation import check_platform, clear_away, find_run
+from bmwg.resources.guest_record import record_guest
 from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed, row_of_testbed
@@ -86,6 +87,11 @@ class HttpBench:
         self._stopped: BaseException | None = None
         self._failures: list[Exception] = []
 
+    @property
+    def run_id(self) -> str:
+        """The run's id, which is the name of its folder."""
+        return self._store.run_id
+
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
         """Check the settings and make the run folder, or go on with one that was cut off.
@@ -120,6 +126,7 @@ class HttpBench:
             else:
                 header = http_header(profile, networks, vms, row)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
+                record_guest(store)
                 header_sha256 = read_run(store.folder).header_sha256
                 journal = HttpJournal(store.folder, store.run_id, header_sha256)
                 write_answers(store.folder, store.run_id, plan, {})

@@ -39,6 +39,7 @@ class HttpProxy:
             except ToolkitError as error:
                 self._broken = error
                 raise
+        logger.info(f"run {self._bench.run_id}")  # by it a bundle knows Robot's output as this run's
         self._bench.begin_suite(self._suite)
 
     @keyword(tags=["measurement"])

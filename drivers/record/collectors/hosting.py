@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from bmwg.drivers.record.collectors.cpu import flags
+from bmwg.drivers.record.translation import clocks, maybe_translated, vendor
 from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, line, text_or_none
 
 _RUNTIMES = ("crun", "runc", "containerd", "dockerd", "podman", "crio")
@@ -29,7 +30,10 @@ def virtualization(group: Group) -> None:
     """Bare metal, virtual machine or container; which hypervisor; IOMMU; nesting; steal accounting."""
     group.take("kind", "computed", "CPU flags, /proc/self/ns/pid", lambda: _kind(group))
     group.take(
-        "hypervisor", "file", "/sys/hypervisor, /sys/class/dmi/id, /proc/cpuinfo", lambda: _hypervisor(group)
+        "hypervisor",
+        "file",
+        "/sys/hypervisor, /sys/class/dmi/id, available clocks, /proc/cpuinfo",
+        lambda: _hypervisor(group),
     )
 
     def version() -> str:
@@ -90,16 +94,16 @@ def _hypervisor(group: Group) -> str:
         raise NotApplicable("bare metal")
     if text := text_or_none(group.source, "/sys/hypervisor/type"):
         return text
+    if maybe_translated(group.source):
+        return "QEMU (translated, or an accelerator that is not told; no sign of KVM)"
     known = {"QEMU": "KVM (QEMU)", "VMware": "VMware", "Microsoft": "Hyper-V", "Amazon EC2": "Nitro (KVM)",
              "Google": "KVM (Google)", "Xen": "Xen", "innotek": "VirtualBox",
              "OpenStack": "KVM (OpenStack)"}  # fmt: skip
-    vendor = text_or_none(group.source, "/sys/class/dmi/id/sys_vendor") or ""
+    told = vendor(group.source)
     for word, name in known.items():
-        if word in vendor:
+        if word in told:
             return name
-    sources = (
-        text_or_none(group.source, "/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
-    )
+    sources = clocks(group.source)
     if "kvm-clock" in sources:
         # a process 1 that is told so on its command line is the only trace that Firecracker leaves
         trace = "firecracker" in (text_or_none(group.source, "/proc/cmdline") or "")

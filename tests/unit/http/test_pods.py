@@ -17,6 +17,7 @@ from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.orders import orders, savings
 from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
 from bmwg.methodology.http.records import FORMS, POD_PREFIX, HttpOutcome, Repetition
+from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import read_answers, write_answers
 from bmwg.reports.http.journal import HttpJournal
 from bmwg.reports.http.words import forms_of
@@ -39,10 +40,10 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
         for name in profile.names()
     }
     both = {"one_client", "start"}
-    assert measured == {"paper": both, "quick": both, "trex": set()}
+    assert measured == {"guest": both, "paper": both, "quick": both, "trex": set()}
 
 
-@pytest.mark.parametrize("name", ["paper", "quick"])
+@pytest.mark.parametrize("name", ["guest", "paper", "quick"])
 def test_a_profile_measures_pods_by_each_option_where_it_names_their_objects(name: str) -> None:
     made = with_pods(name)
     assert problems(made.data, "http_profile") == []
@@ -108,6 +109,21 @@ def test_no_claim_of_the_documents_has_a_pod_in_it() -> None:
 def test_pods_stand_between_containers_and_virtual_machines() -> None:
     shown = [outcome(form, (1000, 1001)) for form in ("vm_full", "pod_ipvlan", "native", "pod_bridge")]
     assert forms_of(shown) == ["native", "pod_ipvlan", "pod_bridge", "vm_full"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"package": "cni 1.1", "package_unknown_because": ""}, "cni 1.1"),
+        ({"package": None, "package_unknown_because": "dpkg-query: no end"}, "dpkg-query: no end"),
+        ({}, "package not told"),
+    ],
+)
+def test_a_plugin_whose_package_nobody_told_is_not_said_to_have_none(
+    found: dict[str, Any], told: str
+) -> None:
+    shown = option_table._plugin({"plugin": "bridge", "sha256": "ab" * 32, **found})
+    assert shown == f"bridge ({told}, abababababab)"
 
 
 def hosted(option: str) -> dict[str, Any]:

@@ -8,15 +8,19 @@ import random
 
 import pytest
 
+from bmwg.drivers.record import source as of_machine
 from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.collectors.hardware import express
 from bmwg.drivers.record.collectors.memory import memory_modules
 from bmwg.drivers.record.collectors.system import without_secrets
+from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import NotApplicable, Unread
 from bmwg.methodology.record.coverage import Answer, coverage
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.record.facts import declaration, declared, facts
 from bmwg.schemas.validation import problems
+
+CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 
 
 def _record(sample_source, name, **options):
@@ -326,3 +330,23 @@ def test_workload_under_cgroup_v2(sample_source):
     assert _value(record, "workload/dut/scheduling").startswith("fifo, priority 50")
     assert [thread["cpus"] for thread in _value(record, "workload/dut/threads")] == [[2], [6]]
     assert _value(record, "workload/dut/storage") == {"file_system": "overlay", "read_only": True}
+
+
+@pytest.mark.parametrize(
+    ("clocks", "told"),
+    [("kvm-clock tsc acpi_pm\n", "KVM (QEMU)"), ("tsc hpet acpi_pm\n", "no sign of KVM")],
+)
+def test_a_machine_of_qemu_without_a_clock_of_kvm_is_not_called_kvm(sample_source, clocks, told):
+    source = sample_source("virtual-machine")
+    source.data["files"][CLOCKS] = clocks
+    assert told in _value(assemble(source, "machine"), "virtualization/hypervisor")
+
+
+def test_only_a_machine_that_may_be_translated_gives_a_command_more_time(monkeypatch):
+    slow = ["sleep", "0.5"]
+    monkeypatch.setattr(of_machine, "_SLOWNESS", 300.0)
+    monkeypatch.setattr(of_machine, "maybe_translated", lambda source: False)
+    with pytest.raises(Unread, match="no end after"):
+        LocalSource(budget_s=60.0).run(slow, timeout_s=0.1)
+    monkeypatch.setattr(of_machine, "maybe_translated", lambda source: True)
+    assert LocalSource(budget_s=60.0).run(slow, timeout_s=0.1) == ""

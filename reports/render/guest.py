@@ -1,0 +1,46 @@
+"""What a report says of a run made inside a guest of ours, so that no figure passes for the host's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bmwg.reports.store import Run
+
+GUEST = "qemu guest"  # name of the machine among a run's drivers
+_KVM = "kvm"
+
+
+def guest_words(run: Run) -> str:
+    """Say in which guest a run was made, `guest under TCG` for one; empty for a run outside of any."""
+    found = {str(machine.get("accelerator") or "") for machine in run.drivers if machine.get("name") == GUEST}
+    return f"guest under {_named(found)}" if found else ""
+
+
+def guest_sentence(run: Run) -> str:
+    """Say what the figures of a run inside a guest are; empty for a run outside of any.
+
+    Whatever is not known to be KVM is held for a translated machine.
+    """
+    machines = [machine for machine in run.drivers if machine.get("name") == GUEST]
+    if not machines:
+        return ""
+    found = {str(machine.get("accelerator") or "") for machine in machines}
+    kernel = "/".join(sorted({str(machine.get("guest_kernel") or "not told") for machine in machines}))
+    if found == {_KVM}:
+        return (
+            "Virtual machine under KVM: the run was made inside a guest, and its figures are that guest's, "
+            f"not the host's. Kernel of the guest: {kernel}."
+        )
+    return (
+        f"Virtual machine under {_named(found)}: function, never a rate. The run was made inside a guest, "
+        f"and no figure of it is one of the host or of KVM. Kernel of the guest: {kernel}."
+    )
+
+
+def guest_sentences(runs: Iterable[Run]) -> list[str]:
+    """Return the sentences of some runs, each once."""
+    return list(dict.fromkeys(sentence for run in runs if (sentence := guest_sentence(run))))
+
+
+def _named(accelerators: set[str]) -> str:
+    return "/".join(sorted(name.upper() for name in accelerators if name)) or "an accelerator not recorded"
