@@ -174,7 +174,7 @@ def _qcow2(head: bytes, octets: int, path: str) -> int:
 
 
 def require(*, path: str, sha256: str) -> GuestImage:
-    """Return the image of this hash; TestbedError IMAGE-06 when it is another now, or what `examine` raises."""
+    """Return the image of this hash; TestbedError IMAGE-06 if it is another now, or what `examine` raises."""
     found = examine(path)
     if found.sha256 != sha256:
         raise _changed(path, f"SHA-256 {sha256}", f"SHA-256 {found.sha256}")

@@ -3,7 +3,8 @@
 Runs as the first process of a PID namespace, in a mount namespace of its own. libvirt's folders are compiled
 in: each is an empty one here, so that no domain or network of the machine's own libvirt is seen, started or
 written. The guests' disk image (or an empty word) is shown in the folder, for it may lie in one of these, as
-libvirt's own images do. The user that the distribution's libvirt would give QEMU to is made up where the machine lacks it.
+libvirt's own images do. The user that the distribution's libvirt would give QEMU to is made up where the
+machine lacks it.
 """
 
 from __future__ import annotations

@@ -153,9 +153,7 @@ class VmHosting:
     def _lack_of(self, lack: dict[str, str] | None) -> Missing | None:
         image = self._place.vms.image
         if lack is None and image is not None:
-            reason = self._node.call(
-                f"{_IMAGE}:unfit", deadline_s=READ_DEADLINE_S + 30, **image.reference()
-            )
+            reason = self._node.call(f"{_IMAGE}:unfit", deadline_s=READ_DEADLINE_S + 30, **image.reference())
             if reason is not None:
                 mend = "put the image back that the run was begun with"
                 return Missing(what=f"disk image {image.file}", reason=reason, mend=mend)

@@ -111,7 +111,7 @@ class Machine:
             f"guest {self.spec.name}: no root in {os.path.basename(self.spec.disk.path)}",
             expected="a disk or a partition with ext2, ext3 or ext4 that has /usr/bin and /etc",
             found=" | ".join([*said, *why]),
-            hint="LVM and other file systems are not read; a journal must have been replayed (a clean shutdown)",
+            hint="LVM and other file systems are not read; a journal must be replayed (shut down cleanly)",
         )
 
     def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:

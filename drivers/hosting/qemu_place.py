@@ -46,10 +46,10 @@ def start(
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
     Both addresses are in prefix notation and of one network. The guest gets no more CPUs and memory than
-    this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (path,
-    sha256; `shown` where QEMU sees it elsewhere) is the guest's root in place of the host's, and is held
-    against its hash before anything else. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06, IMAGE-07,
-    and what `guest_image.examine` raises; nothing stays behind then.
+    this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
+    path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
+    held against its hash before anything else. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06,
+    IMAGE-07, and what `guest_image.examine` raises; nothing stays behind then.
     """
     disk = _disk(**image) if image is not None else None
     accelerator, _ = qemu.probe_accelerator()

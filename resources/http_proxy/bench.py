@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bmwg.drivers.hosting import forms, process
-from bmwg.drivers.hosting.instance import Hosting
+from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row, open_row
@@ -35,7 +35,7 @@ from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
-from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
+from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
 from bmwg.resources.http_proxy.watch import HttpWatch
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import machine_record
@@ -61,6 +61,7 @@ class HttpBench:
         stack: ExitStack,
         watch: HttpWatch,
         token: str,
+        vms: VmDriver,
         continued: HttpContinuation | None = None,
     ) -> None:
         self.display = display
@@ -73,6 +74,7 @@ class HttpBench:
         self._stack = stack
         self._watch = watch
         self._token = token  # a continued run has the same names, which stand in its packet filters
+        self._vms = vms
         self._made: list[str] = []
         self._row: Row | None = None
         self._trex: AstfClients | None = None
@@ -86,17 +88,19 @@ class HttpBench:
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
         """Check the settings and make the run folder, or go on with one that was cut off.
 
-        Raises ConfigError HPROF-01, and what `http_continuation` raises, before anything is touched.
+        Raises ConfigError HPROF-01, and what `http_continuation`, `vms_of_testbed` and `vms_of_header` raise,
+        before anything is touched.
         """
         continued = None
         if settings.continue_run is not None:
             continued = http_continuation(find_run(settings.continue_run, settings.results), selected)
             profile, plan = continued.profile, list(continued.plan)
+            vms = vms_of_header(continued.run.testbed, settings)
         else:
             networks = of_testbed(settings)
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
-            vms = vms_of_testbed(settings)
+            vms = vms_of_testbed(settings, {planned.cell.form for planned in plan})
         with ExitStack() as stack:
             display = open_display(settings.console)
             stack.callback(display.close)
@@ -109,7 +113,7 @@ class HttpBench:
                 header_sha256 = continued.run.header_sha256
                 journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
-                header = http_header(profile, networks, vms)
+                header = http_header(profile, networks, header_of(vms))
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 header_sha256 = read_run(store.folder).header_sha256
                 journal = HttpJournal(store.folder, store.run_id, header_sha256)
@@ -140,6 +144,7 @@ class HttpBench:
                     store.platform, display.note, platform, continued.run.platform if continued else None
                 ),
                 token=header_sha256[:_TOKEN_CHARACTERS],
+                vms=vms,
                 continued=continued,
             )
 
@@ -284,7 +289,7 @@ class HttpBench:
                     sizes_octets=self._profile.sizes_octets,
                     token=self._token,
                     networks=of_header(read_run(self._store.folder).testbed),
-                    vms=vms_of_header(read_run(self._store.folder).testbed),
+                    vms=self._vms,
                 )
             )
         return self._row

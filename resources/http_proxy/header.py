@@ -31,7 +31,7 @@ def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
 
 
 def http_header(profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[str, Any]) -> RunHeader:
-    """Return the header of a run that begins now, with the options of `of_testbed` and `vms_of_testbed`."""
+    """Return the header of a run that begins now, with the options of `of_testbed` and `vms.header_of`."""
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
