@@ -61,8 +61,9 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The guest's only disk, with its root; `path` is where QEMU finds the image."""
+    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's own name."""
 
+    file: str
     path: str
     format: Format
 

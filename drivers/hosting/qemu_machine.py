@@ -108,7 +108,7 @@ class Machine:
         why = [line for line in self.console() if "EXT4-fs" in line]
         return TestbedError(
             "IMAGE-07",
-            f"guest {self.spec.name}: no root in {os.path.basename(self.spec.disk.path)}",
+            f"guest {self.spec.name}: no root in {self.spec.disk.file}",
             expected="a disk or a partition with ext2, ext3 or ext4 that has /usr/bin and /etc",
             found=" | ".join([*said, *why]),
             hint="LVM and other file systems are not read; a journal must be replayed (shut down cleanly)",

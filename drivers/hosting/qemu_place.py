@@ -86,7 +86,8 @@ def start(
 
 
 def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:
-    return Disk(path=shown or path, format=guest_image.require(path=path, sha256=sha256).format)
+    image = guest_image.require(path=path, sha256=sha256)
+    return Disk(file=image.file, path=shown or path, format=image.format)
 
 
 def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValue] | None) -> Machine:

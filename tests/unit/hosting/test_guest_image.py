@@ -263,7 +263,7 @@ def test_reading_has_a_deadline(tmp_path: Path) -> None:
     assert "in time" in caught.value.found
 
 
-DISK = Disk(path="/i/a,b=c.qcow2", format=Format.QCOW2)
+DISK = Disk(file="a", path="/i/a,b=c.qcow2", format=Format.QCOW2)
 
 
 def test_qemu_gets_the_disk_for_reading_alone_in_the_format_that_was_found() -> None:
