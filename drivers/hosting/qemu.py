@@ -61,7 +61,7 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's own name."""
+    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name."""
 
     file: str
     path: str

@@ -90,17 +90,16 @@ def output_of(instance: Any, *command: str) -> str:
 
 
 @needs_mmdebstrap
-@pytest.mark.parametrize("mark", [pytest.param(None, marks=needs_http)], ids=["http"])
 @pytest.mark.parametrize(
     ("form", "vms", "parts"),
     [
-        pytest.param(Form.VM_PARA, QEMU, False, id="qemu-raw"),
-        pytest.param(Form.VM_FULL, LIBVIRT, True, id="libvirt-partitions", marks=needs_libvirt),
+        pytest.param(Form.VM_PARA, QEMU, False, id="qemu-raw", marks=needs_http),
+        pytest.param(
+            Form.VM_FULL, LIBVIRT, True, id="libvirt-partitions", marks=[*needs_http, needs_libvirt]
+        ),
     ],
 )
-def test_squid_of_the_image_serves(
-    form: Form, vms: VmDriver, parts: bool, tmp_path: Path, mark: None
-) -> None:
+def test_squid_of_the_image_serves(form: Form, vms: VmDriver, parts: bool, tmp_path: Path) -> None:
     path = squid_image()
     if parts:  # the first partition is no root
         (tmp_path / "boot").mkdir()
