@@ -35,14 +35,12 @@ _OTHERS = (  # formats that would pass for a raw disk
     (0, b"KDMV", "VMDK"),
     (0, b"# Disk DescriptorFile", "VMDK"),
     (0, b"vhdxfile", "VHDX"),
-    (0, b"conectix", "VHD"),
+    (0, bytes.fromhex("636f6e6563746978"), "VHD"),
     (0, b"QED\0", "QED"),
     (64, b"\x7f\x10\xda\xbe", "VDI"),
     (32769, b"CD001", "an ISO 9660 image"),
 )
 _LUKS = b"LUKS\xba\xbe"
-_FORMATS_HINT = "qemu-img convert -O qcow2 FROM TO makes one"
-_ALONE_HINT = "qemu-img convert -O qcow2 FROM TO makes one that holds everything"
 
 
 class Format(StrEnum):
@@ -207,7 +205,7 @@ def _foreign(path: str, found: str) -> ConfigError:
         f"{os.path.basename(path)} is no disk image that a guest can have",
         expected="qcow2, or a raw disk with a partition table or an ext file system",
         found=found,
-        hint=_FORMATS_HINT,
+        hint="qemu-img convert -O qcow2 FROM TO makes one",
     )
 
 
@@ -217,7 +215,7 @@ def _not_alone(path: str, found: str) -> ConfigError:
         f"disk image {os.path.basename(path)} rests on another file",
         expected="one file, which is what the record names by its hash",
         found=found,
-        hint=_ALONE_HINT,
+        hint="qemu-img convert -O qcow2 FROM TO makes one that holds everything",
     )
 
 
@@ -227,7 +225,7 @@ def _encrypted(path: str, found: str) -> ConfigError:
         f"disk image {os.path.basename(path)} is encrypted",
         expected="one that a guest can read without a secret",
         found=found,
-        hint=_ALONE_HINT,
+        hint="qemu-img convert -O qcow2 FROM TO makes one that holds everything",
     )
 
 

@@ -17,10 +17,18 @@ from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.hosting.instance import Program
+
 CACHE = Path("/var/cache/bmwg/test-images")
 RECIPE = ("mmdebstrap", "--variant=minbase", "--include=squid", "bookworm")
 DISK_OCTETS = 600 << 20
 MARK = "/etc/bmwg-test-image"  # in every image: what a guest reads there it has from the image
+FILES = Program(
+    name="files",
+    command=("busybox", "httpd", "-f", "-p", "{address}:{port}", "-h", "{folder}"),
+    port=8000,
+    files={"hello": "from the image"},
+)
 _MAKE_DEADLINE_S = 900.0
 _SECTOR = 512
 _FIRST = 2048  # sector of the first partition

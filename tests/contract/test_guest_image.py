@@ -29,6 +29,7 @@ from tests.contract.guest_support import (
 )
 from tests.contract.http_support import needs_http, needs_libvirt, row_with_ledger
 from tests.contract.image_support import (
+    FILES,
     MARK,
     file_system,
     needs_images,
@@ -40,19 +41,13 @@ from tests.contract.image_support import (
 
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.guest_image import examine
-from bmwg.drivers.hosting.instance import Form, Program, VmDriver
+from bmwg.drivers.hosting.instance import Form, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.resources.http_proxy.deployment import start_serving
 
 pytestmark = [*needs_guest, *needs_images]
-FILES = Program(
-    name="files",
-    command=("busybox", "httpd", "-f", "-p", "{address}:{port}", "-h", "{folder}"),
-    port=8000,
-    files={"hello": "from the image"},
-)
 PROGRAMS = "bmwg.drivers.hosting.programs"
 
 
