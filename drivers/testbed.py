@@ -258,10 +258,6 @@ def _endpoint(text: str) -> Endpoint:
     return Endpoint(node=node, interface=interface)
 
 
-def _octets(text: str) -> int:
-    return int(text[:-3]) * _UNITS[text[-3:]]
-
-
 def _build(data: dict[str, Any], file: str) -> Testbed:
     tester, dut, pods = data["tester"], data["dut"], data["pods"]
     try:
@@ -294,7 +290,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         networks=tuple(network_spec(name, network) for name, network in data["networks"].items()),
         pods=PodSpec(
             cpus=pod_cpus,
-            memory_octets=_octets(pods["memory"]),
+            memory_octets=int(pods["memory"][:-3]) * _UNITS[pods["memory"][-3:]],
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
         ),

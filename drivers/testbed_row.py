@@ -68,11 +68,18 @@ def row_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
             expected="another interface than client_port",
             found=repr(row[PROXY]["server_port"]),
         )
-    if data.get("vms", {}).get("driver") == "libvirt":
+    vms = data.get("vms", {})
+    if vms.get("driver") == "libvirt":
         yield Problem(
             location=("vms", "driver"),
             expected="qemu: libvirt on the hosts of a row is not in this version",
             found="libvirt",
+        )
+    if "image" in vms:
+        yield Problem(
+            location=("vms", "image"),
+            expected="no image: guests on the hosts of a row have the host's root in this version",
+            found=repr(vms["image"]),
         )
 
 

@@ -1,7 +1,8 @@
-"""The first root of a guest: a few modules, one shell and the script that goes on to the host's root.
+"""The first root of a guest: a few modules, one shell and the script that goes on to the guest's own root.
 
-The guest's root is the host's root over 9p, read-only, below an overlay in the guest's memory: the guest sees
-the host's programs and this toolkit where they are, and what it writes is gone with it. Ids: VM-03 no shell.
+That is the host's root over 9p or a disk image, read-only, below an overlay in the guest's memory: what the
+guest writes is gone with it. Of the host's root it sees programs and this toolkit where they are; beside an
+image the host's root lies at `TOOLKIT`, for the agent alone. Ids: VM-03 no shell.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting.guest_kernel import CACHE, GuestKernel
+from bmwg.drivers.hosting.guest_root import NOTE
 from bmwg.methodology.errors import TestbedError
 
 SHELL_LINE = "apt-get install -y --no-install-recommends busybox-static"
@@ -24,6 +26,10 @@ MODULES_TAG = "bmwg-modules"
 CHANNEL = "bmwg.agent"
 SAY = "bmwg-guest:"  # how the script's lines begin on the console
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net", "e1000")
+DISK_MODULES = ("virtio_blk", "crc32c_generic", "ext4")  # ext4 asks for crc32c without naming its module
+TOOLKIT = "/run/bmwg-toolkit"
+NO_ROOT = "no Linux root in the image"
+_BUSYBOX = "/run/busybox.bmwg"  # it knows itself by the beginning of its name
 _MOUNT_9P = "mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144"
 
 _INIT = """#!/bin/busybox sh
@@ -46,7 +52,7 @@ EOF
     if [ -n "$gateway" ]; then ip route add default via "$gateway" || die "route $gateway"; fi ;;
   esac
 done
-{mount} -o ro,cache=loose {root} /lower || die "9p root"
+{lower}
 mount -t tmpfs -o size=50%,mode=755 rw /rw && mkdir -p /rw/upper /rw/work
 mount -t overlay -o lowerdir=/lower,upperdir=/rw/upper,workdir=/rw/work root /new || die overlay
 mkdir -p /new/proc /new/sys /new/dev /new/run /new/tmp /new/usr/lib/modules/{release}
@@ -55,6 +61,7 @@ mount -t tmpfs -o mode=755 run /new/run
 mount -t tmpfs -o mode=1777 tmp /new/tmp
 mkdir -p /new/dev/pts /new/run/lock
 {shares}
+{toolkit}
 mount --move /proc /new/proc; mount --move /sys /new/sys; mount --move /dev /new/dev
 mkdir -p /new/dev/pts /new/dev/shm
 mount -t devpts -o gid=5,mode=620,ptmxmode=666 pts /new/dev/pts
@@ -63,14 +70,38 @@ mount -t cgroup2 none /new/sys/fs/cgroup || die cgroup2
 mount -t bpf bpf /new/sys/fs/bpf
 cp /agent /new/run/bmwg-agent
 say root
-exec switch_root /new /bin/sh /run/bmwg-agent
+exec switch_root /new {shell} /run/bmwg-agent
 die switch_root
+"""
+
+_HOST_ROOT = f'{_MOUNT_9P} -o ro,cache=loose {ROOT_TAG} /lower || die "9p root"'
+
+# a disk without partitions, then its partitions by number; the first with programs is the root
+_IMAGE_ROOT = f"""
+for number in "" $(seq 1 127); do
+  device=/dev/vda$number
+  [ -b $device ] || continue
+  seen="$seen ${{device##*/}}"
+  mount -t ext4 -o ro $device /lower || continue
+  if [ -d /lower/usr/bin ] && [ -d /lower/etc ]; then found=${{device##*/}}; break; fi
+  umount /lower
+done
+[ -n "$found" ] || die "{NO_ROOT}; ext4 was looked for on:${{seen:- no disk}}"
+"""
+
+_IMAGE_TOOLKIT = f"""
+echo "$found ext4" >/new{NOTE}
+cp /bin/busybox /new{_BUSYBOX}
+mkdir /new{TOOLKIT}
+{_MOUNT_9P} -o ro,cache=loose {ROOT_TAG} /new{TOOLKIT} || die "9p toolkit"
+for folder in proc dev; do mount --bind /$folder /new{TOOLKIT}/$folder || die "toolkit's $folder"; done
 """
 
 _AGENT = """# The guest's first process from here on: it waits for the agent and ends the guest with it.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
 for port in /sys/class/virtio-ports/*; do
-  if [ "$(cat $port/name)" = {channel} ]; then channel=/dev/${{port##*/}}; fi
+  read -r name <$port/name
+  if [ "$name" = {channel} ]; then channel=/dev/${{port##*/}}; fi
 done
 echo "{say} agent on $channel" >/dev/console
 cd /
@@ -87,19 +118,23 @@ def build(
     *,
     python: str,
     shares: Mapping[str, str] | None = None,
+    from_disk: bool = False,
     cache: Path = CACHE,
 ) -> Path:
     """Write the archive for this kernel and these settings, once, and return it.
 
-    `shares` maps a 9p tag to the folder in the guest where it is mounted for writing. Raises VM-03 without a
-    static shell on this host, VM-01 when the kernel lacks a module.
+    `shares` maps a 9p tag to the folder in the guest where it is mounted for writing. The root is that of the
+    guest's disk, or else the host's. Raises VM-03 without a static shell on this host, VM-01 when the kernel
+    lacks a module.
     """
-    modules = kernel.modules_for(MODULES)
+    modules = kernel.modules_for((*MODULES, *DISK_MODULES) if from_disk else MODULES)
     script = _INIT.format(
         say=SAY,
         modules=" ".join(path.name for path in modules),
         mount=_MOUNT_9P,
-        root=ROOT_TAG,
+        lower=_IMAGE_ROOT if from_disk else _HOST_ROOT,
+        toolkit=_IMAGE_TOOLKIT if from_disk else "",
+        shell=f"{_BUSYBOX} sh" if from_disk else "/bin/sh",
         modules_tag=MODULES_TAG,
         release=kernel.release,
         shares="\n".join(
@@ -108,7 +143,8 @@ def build(
             for tag, path in sorted((shares or {}).items())
         ),
     )
-    agent = _AGENT.format(say=SAY, channel=CHANNEL, python=shlex.quote(python))
+    entering = f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
+    agent = _AGENT.format(say=SAY, channel=CHANNEL, python=entering + shlex.quote(python))
     shell = _static_shell()
     entries: dict[str, tuple[int, bytes]] = {
         "bin": (stat.S_IFDIR | 0o755, b""),

@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting.guest_image import GuestImage
 
 if TYPE_CHECKING:  # agents import this module, and never read a testbed file
     from bmwg.drivers.testbed import NetworkSpec
@@ -131,10 +132,14 @@ class Hosting(AbstractContextManager["Hosting"], Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VmDriver:
-    """What starts the virtual machines: QEMU itself, or libvirt (at `uri`, or one of the run's own)."""
+    """What starts the virtual machines: QEMU itself, or libvirt (at `uri`, or one of the run's own).
+
+    Their root is that of `image`, or the host's own.
+    """
 
     driver: str = "qemu"
     uri: str | None = None
+    image: GuestImage | None = None
 
 
 QEMU_ITSELF = VmDriver()

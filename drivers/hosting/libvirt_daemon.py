@@ -84,10 +84,11 @@ def _driver() -> Path | None:
     return next(found, None)
 
 
-def start(*, token: str, within_s: float = 30.0) -> dict[str, JsonValue]:
+def start(*, token: str, image: str = "", within_s: float = 30.0) -> dict[str, JsonValue]:
     """Node function: start the daemon and wait until it answers; returns its process and version.
 
-    Raises TestbedError VM-10, VM-11. On failure nothing of it runs.
+    `image` is the path of the disk image that its guests get. Raises TestbedError VM-10, VM-11. On failure
+    nothing of it runs.
     """
     driver = _driver()
     lacking = _lacking()
@@ -99,6 +100,7 @@ def start(*, token: str, within_s: float = 30.0) -> dict[str, JsonValue]:
     (folder / "drivers" / _DRIVER).symlink_to(driver)
     (folder / "libvirtd.conf").write_text(_CONF.format(folder=folder, host_uuid=uuid.uuid4()))
     command = ["setpriv", "--pdeathsig", "KILL", "--", *_UNSHARE, sys.executable, "-m", _EXEC, str(folder)]
+    command += [image]
     command += [PROGRAM, "--config", f"{folder}/libvirtd.conf", "--pid-file", f"{folder}/pid"]
     with (folder / "output").open("wb") as output:
         daemon = subprocess.Popen(

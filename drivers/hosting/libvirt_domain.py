@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, qemu
 from bmwg.drivers.hosting.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
-from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic, NicModel
+from bmwg.drivers.hosting.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 
 _QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 _TYPES = {Accelerator.KVM: "kvm", Accelerator.TCG: "qemu"}  # libvirt's words
@@ -59,6 +59,8 @@ def write(
     _share(devices, modules, MODULES_TAG, writable=False)
     for folder, tag in sorted(spec.shares.items()):
         _share(devices, Path(folder), tag, writable=True)
+    if spec.disk is not None:
+        _disk(devices, spec.disk)
     for nic in spec.nics:
         _nic(devices, nic)
     serial = SubElement(devices, "serial", {"type": "file"})
@@ -106,6 +108,15 @@ def _share(devices: Element, folder: Path, tag: str, *, writable: bool) -> None:
     SubElement(share, "target", {"dir": tag})
     if not writable:
         SubElement(share, "readonly")
+
+
+def _disk(devices: Element, disk: Disk) -> None:
+    element = SubElement(devices, "disk", {"type": "file", "device": "disk"})
+    SubElement(element, "driver", {"name": "qemu", "type": disk.format.value})
+    SubElement(element, "source", {"file": disk.path})
+    SubElement(element, "backingStore")  # empty: nothing is below it, and nobody looks
+    SubElement(element, "target", {"dev": "vda", "bus": "virtio"})
+    SubElement(element, "readonly")
 
 
 def _nic(devices: Element, nic: Nic) -> None:

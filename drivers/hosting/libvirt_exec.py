@@ -1,8 +1,10 @@
-"""Becomes a libvirtd that shares nothing with the machine's own; arguments: a folder, then its command.
+"""Becomes a libvirtd that shares nothing with the machine's own; arguments: folder, image, then its command.
 
 Runs as the first process of a PID namespace, in a mount namespace of its own. libvirt's folders are compiled
 in: each is an empty one here, so that no domain or network of the machine's own libvirt is seen, started or
-written. The user that the distribution's libvirt would give QEMU to is made up where the machine lacks it.
+written. The guests' disk image (or an empty word) is shown in the folder, for it may lie in one of these, as
+libvirt's own images do. The user that the distribution's libvirt would give QEMU to is made up where the
+machine lacks it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from bmwg.drivers.hosting.guest_kernel import CACHE
 _FOLDERS = ("/etc/libvirt", "/var/lib/libvirt", "/var/cache/libvirt", "/var/log/libvirt", "/run/libvirt")
 _USER = "libvirt-qemu"  # compiled into Debian's libvirt, and looked up even where the configuration says root
 _NUMBER = 64055
+IMAGE_NAME = "image"  # in the daemon's folder
 # QEMU runs as root and shows this host's root read-only: there is nothing to confine or to give away
 _QEMU_CONF = """user = "+0"
 group = "+0"
@@ -34,11 +37,16 @@ stdio_handler = "file"
 
 def main() -> int:
     """Cover what is shared, start the daemon, collect who loses its parent, end with the daemon."""
-    folder, *command = sys.argv[1:]
+    folder, image, *command = sys.argv[1:]
+    descriptor = os.open(image, os.O_PATH) if image else -1
     for number, path in enumerate(_FOLDERS):
         _empty(path, layers=f"{folder}/layers/{number}", kept=(folder, str(CACHE.parent)))
     os.makedirs(f"{folder}/log", exist_ok=True)
     mounts.bind(source=f"{folder}/log", target="/var/log/libvirt")
+    if image:
+        Path(folder, IMAGE_NAME).touch()
+        mounts.bind(source=f"/proc/self/fd/{descriptor}", target=f"{folder}/{IMAGE_NAME}")
+        os.close(descriptor)
     Path("/etc/libvirt/qemu.conf").write_text(_QEMU_CONF)
     _add_user(folder)
     child = os.fork()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import Form, Limits, Place
+from bmwg.drivers.hosting.libvirt_exec import IMAGE_NAME
 from bmwg.drivers.hosting.qemu_instance import VmHosting, VmInstance
 from bmwg.drivers.ledger import Ledger
 
@@ -26,8 +29,9 @@ class LibvirtInstance(VmInstance):
         *,
         ledger: Ledger,
         libvirt: dict[str, JsonValue],
+        image: GuestImage | None = None,
     ) -> None:
-        super().__init__(node, name, endpoint, limits)
+        super().__init__(node, name, endpoint, limits, image)
         self._ledger = ledger
         self._libvirt = libvirt
         self._undo = 0
@@ -44,6 +48,9 @@ class LibvirtInstance(VmInstance):
             folder=self._libvirt["folder"],
             taps=[wanted["tap"]],
         )
+        if self._image is not None and self._libvirt["own"]:
+            shown = os.path.join(os.path.dirname(self._libvirt["folder"]), IMAGE_NAME)
+            wanted["image"] = {**self._image.reference(), "shown": shown}
         super().boot(libvirt=self._libvirt, **wanted)
 
     def stop(self) -> None:
@@ -67,8 +74,11 @@ class LibvirtHosting(VmHosting):
         """Start the run's own libvirtd, unless the testbed names the host's."""
         if self._uri is None:
             self._undo = self._ledger.before("libvirt", self._node.place, token=self._token)  # type: ignore[attr-defined]
+            image = self._place.vms.image
             try:
-                started = self._node.call(f"{_DAEMON}:start", deadline_s=60.0, token=self._token)
+                started = self._node.call(
+                    f"{_DAEMON}:start", deadline_s=60.0, token=self._token, image=image.path if image else ""
+                )
             except BaseException:
                 self._close()
                 raise
@@ -84,8 +94,7 @@ class LibvirtHosting(VmHosting):
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a guest by libvirt."""
-        lack = self._node.call(f"{_DAEMON}:probe", uri=self._uri)
-        return Missing(**lack) if lack else None
+        return self._lack_of(self._node.call(f"{_DAEMON}:probe", uri=self._uri))
 
     def _instance(self, name: str, endpoint: tuple[str, int], limits: Limits) -> VmInstance:
         own, number = f"/run/bmwg-libvirt-{self._token}", str(uuid.uuid4())
@@ -97,7 +106,15 @@ class LibvirtHosting(VmHosting):
             "folder": f"{own}/{name}" if self._uri is None else f"/tmp/bmwg-{name}-{number}",
             "owner": self._place.owner,
         }
-        return LibvirtInstance(self._node, name, endpoint, limits, ledger=self._ledger, libvirt=libvirt)
+        return LibvirtInstance(
+            self._node,
+            name,
+            endpoint,
+            limits,
+            ledger=self._ledger,
+            libvirt=libvirt,
+            image=self._place.vms.image,
+        )
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Evidence of the form, with the libvirt that it used."""

@@ -2,11 +2,12 @@
 
 KVM is used where the CPU has hardware virtualization and /dev/kvm can be opened; everything else runs under
 TCG, an interpreter by translation whose figures say nothing of KVM. What ran is asked of QEMU itself, never
-concluded from what was wanted. Ids: VM-04 no QEMU.
+concluded from what was wanted. A disk is attached for reading alone. Ids: VM-04 no QEMU.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -17,6 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.hosting.guest_image import Format
 from bmwg.drivers.hosting.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 
 PROGRAM = "qemu-system-x86_64"
@@ -58,8 +60,20 @@ class Nic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """The guest's only disk, with its root; `path` is where QEMU finds the image, `file` the image's name."""
+
+    file: str
+    path: str
+    format: Format
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSpec:
-    """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it."""
+    """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it.
+
+    Its root is on `disk`, or the host's.
+    """
 
     name: str
     cpus: int
@@ -67,6 +81,7 @@ class MachineSpec:
     accelerator: Accelerator
     nics: tuple[Nic, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
+    disk: Disk | None = None
 
 
 def probe_accelerator() -> tuple[Accelerator, str]:
@@ -129,6 +144,8 @@ def command(
     argv += _share("modules", modules, MODULES_TAG, writable=False)
     for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
         argv += _share(f"share{number}", Path(folder), tag, writable=True)
+    if spec.disk is not None:
+        argv += _disk(spec.disk)
     for number, nic in enumerate(spec.nics):
         vhost = "on" if nic.vhost else "off"
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
@@ -144,6 +161,15 @@ def kernel_line(spec: MachineSpec) -> str:
         if nic.address is not None
     ]
     return " ".join([_KERNEL_WORDS, *network])
+
+
+def _disk(disk: Disk) -> list[str]:
+    file = {"driver": "file", "filename": disk.path, "read-only": True}
+    block: dict[str, JsonValue] = {"driver": disk.format.value, "node-name": "root", "read-only": True}
+    block["file"] = file
+    if disk.format is Format.QCOW2:
+        block["backing"] = None  # whatever its header says by now
+    return ["-blockdev", json.dumps(block), "-device", "virtio-blk-pci,drive=root"]
 
 
 def _share(name: str, folder: Path, tag: str, *, writable: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """The two virtual machine forms: an emulated NIC (full virtualization), or virtio-net (paravirtual).
 
-Each instance is a guest of its own with one NIC, routed by the node; only the NIC tells the forms apart.
+Each instance is a guest of its own with one NIC, routed by the node; only the NIC tells the forms apart. Its
+root is the host's, or a disk image. Ids: IMAGE-08 the program is not in the image.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.hosting.guest_image import READ_DEADLINE_S, GuestImage
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.links import mac_of
+from bmwg.methodology.errors import TestbedError
 
 _MODELS = {Form.VM_FULL: NicModel.E1000, Form.VM_PARA: NicModel.VIRTIO}
 _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
 _PLACE = "bmwg.drivers.hosting.qemu_place"
+_IMAGE = "bmwg.drivers.hosting.guest_image"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
 _GUEST_DEADLINE_S = 30.0
 
@@ -26,8 +30,16 @@ _GUEST_DEADLINE_S = 30.0
 class VmInstance:
     """One guest with one program."""
 
-    def __init__(self, node: Node, name: str, endpoint: tuple[str, int], limits: Limits) -> None:
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        endpoint: tuple[str, int],
+        limits: Limits,
+        image: GuestImage | None = None,
+    ) -> None:
         self.name = name
+        self._image = image
         self.endpoint = endpoint
         self._node = node
         self._limits = limits
@@ -35,10 +47,12 @@ class VmInstance:
 
     def boot(self, **wanted: Any) -> None:
         """Start the guest on the node and wait until it has booted and answers on its network."""
+        if self._image is not None:
+            wanted = {"image": self._image.reference(), **wanted}
         self._node.call(f"{_PLACE}:start", deadline_s=BOOT_DEADLINE_S + 30, name=self.name, **wanted)
 
     def run(self, program: Program) -> None:
-        """Write the program's files in the guest and start it there."""
+        """Write the program's files in the guest and start it there. Raises TestbedError IMAGE-08."""
         address, port = self.endpoint
         given: dict[str, Any] = {"folder": _FOLDER, "address": address, "port": port}
         self.call(
@@ -46,12 +60,23 @@ class VmInstance:
             folder=_FOLDER,
             files={name: filled(text, **given) for name, text in program.files.items()},
         )
-        self._process = self.call(
-            f"{_PROGRAMS}:start",
-            command=[filled(word, **given) for word in program.command],
-            folder=_FOLDER,
-            packages=list(program.packages),
-        )
+        try:
+            self._process = self.call(
+                f"{_PROGRAMS}:start",
+                command=[filled(word, **given) for word in program.command],
+                folder=_FOLDER,
+                packages=list(program.packages),
+            )
+        except TestbedError as error:
+            if self._image is None or error.error_id != "PROG-01":
+                raise
+            raise TestbedError(
+                "IMAGE-08",
+                f"no {program.name} in the image {self._image.file}",
+                expected=f"`{program.command[0]}` in its PATH",
+                found="none",
+                hint=f"make the image with {' '.join(program.packages)}; the host's programs are not used",
+            ) from error
 
     def call(
         self, function: str, /, *, deadline_s: float = _GUEST_DEADLINE_S, **arguments: JsonValue
@@ -92,10 +117,16 @@ class VmInstance:
         return {
             "name": self.name,
             "endpoint": list(self.endpoint),
+            "root": _root_word(self._image),
             "limits": {"cpus": found["cpus"], "memory_octets": found["memory_octets"]},
             "limits_wanted": {"cpus": self._limits.cpus, "memory_octets": self._limits.memory_octets},
             "machine": found,
         }
+
+
+def _root_word(image: GuestImage | None) -> str:
+    """Say whose root the guests have, so that figures of the two are never taken for each other."""
+    return "host" if image is None else "image"
 
 
 class VmHosting:
@@ -116,12 +147,20 @@ class VmHosting:
         return None
 
     def probe(self) -> Missing | None:
-        """Tell what the node lacks for a guest."""
-        lack = self._node.call(f"{_PLACE}:probe")
+        """Tell what the node lacks for a guest, the image among it."""
+        return self._lack_of(self._node.call(f"{_PLACE}:probe"))
+
+    def _lack_of(self, lack: dict[str, str] | None) -> Missing | None:
+        image = self._place.vms.image
+        if lack is None and image is not None:
+            reason = self._node.call(f"{_IMAGE}:unfit", deadline_s=READ_DEADLINE_S + 30, **image.reference())
+            if reason is not None:
+                mend = "put the image back that the run was begun with"
+                return Missing(what=f"disk image {image.file}", reason=reason, mend=mend)
         return Missing(**lack) if lack else None
 
     def prepare(self, program: Program) -> None:
-        """Nothing: the guest sees the programs of the node."""
+        """Nothing: the guest has the programs of its root."""
 
     def start(self, program: Program, number: int, limits: Limits) -> VmInstance:
         """Boot guest `number` and start the program in it."""
@@ -147,12 +186,15 @@ class VmHosting:
         return instance
 
     def _instance(self, name: str, endpoint: tuple[str, int], limits: Limits) -> VmInstance:
-        return VmInstance(self._node, name, endpoint, limits)
+        return VmInstance(self._node, name, endpoint, limits, self._place.vms.image)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Evidence of the form; the machine's part is that of the guest started last."""
+        image = self._place.vms.image
         return {
             "form": self.form.value,
+            "root": _root_word(image),
+            **({"image": image.record()} if image else {}),
             "network": str(self._network),
             "reached_by": "static routes",
             "nic_model": _MODELS[self.form].value,

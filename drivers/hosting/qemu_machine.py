@@ -2,7 +2,7 @@
 
 QEMU dies with the process that started it and its tap interfaces with it; its channels are sockets and its
 logs are files without a name: a machine that is killed leaves nothing. Ids: VM-04 QEMU did not start, VM-08
-QEMU has ended.
+QEMU has ended, IMAGE-07 the guest found no root on its disk.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from bmwg.drivers.hosting.qemu_monitor import Monitor
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 BOOT_DEADLINE_S = 120.0  # choice: under TCG a guest takes about 8 s on an idle machine
+_HOST_ROOT = "the host's root over 9p"
+_DISK_ROOT = "a disk image by virtio-blk (the agent's own programs: the host's over 9p)"
 _CONSOLE_LINES = 15
 _TAIL_OCTETS = 16384
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -50,6 +52,7 @@ class Machine:
         self._log_file: IO[bytes] | None = None
         self._running: dict[str, JsonValue] = {}
         self._kernel_release = ""
+        self._root: dict[str, JsonValue] = {}
 
     def __enter__(self) -> Machine:
         """Start QEMU and wait for the guest's agent. Nothing stays behind when that fails."""
@@ -71,7 +74,10 @@ class Machine:
         assert not isinstance(kernel, Missing)
         self._kernel_release = kernel.release
         initramfs = guest_initramfs.build(
-            kernel, python=sys.executable, shares={tag: path for path, tag in self.spec.shares.items()}
+            kernel,
+            python=sys.executable,
+            shares={tag: path for path, tag in self.spec.shares.items()},
+            from_disk=self.spec.disk is not None,
         )
         began_s = time.monotonic()
         channel = self._launch(kernel, initramfs)
@@ -84,10 +90,29 @@ class Machine:
             console=self.console,
             describe=self.describe,
         )
-        node.open()
+        try:
+            node.open()
+        except TestbedError as error:
+            raise self._without_root(error) from error
         self._node = node
+        if self.spec.disk is not None:
+            self._root = node.call("bmwg.drivers.hosting.guest_root:enter")
         self.boot_s = time.monotonic() - began_s
         node.call("bmwg.drivers.hosting.process:set_hostname", name=self.spec.name)
+
+    def _without_root(self, error: TestbedError) -> TestbedError:
+        """Return IMAGE-07 where the guest said that this is why it did not boot, else the error itself."""
+        said = [line for line in self.console() if guest_initramfs.NO_ROOT in line]
+        if self.spec.disk is None or not said:
+            return error
+        why = [line for line in self.console() if "EXT4-fs" in line]
+        return TestbedError(
+            "IMAGE-07",
+            f"guest {self.spec.name}: no root in {self.spec.disk.file}",
+            expected="a disk or a partition with ext2, ext3 or ext4 that has /usr/bin and /etc",
+            found=" | ".join([*said, *why]),
+            hint="LVM and other file systems are not read; a journal must be replayed (shut down cleanly)",
+        )
 
     def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:
         """Start QEMU; returns our end of the channel to the guest's agent."""
@@ -138,12 +163,25 @@ class Machine:
         """Ask QEMU itself what runs: what was wanted on the command line is no evidence."""
         kvm = self._ask("query-kvm")
         version = self._ask("query-version")
+        if self.spec.disk is not None:
+            self._require_read_only()
         return {
             "accelerator": "kvm" if kvm["enabled"] else "tcg",
             "kvm_present": kvm["present"],
             "qemu": ".".join(str(version["qemu"][part]) for part in ("major", "minor", "micro")),
             "qemu_package": version.get("package", ""),
         }
+
+    def _require_read_only(self) -> None:
+        """Raise TestbedError VM-04 unless QEMU itself says that it holds the disk for reading alone."""
+        held = [block["inserted"] for block in self._ask("query-block") if block.get("inserted")]
+        if [(block["ro"], block["drv"]) for block in held] != [(True, self.spec.disk.format.value)]:  # type: ignore[union-attr]
+            raise TestbedError(
+                "VM-04",
+                f"guest {self.spec.name}: its disk",
+                expected="one, held for reading alone",
+                found=str([(block["drv"], "read-only" if block["ro"] else "writable") for block in held]),
+            )
 
     def _ask(self, command: str, /, **arguments: JsonValue) -> JsonValue:
         """Run a QMP command."""
@@ -236,7 +274,9 @@ class Machine:
             **self._running,
             "accelerator_reason": why,
             "guest_kernel": self._kernel_release,
-            "guest_root": "the host's root over 9p, read-only, below an overlay in memory",
+            "guest_root": (_DISK_ROOT if self.spec.disk else _HOST_ROOT)
+            + ", read-only, below an overlay in memory",
+            **({"root_found": self._root} if self._root else {}),
             "boot_s": self.boot_s,
         }
 

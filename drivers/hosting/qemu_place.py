@@ -11,8 +11,8 @@ import os
 import socket
 
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.hosting import guest_initramfs, guest_kernel, interfaces, qemu, sysctl
-from bmwg.drivers.hosting.qemu import Accelerator, MachineSpec, Nic, NicModel
+from bmwg.drivers.hosting import guest_image, guest_initramfs, guest_kernel, interfaces, qemu, sysctl
+from bmwg.drivers.hosting.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S, Machine
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -41,13 +41,17 @@ def start(
     host_address: str,
     boot_deadline_s: float = BOOT_DEADLINE_S,
     libvirt: dict[str, JsonValue] | None = None,
+    image: dict[str, str] | None = None,
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
     Both addresses are in prefix notation and of one network. The guest gets no more CPUs and memory than
-    this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. Raises
-    TestbedError VM-01..VM-06, VM-10..VM-13; nothing stays behind then.
+    this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
+    path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
+    held against its hash before anything else. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06,
+    IMAGE-07, and what `guest_image.examine` raises; nothing stays behind then.
     """
+    disk = _disk(**image) if image is not None else None
     accelerator, _ = qemu.probe_accelerator()
     vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
     nic = Nic(
@@ -64,6 +68,7 @@ def start(
         memory_octets=min(memory_octets, _half_of_memory()),
         accelerator=accelerator,
         nics=(nic,),
+        disk=disk,
     )
     machine = _made(spec, boot_deadline_s, libvirt)
     machine.__enter__()
@@ -78,6 +83,11 @@ def start(
         raise
     _machines[name] = machine
     return dict(machine.describe())
+
+
+def _disk(*, path: str, sha256: str, shown: str = "") -> Disk:
+    image = guest_image.require(path=path, sha256=sha256)
+    return Disk(file=image.file, path=shown or path, format=image.format)
 
 
 def _made(spec: MachineSpec, boot_deadline_s: float, libvirt: dict[str, JsonValue] | None) -> Machine:

@@ -24,6 +24,7 @@ FORM_WORDS = {
     "vm_full": "VM, emulated NIC",
     "vm_para": "VM, paravirtual NIC",
 }
+_HASH_DIGITS = 12  # choice: the whole of it is in the platform's record
 ITEMS = {
     1_000: "1 kB",
     10_000: "10 kB",
@@ -33,13 +34,31 @@ ITEMS = {
 }
 
 
-def _machines(run: Run, form: str) -> Iterator[Mapping[str, Any]]:
-    """What was recorded of a form's machines, a deployment each; empty where it told nothing."""
+def _hostings(run: Run, form: str) -> Iterator[Mapping[str, Any]]:
+    """What was recorded of a form, a deployment each."""
     for evidence in run.deployments.values():
         hosting = evidence.get("hosting")
         if isinstance(hosting, Mapping) and hosting.get("form") == form:
-            machine = hosting.get("machine")
-            yield machine if isinstance(machine, Mapping) else {}
+            yield hosting
+
+
+def _machines(run: Run, form: str) -> Iterator[Mapping[str, Any]]:
+    """What was recorded of a form's machines, a deployment each; empty where it told nothing."""
+    for hosting in _hostings(run, form):
+        machine = hosting.get("machine")
+        yield machine if isinstance(machine, Mapping) else {}
+
+
+def _roots(run: Run, form: str) -> list[str]:
+    """Name the disk images that were the root of a form's guests; none where it was the host's."""
+    found = set()
+    for hosting in _hostings(run, form):
+        if hosting.get("root") == "image":
+            told = hosting.get("image")
+            image = told if isinstance(told, Mapping) else {}
+            digits = str(image.get("sha256", "not recorded"))[:_HASH_DIGITS]
+            found.add(f"root: disk image {image.get('file', 'not recorded')}, SHA-256 {digits}")
+    return sorted(found)
 
 
 def accelerator(run: Run, form: str) -> str:
@@ -49,12 +68,12 @@ def accelerator(run: Run, form: str) -> str:
 
 
 def machine_words(run: Run, form: str) -> str:
-    """Say what executed a form's guests, and what started them where that was libvirt, as these told it."""
+    """Say what executed a form's guests, what started them where that was libvirt, and their disk's image."""
     started = set()
     for machine in _machines(run, form):
         if machine.get("kind") == "libvirt":
             started.add(f"libvirt {machine.get('libvirt', '')}, QEMU {machine.get('qemu', '')}")
-    return ", ".join([*sorted(started), accelerator(run, form)])
+    return ", ".join([*sorted(started), accelerator(run, form), *_roots(run, form)])
 
 
 def form_words(run: Run) -> dict[str, str]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bmwg.drivers.hosting import process
-from bmwg.drivers.hosting.instance import Hosting
+from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.testbed_row import RowHost, row_hosts
 from bmwg.drivers.workload import squid
@@ -38,7 +38,7 @@ from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
-from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
+from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
 from bmwg.resources.http_proxy.watch import HttpWatch
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import machine_record
@@ -65,6 +65,7 @@ class HttpBench:
         watch: HttpWatch,
         token: str,
         machines: Machines,
+        vms: VmDriver,
         hosts: Sequence[RowHost] = (),
         continued: HttpContinuation | None = None,
     ) -> None:
@@ -79,6 +80,7 @@ class HttpBench:
         self._watch = watch
         self._token = token  # a continued run has the same names, which stand in its packet filters
         self._machines = machines
+        self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
         self._stage = Stage(self._row_of_this_run, ledger, store.folder.resolve(), watch.new_nodes)
         self._continued = continued
@@ -96,17 +98,19 @@ class HttpBench:
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
         """Check the settings and make the run folder, or go on with one that was cut off.
 
-        Raises ConfigError HPROF-01, and what `http_continuation` raises, before anything is touched.
+        Raises ConfigError HPROF-01, and what `http_continuation`, `vms_of_testbed` and `vms_of_header` raise,
+        before anything is touched.
         """
         continued = None
         if settings.continue_run is not None:
             continued = http_continuation(find_run(settings.continue_run, settings.results), selected)
             profile, plan = continued.profile, list(continued.plan)
+            vms = vms_of_header(continued.run.testbed, settings)
         else:
             networks = of_testbed(settings)
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
-            vms = vms_of_testbed(settings)
+            vms = vms_of_testbed(settings, {planned.cell.form for planned in plan})
             row = row_of_testbed(settings)
         hosts = row_hosts(continued.run.testbed if continued else row)
         with ExitStack() as stack:
@@ -124,7 +128,7 @@ class HttpBench:
                 header_sha256 = continued.run.header_sha256
                 journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
             else:
-                header = http_header(profile, networks, vms, row)
+                header = http_header(profile, networks, header_of(vms), row)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 record_guest(store)
                 header_sha256 = read_run(store.folder).header_sha256
@@ -162,6 +166,7 @@ class HttpBench:
                 ),
                 token=header_sha256[:_TOKEN_CHARACTERS],
                 machines=machines,
+                vms=vms,
                 hosts=hosts,
                 continued=continued,
             )
@@ -291,16 +296,16 @@ class HttpBench:
             self._keep(self._watch.judged(runs.answer()))
 
     def _row_of_this_run(self) -> AbstractContextManager[Row]:
-        testbed = read_run(self._store.folder).testbed
         common: dict[str, Any] = {
             "sizes_octets": self._profile.sizes_octets,
             "token": self._token,
-            "vms": vms_of_header(testbed),
+            "vms": self._vms,
         }
         if self._hosts:
             return open_lab_row(self._hosts, self._machines.hosts, self._ledger, self._owner, **common)
         run_dir = self._store.folder.resolve()
-        return open_row(run_dir, self._ledger, self._owner, networks=of_header(testbed), **common)
+        networks = of_header(read_run(self._store.folder).testbed)
+        return open_row(run_dir, self._ledger, self._owner, networks=networks, **common)
 
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""

@@ -45,7 +45,8 @@ def row_of_testbed(settings: Settings) -> dict[str, Any]:
 def http_header(
     profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[str, Any], row: Mapping[str, Any]
 ) -> RunHeader:
-    """Return the header of a run that begins now, with what the `..._of_testbed` functions return."""
+    """Return the header of a run that begins now, with what `of_testbed`, `vms.header_of` and
+    `row_of_testbed` return."""
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,

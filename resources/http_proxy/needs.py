@@ -8,7 +8,7 @@ from bmwg.drivers.api import Missing
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import POD_PREFIX, Workload
+from bmwg.methodology.http.records import POD_PREFIX, SLOW_FORMS, Workload
 from bmwg.resources.http_proxy import astf
 from bmwg.resources.http_proxy.stage import Stage
 
@@ -35,7 +35,8 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
         return Missing(what=f"hosting form {form}", reason=error.found, mend="")
     if probed is not None:
         return probed
-    asked = [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
+    own_programs = form in SLOW_FORMS and row.place.vms.image is not None  # which only a guest can look into
+    asked = [] if own_programs else [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
     for planned in group:
         asked.append((row.client, CLIENT_PROGRAMS.get(planned.cell.workload, {})))
     if any(planned.cell.stress_cpus for planned in group):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import time
 import uuid
@@ -31,8 +32,10 @@ from tests.contract.guest_support import (
     qemus,
 )
 from tests.contract.http_support import needs_libvirt
+from tests.contract.image_support import FILES, small_image
 
 from bmwg.drivers.hosting import libvirt_daemon, process
+from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.hosting.instance import Form, VmDriver
 from bmwg.drivers.hosting.libvirt_connection import Connection
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -111,6 +114,25 @@ def test_the_hosts_libvirt_is_used_and_left_as_it_was(
         assert domains(str(host.uri)) == {"neighbour"}
     assert interfaces_of(node) == {"lo"}
     assert interfaces_in(os.getpid()) == before
+    assert pending(tmp_path) == []
+    assert left_behind(token) == []
+
+
+@pytest.mark.skipif(shutil.which("mke2fs") is None, reason="needs mke2fs: e2fsprogs")
+def test_a_domain_of_the_hosts_libvirt_has_an_image_as_root(
+    host: VmDriver, node: NamespaceNode, owner: str, token: str, tmp_path: Path
+) -> None:
+    path = small_image(tmp_path)
+    before = path.read_bytes()
+    chosen = replace(host, image=examine(str(path)))
+    with hosting_of(node, Form.VM_FULL, owner, tmp_path, chosen, token=token) as hosting:
+        instance = hosting.start(FILES, 0, SMALL)
+        assert fetched(node, instance) == "from the image"
+        assert instance.describe()["root"] == "image"
+        assert domains(str(host.uri)) == {"neighbour", instance.name}
+        instance.stop()
+    assert path.read_bytes() == before
+    assert path.stat().st_uid == 0  # libvirt has given it to nobody
     assert pending(tmp_path) == []
     assert left_behind(token) == []
 

@@ -1,5 +1,7 @@
 """Good inputs, from which the others are made."""
 
+import struct
+
 from bmwg.drivers.api import TesterPort
 from bmwg.methodology.records import TrialSpec
 
@@ -104,3 +106,6 @@ QMP = (
     {"event": "RESET", "data": {}, "timestamp": {"seconds": 1, "microseconds": 2}},
     {"return": {"status": "running"}, "id": "__qmp#00001"},
 )
+QCOW2 = struct.pack(
+    ">4sIQIIQIIQQIIQQQQII", b"QFI\xfb", 3, 0, 0, 16, 8 << 20, 0, 1, 112, 0, 0, 0, 0, 0, 0, 0, 4, 104
+).ljust(512, b"\0")

@@ -14,9 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.seeds import CNI_RESULTS, CONFLIST, PORTS, QMP, SIGHT, SPEC, TREX_HTTP, TREX_STATS, TRIAL
+from tests.fuzz.seeds import (
+    CNI_RESULTS,
+    CONFLIST,
+    PORTS,
+    QCOW2,
+    QMP,
+    SIGHT,
+    SPEC,
+    TREX_HTTP,
+    TREX_STATS,
+    TRIAL,
+)
 
 from bmwg.drivers import ledger
+from bmwg.drivers.hosting.guest_image import layout
 from bmwg.drivers.hosting.qemu_monitor import Monitor
 from bmwg.drivers.network import cni, plugins
 from bmwg.drivers.network.conflist import parse as parse_network
@@ -349,6 +361,7 @@ def targets():
             seeds=(b"\n".join(map(_seed, QMP)) + b"\n",),
             read=_talk_qmp,
         ),
+        Target(name="disk-image", form="octets", seeds=(QCOW2,), read=lambda o: layout(o, len(o), "fuzz")),
         Target(name="bundle", form="octets", seeds=(_bundle(),), read=_read_bundle),
         Target(name="bundle-part", form="lines", seeds=_part_seeds(), read=_read_part),
         Target(

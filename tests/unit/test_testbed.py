@@ -271,6 +271,11 @@ def test_a_row_names_its_hosts_and_their_ports(tmp_path):
             ["another interface than client_port"],
         ),
         (lambda d: d.update(vms={"driver": "libvirt"}), "CFG-04", ["libvirt on the hosts of a row"]),
+        (
+            lambda d: d.update(vms={"driver": "qemu", "image": "/a.qcow2"}),
+            "CFG-04",
+            ["no image", "/a.qcow2"],
+        ),
         (lambda d: d["row"].pop("server"), "CFG-03", ["server"]),
         (lambda d: d["row"]["client"].update(prot="eth1"), "CFG-03", ["prot", "port"]),
         (lambda d: d["row"]["client"].update(port="a/b"), "CFG-03", ["interface name"]),

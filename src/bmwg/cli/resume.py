@@ -11,6 +11,8 @@ from bmwg.cli.run import all_suites, run_suites
 from bmwg.reports.http.answers import has_answers
 from bmwg.resources.continuation import continuation, find_run
 from bmwg.resources.http_proxy.continued import http_continuation
+from bmwg.resources.http_proxy.vms import vms_of_header
+from bmwg.resources.settings import Settings
 
 
 def add_parser(verbs: Any) -> None:
@@ -18,6 +20,7 @@ def add_parser(verbs: Any) -> None:
     parser = verbs.add_parser("resume", help="go on with a run that was cut off", description=__doc__)
     parser.add_argument("run", help="the run's folder, or its name below the results folder")
     parser.add_argument("suites", nargs="*", type=Path, help="suites (default: all of testcases)")
+    parser.add_argument("--testbed", type=Path, help="testbed file, for a run whose guests have a disk image")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
     parser.set_defaults(handler=handle)
 
@@ -26,10 +29,13 @@ def handle(chosen: argparse.Namespace) -> int:
     """Run the tests of that run again; what is answered stays, finished trials are used."""
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
     folder = find_run(chosen.run, results).resolve()
+    if chosen.testbed:
+        os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     # refused here, with one message, before any suite starts
     if has_answers(folder):
         continued = http_continuation(folder)
         run, tests = continued.run, sorted({planned.test_id for planned in continued.plan})
+        vms_of_header(run.testbed, Settings.from_environment())
     else:
         run = continuation(folder).run
         tests = sorted({planned.test_id for planned in run.plan})

@@ -101,17 +101,3 @@ def test_a_domain_that_never_was_is_undone_without_libvirt(tmp_path: Path) -> No
     assert not libvirt_machine.remove(**given)  # type: ignore[arg-type]
     assert not folder.exists()
     assert not libvirt_machine.remove(**given)  # type: ignore[arg-type]
-
-
-def test_the_driver_comes_from_the_testbed_file_and_then_from_the_header(tmp_path: Path) -> None:
-    from bmwg.drivers.testbed import embedded_file
-    from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
-    from bmwg.resources.settings import Settings
-
-    named = tmp_path / "t.yaml"
-    named.write_text(embedded_file().read_text() + "\nvms: {driver: libvirt, uri: 'qemu:///system'}\n")
-    found = vms_of_testbed(Settings(testbed=named))
-    assert found == {"driver": "libvirt", "uri": "qemu:///system"}
-    assert vms_of_header({"vms": found}).uri == "qemu:///system"
-    assert vms_of_testbed(Settings()) == {}
-    assert vms_of_header({}).driver == "qemu"
