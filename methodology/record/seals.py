@@ -17,7 +17,7 @@ from typing import Any
 _PREFIX = "sealed-"
 _COMMITMENT = re.compile(r"sealed-[0-9a-f]{64}")
 _ALWAYS = ("testbed_source", "testbed/name")
-_TELLING = re.compile(r"[\w.-]+@[\w.-]+|(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
+_TELLING = re.compile(r"[\w.-]+@[\w.-]+|(?:[0-9a-f]{2}:){5}[0-9a-f]{2}|/home/[\w.-]+", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![\w.:])[0-9a-f.:]*[.:][0-9a-f.:]*(?![\w.:])", re.IGNORECASE)
 # the networks that the documents themselves name, and those that lead nowhere
 _PUBLIC = tuple(
@@ -29,8 +29,9 @@ _PUBLIC = tuple(
 def seal(header: Mapping[str, Any], nonce: Callable[[], str]) -> dict[str, str]:
     """The openings for a header: a nonce for each text of it that would tell who measured where.
 
-    That is the testbed's name and file, and whatever in it holds a login, a MAC address or an IP address
-    outside the benchmarking networks. `nonce` gives a new random text of at least 16 octets each time.
+    That is the testbed's name and file, and whatever in it holds a login, a home folder, a MAC address or an
+    IP address outside the benchmarking networks. `nonce` gives a new random text of at least 16 octets each
+    time.
     """
     texts = dict(_texts({key: header[key] for key in ("testbed", "testbed_source") if key in header}))
     return {path: nonce() for path, text in texts.items() if path in _ALWAYS or telling(text)}
@@ -60,7 +61,9 @@ def commitment(nonce: str, text: str) -> str:
 
 
 def telling(text: str) -> bool:
-    """Whether a text holds a login, a MAC address, or an IP address that is no benchmarking one."""
+    """Whether a text holds a login, somebody's home folder, a MAC address, or an IP address that is no
+    benchmarking one.
+    """
     return bool(_TELLING.search(text)) or any(private_address(match[0]) for match in _ADDRESS.finditer(text))
 
 

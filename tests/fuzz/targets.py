@@ -355,12 +355,7 @@ def targets():
         Target(name="trex-stats", form="json", seeds=(_seed(TREX_STATS),), read=_read_trex_stats),
         Target(name="trex-http", form="json", seeds=(_seed(TREX_HTTP),), read=_read_trex_http),
         Target(name="watch", form="json", seeds=(_seed(SIGHT),), read=read_sight),
-        Target(
-            name="qmp",
-            form="lines",
-            seeds=(b"\n".join(map(_seed, QMP)) + b"\n",),
-            read=_talk_qmp,
-        ),
+        Target(name="qmp", form="lines", seeds=(b"\n".join(map(_seed, QMP)) + b"\n",), read=_talk_qmp),
         Target(name="disk-image", form="octets", seeds=(QCOW2,), read=lambda o: layout(o, len(o), "fuzz")),
         Target(name="bundle", form="octets", seeds=(_bundle(),), read=_read_bundle),
         Target(name="bundle-part", form="lines", seeds=_part_seeds(), read=_read_part),

@@ -80,14 +80,23 @@ def test_an_opening_shows_what_a_commitment_stands_for():
 
 
 @pytest.mark.parametrize(
-    "text", ["ann@host", "10.1.2.3", "fe80::1", "via 2001:db8::7/64", "52:54:00:00:00:02"]
+    "text",
+    [
+        "ann@host",
+        "10.1.2.3",
+        "fe80::1",
+        "via 2001:db8::7/64",
+        "52:54:00:00:00:02",
+        "/home/ann/venv/bin/python",
+    ],
 )
 def test_texts_that_tell(text):
     assert telling(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["198.18.0.1/24", "2001:2:0:1::1", "1.1.1", "0000:01:00.0", "::1", "0::/", "a:b"]
+    "text",
+    ["198.18.0.1/24", "2001:2:0:1::1", "1.1.1", "0000:01:00.0", "::1", "0::/", "a:b", "/opt/bmwg/bin/python"],
 )
 def test_texts_that_do_not(text):
     assert not telling(text)
