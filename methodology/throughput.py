@@ -41,6 +41,22 @@ def not_assessed(cell: Cell, *, outcome_id: str, metric: str, reason: str) -> Ou
     )
 
 
+def unqualified(cell: Cell, envelope: Outcome | None, *, outcome_id: str, metric: str) -> Outcome:
+    """Return the outcome of a cell for whose traffic the tester could not be qualified (design decision 4).
+
+    It is `unstable` where the machine disturbed the qualification, and `invalid` where that broke.
+    """
+    disturbed = envelope is not None and envelope.type is OutcomeType.UNSTABLE
+    why = envelope.reason if envelope is not None else "it was not tried"
+    return Outcome(
+        outcome_id=outcome_id,
+        metric=metric,
+        cell=cell,
+        type=OutcomeType.UNSTABLE if disturbed else OutcomeType.INVALID,
+        reason=f"the tester could not be qualified for this traffic: {why}",
+    )
+
+
 def set_aside_share(trials: Sequence[JudgedTrial]) -> float:
     """Return the share (0..1) of otherwise valid trials that were set aside for a stall of the SUT's host."""
     counted = [trial for trial in trials if trial.validity in _COUNTED]

@@ -143,8 +143,15 @@ class Bench:
         for planned in group:
             if planned.cell.path == "wire" or self._envelope(planned.cell) is not None:
                 left.append(planned)
-            else:
-                self._fail([planned], "the tester is not qualified for this traffic")
+            elif planned.key not in self._outcomes:
+                self._keep(
+                    throughput.unqualified(
+                        planned.cell,
+                        self._outcomes.get(self._wire(planned.cell).key),
+                        outcome_id=planned.outcome_id,
+                        metric=planned.metric,
+                    )
+                )
         return left
 
     def _measure(
@@ -190,13 +197,17 @@ class Bench:
 
     def _envelope(self, cell: Cell) -> int | None:
         """The tester's qualified load for this shape of traffic, frames/s; qualified now if it is not yet."""
-        wire = replace(cell, path="wire", hosting="none", function="none", network="none")
-        planned = self._throughput_of(wire)
+        planned = self._wire(cell)
         if planned.key not in self._outcomes:
             self._measure_group([planned])
         outcome = self._outcomes[planned.key]
         usable = outcome.type in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) and outcome.lower is not None
         return outcome.lower.load_fps if usable and outcome.lower else None
+
+    def _wire(self, cell: Cell) -> PlannedCell:
+        """The tester's qualification for the traffic of a cell."""
+        wire = replace(cell, path="wire", hosting="none", function="none", network="none")
+        return self._throughput_of(wire)
 
     def _fail(self, group: Sequence[PlannedCell], reason: str) -> None:
         for planned in group:

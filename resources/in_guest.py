@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting import guest_run, qemu
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.keep_awake import KeepAwake
 
 CPUS = 2  # choice: the tester's and the DUT's, as testbeds/guest.yaml names them
 MEMORY_OCTETS = 3 << 30
@@ -38,6 +40,7 @@ def run_in_guest(
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
 
+    The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.
     Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.
     """
     build.ensure_built()  # here, where the compiler is fast; the guest finds it
@@ -50,7 +53,7 @@ def run_in_guest(
         accelerator=accelerator,
         shares={str(results.resolve()): _RESULTS_TAG},
     )
-    with Machine(spec) as machine:
+    with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
         node = machine.node
         described = dict(machine.describe())
         say(
@@ -60,7 +63,7 @@ def run_in_guest(
         began = _clocks(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
-            machine={**described, "guest_clock": began[0]},
+            machine={**described, "guest_clock": began[0], "host_kept_awake": held.as_json()},
             deadline_s=guest_run.TELL_DEADLINE_S,
         )
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)

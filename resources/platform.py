@@ -362,4 +362,6 @@ def host_counts(difference: Mapping[str, Any]) -> list[tuple[str, int]]:
     if clocks := difference.get("frequency_khz"):
         counts["host.frequency_lowest_khz"] = clocks["lowest"]
         counts["host.frequency_highest_khz"] = clocks["highest"]
+    if "latency_limit_us" in difference:
+        counts["host.cpu_latency_limit_us"] = difference["latency_limit_us"]
     return list(counts.items())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from bmwg.drivers import registry
+from bmwg.drivers import awake, registry
 from bmwg.drivers.hosting import process
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.ledger import Ledger
@@ -15,7 +15,8 @@ from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import Testbed, load_testbed
-from bmwg.methodology import planning
+from bmwg.methodology import keep_awake, planning
+from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.reports.render.report import write_report
@@ -103,6 +104,13 @@ def networks_of(testbed: Testbed) -> dict[str, int | None]:
     return {network.name: network.vlan_id for network in testbed.networks}
 
 
+def _wanted_awake(testbed: Testbed, profile: Profile) -> tuple[KeepAwake, list[int]]:
+    """What is to keep which CPUs from halting: those of tester and DUT; nothing where no frame is sent."""
+    if testbed.tester.driver == SIMULATED:
+        return KeepAwake.NONE, []
+    return profile.keep_awake, [*testbed.tester.cpus, *testbed.dut.cpus, *testbed.pods.cpus]
+
+
 def open_session(settings: Settings, selected: Collection[str]) -> Session:
     """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails.
 
@@ -124,6 +132,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
         if continued:
             clear_away(continued.run.folder)  # its pods would stand in the platform's record
+        held = stack.enter_context(awake.kept_awake(*_wanted_awake(testbed, profile)))
         platform = machine_record(settings.overlay, continued.run.platform_before if continued else None)
         if continued:
             check_platform(continued.run, platform)
@@ -137,6 +146,8 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             f"run {store.run_id}: testbed {testbed.name}, profile {profile.name}, {len(plan)} cells, "
             f"about {clock_text(display.estimate.planned_s)} of traffic; results in {store.folder}"
         )
+        if held.reason:
+            display.note(f"awake: {keep_awake.sentence(held.as_json())}")
         if continued:
             display.note(continued.text)
         if continued is None or continued.run.platform_before is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from bmwg.drivers import awake
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import JsonValue, Source, Unread, integer
 
@@ -15,7 +16,8 @@ def sample(source: Source | None = None) -> dict[str, JsonValue]:
     """Counters since boot, to be subtracted by `between`; about a millisecond of work, no process started.
 
     `ticks` is by CPU in units of 1/`ticks_per_s` s; `interfaces` counts frames of this network namespace;
-    `frequency_khz` is what each CPU reports now. What cannot be read is left out, never 0.
+    `frequency_khz` is what each CPU reports now, `latency_limit_us` what `drivers.awake` says is in force on
+    this very machine. What cannot be read is left out, never 0.
     """
     import os
 
@@ -35,6 +37,8 @@ def sample(source: Source | None = None) -> dict[str, JsonValue]:
             answer[name] = read(eye)
         except (OSError, Unread, ValueError, LookupError):
             continue
+    if source is None and (limit_us := awake.limit_us()) is not None:
+        answer["latency_limit_us"] = limit_us
     return answer
 
 
@@ -108,6 +112,8 @@ def between(first: dict[str, JsonValue], second: dict[str, JsonValue]) -> dict[s
     clocks = [*first.get("frequency_khz", {}).values(), *second.get("frequency_khz", {}).values()]
     if clocks:
         answer["frequency_khz"] = {"lowest": min(clocks), "highest": max(clocks)}
+    if "latency_limit_us" in first and "latency_limit_us" in second:
+        answer["latency_limit_us"] = max(first["latency_limit_us"], second["latency_limit_us"])
     return answer
 
 

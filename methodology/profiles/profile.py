@@ -8,6 +8,7 @@ from typing import Any
 
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ToolkitBug
+from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.search.goal import ThroughputGoal
@@ -80,7 +81,7 @@ class Profile:
     `benchmarks` holds settings by the name of a measurement (what it leaves out is as in the documents),
     `suite_paths` the paths of suites that do not measure on `paths`.
     `indicative` marks every result of the run as no conformance statement. `expected_invalid_ratio` (0..1)
-    only serves the estimate of the run's length.
+    only serves the estimate of the run's length. `keep_awake` is what is to keep CPUs from halting meanwhile.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Profile:
     directions: tuple[Direction, ...]
     frame_formats: tuple[FrameFormat, ...]
     flows: tuple[int, ...]
+    keep_awake: KeepAwake = KeepAwake.PM_QOS
     deviations: tuple[Deviation, ...] = ()
     expected_invalid_ratio: float = 0.0
     benchmarks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import SearchGoal
 from bmwg.methodology.profiles.profile import (
     BISECTION,
@@ -174,6 +175,7 @@ def _build(data: dict[str, Any]) -> Profile:
         name=data["name"],
         title=data["title"],
         indicative=data["indicative"],
+        keep_awake=KeepAwake(data.get("keep_awake", KeepAwake.PM_QOS)),
         trial_duration_s=float(trial["duration_s"]),
         policy=TrialPolicy(
             min_sent_ratio=float(trial["min_sent_ratio"]),

@@ -8,39 +8,28 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
    root of lower times upper;
 3. `verification_trials` more trials at the lower bound, all of which must be lossless, and as many at the
    upper bound, of which at least half must not be, whatever the loss was before;
-   (a qualification of the tester verifies its lower bound only, and steps down until one holds);
 4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
 
 Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
 without any valid trial ends the interval from above; if it still does at the end, the answer is `unstable`.
+A goal that qualifies the tester is searched by `qualification`, and run and replayed here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from enum import StrEnum
 from itertools import takewhile
-from math import isqrt
 
 from bmwg.methodology.records import Bound, OutcomeType, TrialSpec, Validity
+from bmwg.methodology.search import qualification
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.probing import Finding, Procedure, StopError, middle, probe
 from bmwg.methodology.search.procedure import Ask, Conclusion, IllegalTrialError
 from bmwg.methodology.trial import JudgedTrial
 
 MORE_FORWARDED = 1.1  # choice: forwarding this much above the upper bound is worth a remark
-_Procedure = Generator[Ask, JudgedTrial, Conclusion]
-
-
-class _Finding(StrEnum):
-    LOSSLESS = "lossless"
-    LOSSY = "lossy"
-    SHORT = "short"
-    DISTURBED = "disturbed"  # no valid trial within the declared repeats: ends the interval, bounds nothing
-
-
-class _StopError(Exception):
-    """The procedure cannot go on; the outcome is `invalid`."""
+_DISTURBED = (Validity.TESTER_STALLED, Validity.HOST_STALLED)
 
 
 def search(measure: Callable[[TrialSpec], JudgedTrial], goal: ThroughputGoal) -> SearchResult:
@@ -89,24 +78,23 @@ def legal_next(trials: Sequence[JudgedTrial], goal: ThroughputGoal) -> Ask | Sea
     return ask
 
 
-def _procedure(goal: ThroughputGoal) -> _Procedure:
+def _procedure(goal: ThroughputGoal) -> Procedure:
     try:
+        if goal.qualifies_tester:
+            return (yield from qualification.procedure(goal))
         return (yield from _bisect_and_verify(goal))
-    except _StopError as stop:
+    except StopError as stop:
         return Conclusion(type=OutcomeType.INVALID, reason=str(stop))
 
 
-def _bisect_and_verify(goal: ThroughputGoal) -> _Procedure:
+def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
     lowers: list[int] = []  # loads found lossless, ascending; the last one is the lower bound
-    uppers: list[tuple[int, _Finding]] = []  # loads found lossy or short, descending
+    uppers: list[tuple[int, Finding]] = []  # loads found lossy or short, descending
     reopenings = 0
     yield from _place(goal, goal.max_load_fps, "maximum", lowers, uppers)
     while True:
         while (load := _middle(goal, lowers, uppers)) is not None:
             yield from _place(goal, load, "bisection", lowers, uppers)
-        if goal.qualifies_tester:
-            yield from _step_down(goal, lowers, uppers)
-            return _concluded(goal, lowers, uppers, reopenings)
         wrong = yield from _verify(goal, lowers, uppers)
         if not wrong:
             return _concluded(goal, lowers, uppers, reopenings)
@@ -126,114 +114,60 @@ def _bisect_and_verify(goal: ThroughputGoal) -> _Procedure:
             lowers.append(uppers.pop()[0])
 
 
-def _step_down(
-    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]
-) -> Generator[Ask, JudgedTrial, None]:
-    """Leave as lower bound the highest load that passes all verification trials.
-
-    A qualification needs a load that holds, not the highest that ever passed: no upper bound is verified.
-    """
-    while lowers:
-        for _ in range(goal.verification_trials):
-            finding = yield from _probe(goal, lowers[-1], "verify lower", goal.short_limit)
-            if finding is not _Finding.LOSSLESS:
-                uppers.append((lowers.pop(), finding))
-                break
-        else:
-            return
-
-
-def _middle(goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]) -> int | None:
-    """Return the load that narrows the interval, or None when it is narrow enough or has no upper end."""
-    if not uppers:
-        return None
-    upper = uppers[-1][0]
-    lower = lowers[-1] if lowers else goal.min_load_fps
-    if not lowers and upper <= goal.min_load_fps:
-        return None
-    if upper - lower <= max(1, goal.relative_width * upper):
-        return None if lowers else goal.min_load_fps
-    return min(max(isqrt(lower * upper), lower + 1), upper - 1)
+def _middle(goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]]) -> int | None:
+    return middle(goal, lowers[-1] if lowers else None, uppers[-1][0] if uppers else None)
 
 
 def _place(
-    goal: ThroughputGoal, load: int, phase: str, lowers: list[int], uppers: list[tuple[int, _Finding]]
+    goal: ThroughputGoal, load: int, phase: str, lowers: list[int], uppers: list[tuple[int, Finding]]
 ) -> Generator[Ask, JudgedTrial, None]:
-    finding = yield from _probe(goal, load, phase, goal.short_limit)
-    if finding is _Finding.LOSSLESS:
+    finding = yield from probe(goal, load, phase, goal.short_limit)
+    if finding is Finding.LOSSLESS:
         lowers.append(load)
     else:
         uppers.append((load, finding))
 
 
 def _verify(
-    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]]
-) -> Generator[Ask, JudgedTrial, dict[str, _Finding]]:
-    wrong: dict[str, _Finding] = {}
+    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]]
+) -> Generator[Ask, JudgedTrial, dict[str, Finding]]:
+    wrong: dict[str, Finding] = {}
     for _ in range(goal.verification_trials if lowers else 0):
-        finding = yield from _probe(goal, lowers[-1], "verify lower", goal.short_limit)
-        if finding is not _Finding.LOSSLESS:
+        finding = yield from probe(goal, lowers[-1], "verify lower", goal.short_limit)
+        if finding is not Finding.LOSSLESS:
             wrong["lower bound"] = finding
     lossless = 0
-    disturbed = bool(uppers) and uppers[-1][1] is _Finding.DISTURBED
+    disturbed = bool(uppers) and uppers[-1][1] is Finding.DISTURBED
     for _ in range(goal.verification_trials if uppers and not disturbed else 0):
         load, before = uppers[-1]
-        needed = 1 if before is _Finding.SHORT else goal.short_limit
-        finding = yield from _probe(goal, load, "verify upper", needed)
-        lossless += finding is _Finding.LOSSLESS
-        if finding is _Finding.LOSSY:
+        needed = 1 if before is Finding.SHORT else goal.short_limit
+        finding = yield from probe(goal, load, "verify upper", needed)
+        lossless += finding is Finding.LOSSLESS
+        if finding is Finding.LOSSY:
             uppers[-1] = (load, finding)
     if uppers and 2 * lossless > goal.verification_trials:
-        wrong["upper bound"] = _Finding.LOSSLESS
+        wrong["upper bound"] = Finding.LOSSLESS
     return wrong
 
 
-def _probe(
-    goal: ThroughputGoal, load: int, phase: str, short_limit: int
-) -> Generator[Ask, JudgedTrial, _Finding]:
-    """Try one load until a trial is valid or the tester fell short `short_limit` times."""
-    shorts = 0
-    for attempt in range(1 + goal.max_repeats):
-        trial = yield Ask(load_fps=load, phase=phase, attempt=attempt)
-        match trial.validity:
-            case Validity.VALID:
-                return _Finding.LOSSLESS if trial.lossless else _Finding.LOSSY
-            case Validity.FAULT | Validity.INCONSISTENT:
-                raise _StopError(f"trial {trial.seq} at {load} frames/s: {trial.validity}: {trial.reason}")
-            case Validity.SENT_SHORT:
-                shorts += 1
-                if shorts >= short_limit:
-                    return _Finding.SHORT
-            case _:
-                pass
-    return _Finding.DISTURBED
-
-
 def _concluded(
-    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, _Finding]], reopenings: int
+    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]], reopenings: int
 ) -> Conclusion:
     lower = lowers[-1] if lowers else None
     upper, kind = uppers[-1] if uppers else (None, None)
     envelope = goal.envelope_fps
     outcome, reason = OutcomeType.MEASURED, ""
-    if kind is _Finding.DISTURBED and not (goal.qualifies_tester and lower is not None):
-        outcome = OutcomeType.INVALID if goal.qualifies_tester else OutcomeType.UNSTABLE
+    if kind is Finding.DISTURBED:
+        outcome = OutcomeType.UNSTABLE
         reason = f"no valid trial at {upper} frames/s in {1 + goal.max_repeats}"
-    elif lower is None and goal.qualifies_tester and upper is not None and upper > goal.min_load_fps:
-        outcome = OutcomeType.INVALID  # nothing is known of the loads below
-        reason = f"no load held when it was tried again; the lowest was {upper} frames/s"
+    elif lower is None and kind is Finding.SHORT:
+        outcome, reason = OutcomeType.TESTER_LIMITED, "the tester fell short already at the lowest load"
     elif lower is None:
-        outcome, reason = (
-            OutcomeType.AT_FLOOR,
-            f"loss already at the lowest load, {goal.min_load_fps} frames/s",
-        )
-        if kind is _Finding.SHORT and not goal.qualifies_tester:
-            outcome, reason = OutcomeType.TESTER_LIMITED, "the tester fell short already at the lowest load"
+        outcome = OutcomeType.AT_FLOOR
+        reason = f"loss already at the lowest load, {goal.min_load_fps} frames/s"
     elif upper is None and goal.medium_fps is not None and lower >= goal.medium_fps:
         reason = "the full rate of the medium"
-    elif kind in (_Finding.SHORT, _Finding.DISTURBED) and goal.qualifies_tester:
-        reason = f"the tester fell short of {upper} frames/s, which is what this search measures"
-    elif kind is _Finding.SHORT:
+    elif kind is Finding.SHORT:
         outcome, reason = OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} frames/s"
     elif envelope is not None and (lower >= envelope or (upper or 0) > envelope):
         outcome = OutcomeType.TESTER_LIMITED
@@ -255,6 +189,9 @@ def _result(
         if len(kinds) == 2:
             quality.append(f"{load} frames/s was found both with and without loss")
     quality.extend(_forwarded_more(trials, upper))
+    reason = conclusion.reason
+    if goal.qualifies_tester and conclusion.type is OutcomeType.UNSTABLE:
+        reason = f"{_taken_away(trials)}{reason}"
     statement = ""
     if conclusion.type is not OutcomeType.MEASURED and conclusion.type is not OutcomeType.INVALID:
         statement = f"no loss up to {lower} frames/s" if lower is not None else conclusion.reason
@@ -267,10 +204,15 @@ def _result(
         trials=tuple(trial.seq for trial in trials),
         reopenings=conclusion.reopenings,
         statement=statement,
-        reason=conclusion.reason,
+        reason=reason,
         quality=tuple(quality),
         error=error,
     )
+
+
+def _taken_away(trials: list[JudgedTrial]) -> str:
+    away = sum(trial.validity in _DISTURBED for trial in trials)
+    return f"the machine took its CPUs away in {away} of {len(trials)} trials; " if away else ""
 
 
 def _agreed(trials: list[JudgedTrial]) -> str:

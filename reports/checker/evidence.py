@@ -89,10 +89,14 @@ class Evidence:
         """Return the (first) outcome of one cell and metric."""
         return self.by_cell.get((cell_id, metric))
 
+    def qualification(self, cell: Cell) -> Outcome | None:
+        """Return the outcome of the tester's qualification for a cell's traffic."""
+        wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
+        return self.outcome(wire, ENVELOPE_METRIC)
+
     def envelope_fps(self, cell: Cell) -> int | None:
         """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""
-        wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
-        outcome = self.outcome(wire, ENVELOPE_METRIC)
+        outcome = self.qualification(cell)
         if outcome is None or outcome.type not in _QUALIFIED or outcome.lower is None:
             return None
         return outcome.lower.load_fps

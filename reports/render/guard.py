@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bmwg.methodology import keep_awake
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
@@ -16,7 +17,21 @@ def section(run: Run) -> list[str]:
     lines = title("State of the platform", 1)
     if not run.platform or "base" not in run.platform:
         return [*lines, "The run holds no platform record.", ""]
-    return [*lines, *_doctor(run), *_drift(run), *_coverage(run)]
+    return [*lines, *_awake(run), *_doctor(run), *_drift(run), *_coverage(run)]
+
+
+def _awake(run: Run) -> list[str]:
+    """What kept CPUs from halting: it is part of what was measured. A run from before that has nothing."""
+    fields = (run.platform_before or {}).get("fields", {})
+    told = fields.get("power", {}).get("kept_awake", {}).get("value")
+    if told is None:
+        return []
+    said = esc(keep_awake.sentence(told))
+    return [
+        f"While this run measured, {said}. A device that is to be measured with its sleep states needs "
+        "``keep_awake: none`` in the profile.",
+        "",
+    ]
 
 
 def _doctor(run: Run) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import PATHS as LADDER_PATHS
 from bmwg.methodology.ladder import Rung, ladder
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
@@ -89,6 +90,8 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     lacking = len(facts.not_assessed())
     if lacking:
         found.append(("missing", f"Not assessed: {lacking} of {len(facts.outcomes)} answers, reasons below."))
+    if said := hardly_usable(facts.outcomes, (trial.validity for trial in run.trials)):
+        found.append(("interrupted", said))
     if facts.outcomes and not any(o.type is OutcomeType.MEASURED for o in facts.outcomes):
         found.append(("interrupted", "No answer of this run is a plain number."))
     if run.toolkit_dirty:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from bmwg.methodology.disturbed import HINT, hardly_usable
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render.facts import LATENCY, facts, option, percentile_name
 from bmwg.reports.render.results import TYPE_WORDS, banner, quantity_text
@@ -37,6 +38,8 @@ def summary_lines(run: Run) -> list[str]:
         ", ".join(f"{counted[kind]} {TYPE_WORDS[kind]}" for kind in OutcomeType if counted[kind])
         or "no answer"
     )
+    if hardly_usable(told.outcomes, (trial.validity for trial in run.trials)):
+        lines.append(f"hint: {HINT}")
     return [line.rstrip() for line in lines]
 
 

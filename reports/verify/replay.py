@@ -42,14 +42,18 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from drifted(outcome, changes, evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     elif unknown_procedures(evidence, outcome):
         return  # VER-13 says so by name; a replay by another procedure would find faults that are none
+    elif not (outcome.metric in (*SEARCHED, latency.METRIC) or finding(outcome.metric)):
+        yield outcome.outcome_id, "a metric that can be computed from trials", outcome.metric
+    elif outcome.type is OutcomeType.INVALID and not outcome.trials:
+        yield from _no_claim(outcome)
+    elif outcome.type is OutcomeType.UNSTABLE and not outcome.trials:
+        yield from _unqualified(evidence, outcome)
     elif outcome.metric in SEARCHED:
         yield from _search(evidence, evidence.profile, outcome)
     elif outcome.metric == latency.METRIC:
         yield from _latency(evidence, evidence.profile, outcome)
-    elif finding(outcome.metric):
-        yield from _measured(evidence, evidence.profile, outcome)
     else:
-        yield outcome.outcome_id, "a metric that can be computed from trials", outcome.metric
+        yield from _measured(evidence, evidence.profile, outcome)
 
 
 def qualification_max_fps(evidence: Evidence) -> int:
@@ -72,6 +76,22 @@ def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield outcome.outcome_id, "the reason why the cell was not assessed", "none"
 
 
+def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
+    """Without a trial an answer is unstable only where the tester's own qualification was."""
+    group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
+    yield from _all_there(outcome, group)
+    yield from _compare(
+        outcome,
+        throughput.unqualified(
+            outcome.cell,
+            evidence.qualification(outcome.cell),
+            outcome_id=outcome.outcome_id,
+            metric=outcome.metric,
+        ),
+        group,
+    )
+
+
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
     if cell.path == "wire":
         return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
@@ -84,9 +104,6 @@ def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | 
 def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
     where = outcome.outcome_id
     group = evidence.of(outcome.cell.cell_id, outcome.metric)
-    if outcome.type is OutcomeType.INVALID and not outcome.trials:
-        yield from _no_claim(outcome)
-        return
     yield from _all_there(outcome, group)
     goal = _goal(evidence, profile, outcome.cell)
     if goal is None:
@@ -118,9 +135,6 @@ def _search_outcome(proven: SearchResult, outcome: Outcome) -> Outcome:
 def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
     where = outcome.outcome_id
     group = evidence.of(outcome.cell.cell_id, outcome.metric)
-    if outcome.type is OutcomeType.INVALID and not outcome.trials:
-        yield from _no_claim(outcome)
-        return
     yield from _all_there(outcome, group)
     found = _throughput_of(evidence, profile, outcome.cell)
     if found is None or found.lower is None:
@@ -158,9 +172,6 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
 def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
     """Replay a measurement that has no replay of its own here."""
     group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
-    if outcome.type is OutcomeType.INVALID and not outcome.trials:
-        yield from _no_claim(outcome)
-        return
     yield from _all_there(outcome, group)
     computed = recomputed(
         evidence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from bmwg.drivers import awake
 from bmwg.drivers.record.values import (
     Group,
     NotApplicable,
@@ -214,6 +215,25 @@ def power(group: Group) -> None:
         ]
 
     group.take("energy_meters", "file", "/sys/class/powercap", meters)
+    read = ["od", "-An", "-N4", "-td4", str(awake.DEVICE)]
+    group.take("cpu_latency_limit_us", "command", " ".join(read), lambda: _latency_limit(group, read))
+    group.take("kept_awake", "computed", "what this process holds", _kept_awake)
+
+
+def _latency_limit(group: Group, read: list[str]) -> int:
+    """The limit that all requests together make; not applicable while there is none."""
+    if awake.DEVICE.name not in entries(group.source, str(awake.DEVICE.parent)):
+        raise NotApplicable(f"{awake.DEVICE} does not exist: nobody can ask for a limit")
+    limit_us = integer(group.source.run(read))
+    if limit_us >= awake.NO_REQUEST_US:
+        raise NotApplicable("no process asks for a limit")
+    return limit_us
+
+
+def _kept_awake() -> dict[str, Any]:
+    if (held := awake.current()) is None:
+        raise NotApplicable("this process keeps no CPU from halting")
+    return held.as_json()
 
 
 def _idle_governor(group: Group) -> str:

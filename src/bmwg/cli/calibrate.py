@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers import registry
+from bmwg.drivers import awake, registry
 from bmwg.drivers.api import TrafficDriver
 from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger
@@ -77,6 +77,8 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bmwg-calibrate-")))
         stack.enter_context(reserve(testbed))
+        cpus = [*testbed.tester.cpus, *testbed.dut.cpus]
+        held = stack.enter_context(awake.kept_awake(profile.keep_awake, cpus))
         ledger = Ledger(folder / "ledger.jsonl")
         owner = f"calibrate-{secrets.token_hex(4)}"
         stack.callback(ledger.undo, ledger.before("owner", owner=owner))
@@ -89,7 +91,13 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
         found = _measured(tester, profile, cell)
         described = dict(tester.describe())
         tester.detach()
-    return {"testbed": testbed.name, "driver": testbed.tester.driver, "describe": described, **found}
+    return {
+        "testbed": testbed.name,
+        "driver": testbed.tester.driver,
+        "kept_awake": held.as_json(),
+        "describe": described,
+        **found,
+    }
 
 
 def _measured(tester: TrafficDriver, profile: Profile, cell: Cell) -> dict[str, Any]:

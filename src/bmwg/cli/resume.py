@@ -45,4 +45,4 @@ def handle(chosen: argparse.Namespace) -> int:
     number = len(run.interruptions) + 1
     while (output := robot / f"{run.run_id}-resumed-{number}").exists():
         number += 1
-    return run_suites(chosen.suites or all_suites(), folder.parent, output, tests)
+    return run_suites(chosen.suites or all_suites(), folder.parent, output, tests, folder)

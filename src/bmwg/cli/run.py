@@ -13,7 +13,10 @@ from typing import Any
 
 from robot.run import run_cli
 
+from bmwg.methodology import disturbed
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports.store import read_run
+from bmwg.reports.store.read import RUN_FILE
 from bmwg.resources.in_guest import run_in_guest
 
 GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
@@ -56,7 +59,7 @@ def handle(chosen: argparse.Namespace) -> int:
         os.environ["BMWG_PROFILE"] = chosen.profile
     if chosen.overlay:
         os.environ["BMWG_OVERLAY"] = str(chosen.overlay)
-    return run_suites(suites, results, results / "robot" / run_id, chosen.test)
+    return run_suites(suites, results, results / "robot" / run_id, chosen.test, results / run_id)
 
 
 def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path, run_id: str) -> int:
@@ -75,15 +78,26 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def run_suites(suites: Sequence[Path], results: Path, output: Path, test_ids: Sequence[str]) -> int:
-    """Run suites under Robot Framework in this process, with a live display on a terminal; its exit code."""
+def run_suites(
+    suites: Sequence[Path], results: Path, output: Path, test_ids: Sequence[str], folder: Path
+) -> int:
+    """Run suites under Robot Framework in this process, with a live display on a terminal; its exit status.
+
+    `folder` is that of the run. Where no test failed, a run that hardly gave an answer on a machine that takes
+    its CPUs away ends with `disturbed.EXIT_STATUS`.
+    """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
     os.environ["BMWG_CONSOLE"] = "live" if live else "lines"
     options = ["--outputdir", str(output), "--console", "none" if live else "verbose"]
     for test_id in test_ids:
         options += ["--include", f"id:{test_id}"]
-    return int(run_cli([*options, *(str(suite) for suite in suites)], exit=False))
+    status = int(run_cli([*options, *(str(suite) for suite in suites)], exit=False))
+    if status == 0 and (folder / RUN_FILE).exists():
+        run = read_run(folder)
+        if disturbed.hardly_usable(run.outcomes, (trial.validity for trial in run.trials)):
+            return disturbed.EXIT_STATUS
+    return status
 
 
 def found_suites() -> list[Path]:

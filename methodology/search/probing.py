@@ -1,0 +1,63 @@
+"""What the searches for a load without loss share: one load tried until a trial is valid, and the next load.
+
+Trials that are not valid are repeated at the same load within the goal's `max_repeats` and are never a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from enum import StrEnum
+from math import isqrt
+
+from bmwg.methodology.records import Validity
+from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.search.procedure import Ask, Conclusion
+from bmwg.methodology.trial import JudgedTrial
+
+Procedure = Generator[Ask, JudgedTrial, Conclusion]
+
+
+class Finding(StrEnum):
+    """What the trials at one load say."""
+
+    LOSSLESS = "lossless"
+    LOSSY = "lossy"
+    SHORT = "short"
+    DISTURBED = "disturbed"  # no valid trial within the declared repeats: bounds nothing
+
+
+class StopError(Exception):
+    """The procedure cannot go on; the outcome is `invalid`."""
+
+
+def probe(
+    goal: ThroughputGoal, load: int, phase: str, short_limit: int
+) -> Generator[Ask, JudgedTrial, Finding]:
+    """Try one load until a trial is valid or the tester fell short `short_limit` times."""
+    shorts = 0
+    for attempt in range(1 + goal.max_repeats):
+        trial = yield Ask(load_fps=load, phase=phase, attempt=attempt)
+        match trial.validity:
+            case Validity.VALID:
+                return Finding.LOSSLESS if trial.lossless else Finding.LOSSY
+            case Validity.FAULT | Validity.INCONSISTENT:
+                raise StopError(f"trial {trial.seq} at {load} frames/s: {trial.validity}: {trial.reason}")
+            case Validity.SENT_SHORT:
+                shorts += 1
+                if shorts >= short_limit:
+                    return Finding.SHORT
+            case _:
+                pass
+    return Finding.DISTURBED
+
+
+def middle(goal: ThroughputGoal, lower: int | None, upper: int | None) -> int | None:
+    """Return the load that narrows the interval, or None when it is narrow enough or has no upper end."""
+    if upper is None:
+        return None
+    bottom = goal.min_load_fps if lower is None else lower
+    if lower is None and upper <= goal.min_load_fps:
+        return None
+    if upper - bottom <= max(1, goal.relative_width * upper):
+        return goal.min_load_fps if lower is None else None
+    return min(max(isqrt(bottom * upper), bottom + 1), upper - 1)
