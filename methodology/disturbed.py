@@ -1,4 +1,4 @@
-"""What a run is worth on a machine that takes its CPUs away: said once, for its report and its exit status."""
+"""What a run is worth on a machine that takes its CPUs away: one sentence for report and exit status."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def hardly_usable(outcomes: Sequence[Outcome], validities: Iterable[Validity]) -
         trials += 1
         away += validity in _AWAY
     return (
-        f"Hardly anything could be used: {unstable} of {len(tried)} answers are unstable, and the machine took "
-        f"its CPUs away in {away} of {trials} trials."
+        f"Hardly anything could be used: {unstable} of {len(tried)} answers are unstable, "
+        f"and the machine took its CPUs away in {away} of {trials} trials."
     )

@@ -83,8 +83,8 @@ def run_suites(
 ) -> int:
     """Run suites under Robot Framework in this process, with a live display on a terminal; its exit status.
 
-    `folder` is that of the run. Where no test failed, a run that hardly gave an answer on a machine that takes
-    its CPUs away ends with `disturbed.EXIT_STATUS`.
+    `folder` is that of the run. Where no test failed, a run that hardly gave an answer on a machine that
+    takes its CPUs away ends with `disturbed.EXIT_STATUS`.
     """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
