@@ -1,9 +1,10 @@
 """What does it help to keep CPUs from halting? Trials of the quick profile, with and without (docs/adr/0230).
 
-Trials of 0.2 s at a load that the kernel forwarder carries with ease, on one deployment with one tester. Blocks
-of trials alternate between: nothing held, a request of 0 us on /dev/cpu_dma_latency, spinners on the CPUs of
-tester and DUT, a spinner on the DUT's CPU alone. The order rotates from block to block, so that a noisy
-neighbour meets all alike. Prints JSON: trials by validity, and how many of all and of the valid lost frames.
+Trials of 0.2 s at a load that the kernel forwarder carries with ease, on one deployment with one tester.
+Blocks of trials alternate between: nothing held, a request of 0 us on /dev/cpu_dma_latency, spinners on the
+CPUs of tester and DUT, a spinner on the DUT's CPU alone. The order rotates from block to block, so that a
+noisy neighbour meets all alike. Prints JSON: trials by validity, and how many of all and of the valid lost
+frames.
 """
 
 from __future__ import annotations
