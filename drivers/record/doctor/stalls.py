@@ -284,7 +284,7 @@ def _one_line(error: ToolkitError | OSError, log: IO[bytes]) -> str:
         own = (said or error.found.splitlines() or [""])[-1].strip()
         hint = f" ({error.hint})" if error.hint else ""
         return f"{error.error_id} {error.what.splitlines()[0]}: {own}{hint}"
-    return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def _seen(seen: Watched) -> str:
