@@ -4,7 +4,7 @@ wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers.record.collect import collect
@@ -47,6 +47,11 @@ def examine(
                     mend="report it with the output of `bmwg record`",
                 )
             )
+    return by_weight(found)
+
+
+def by_weight(found: Iterable[Finding]) -> list[Finding]:
+    """Findings in the order in which they are shown: what blocks first, then by id."""
     order = list(Weight)
     return sorted(found, key=lambda finding: (order.index(finding.weight), finding.finding_id, finding.what))
 

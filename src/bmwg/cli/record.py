@@ -22,6 +22,7 @@ from bmwg.methodology.record.redaction import MIN_SALT_OCTETS, redact
 from bmwg.schemas.validation import problems
 
 _GUEST_CPUS, _GUEST_OCTETS = 2, 1 << 30  # choice: a record needs no more
+_EXPECTED_OF = "quick"  # the profile of a first run: the doctor says what to expect of it
 _GUEST_BUDGET_S, _GUEST_DEADLINE_S = 60.0, 300.0  # choice: without hardware virtualization all is slow
 
 
@@ -64,7 +65,7 @@ def add_parser(verbs: Any) -> None:
         "doctor", help="what is known to distort results, found on this machine", description=__doc__
     )
     doctor.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
-    doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
+    doctor.add_argument("--json", action="store_true", help="print findings and stalls as JSON")
     doctor.set_defaults(handler=handle_doctor)
 
 
@@ -212,15 +213,29 @@ def read_salt(path: Path) -> bytes:
 
 
 def handle_doctor(chosen: argparse.Namespace) -> int:
-    """Print what was found. 1 when a finding blocks something that the testbed asks for."""
-    from bmwg.drivers.record.doctor import examine
-    from bmwg.drivers.testbed import load_testbed
+    """Print what was found, and how often CPUs are taken away. 1 when a finding blocks something that the
+    testbed asks for.
 
-    found = examine(load_testbed(chosen.testbed))
+    JSON: `findings`, a list, and `stalls`, null where the testbed is simulated.
+    """
+    from bmwg.drivers.record.doctor import by_weight, examine
+    from bmwg.drivers.record.doctor import stalls as live
+    from bmwg.drivers.testbed import load_testbed
+    from bmwg.methodology.profiles import load_profile
+
+    testbed = load_testbed(chosen.testbed)
+    stalls = live.look(testbed, load_profile(_EXPECTED_OF))
+    found = by_weight([*examine(testbed), *(live.findings(stalls) if stalls else ())])
     if chosen.json:
-        print(json.dumps([finding.as_json() for finding in found], indent=1))
+        whole = {
+            "findings": [finding.as_json() for finding in found],
+            "stalls": stalls.as_json() if stalls else None,
+        }
+        print(json.dumps(whole, indent=1))
     else:
         for finding in found:
             print(finding)
         print(f"{len(found)} finding(s)" if found else "nothing found")
+        for line in live.lines(stalls) if stalls else ():
+            print(line)
     return 1 if any(finding.weight is Weight.BLOCKS for finding in found) else 0
