@@ -387,6 +387,6 @@ def test_a_qualification_in_which_no_load_holds_says_nothing_of_loads_that_were_
         return dataclasses.replace((slow if again else fast)(spec), seq=len(seen))
 
     result = search(measure, goal)
-    assert result.type is OutcomeType.INVALID
+    assert result.type is OutcomeType.UNSTABLE
     assert f"the lowest was {min(seen):,} frames/s".replace(",", "") in result.reason
     assert min(seen) > goal.min_load_fps
