@@ -45,7 +45,7 @@ class Machines:
                 )
 
     def keep_awake(self, asked: KeepAwake) -> None:
-        """Have the agent of each host hold it until that agent ends; `held` is then what each answered, by role.
+        """Have each host's agent hold it until that agent ends; `held` is then what each answered, by role.
 
         This machine is not meant: who has no hosts holds it in its own process.
         """
