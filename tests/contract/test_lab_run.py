@@ -9,20 +9,15 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
-from tests.contract.test_node_contract import requests_of
 
-from bmwg.drivers import awake
-from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.http.records import HttpOutcome
-from bmwg.methodology.keep_awake import Held
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.store import read_run
@@ -95,45 +90,6 @@ def test_a_form_is_measured_and_its_run_verifies(lab: LabHosts, tmp_path: Path, 
     text = (run.folder / "report.rst").read_text().replace("\\", "")
     assert "clients, proxies and server on three hosts" in text
     assert "share" not in text.split("Platform")[0]
-
-
-@pytest.mark.usefixtures("tiny")
-def test_each_host_keeps_its_cpus_awake_before_any_record_and_until_the_run_ends(
-    lab: LabHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[tuple[str, str]] = []
-    call = SshNode.call
-
-    def noted(node: SshNode, function: str, /, **about: Any) -> Any:
-        calls.append((node.name, function.rpartition(".")[2]))
-        return call(node, function, **about)
-
-    monkeypatch.setattr(SshNode, "call", noted)
-    bench = opened(lab, tmp_path, "native")
-    try:
-        machines = bench._machines
-        assert set(machines.held) == {"client", "proxy", "server"}
-        assert {told["asked"] for told in machines.held.values()} == {"pm_qos"}
-        hosts = {f"{role}/host" for role in machines.hosts}
-        names = [name for name, function in calls if function == "awake:hold"]
-        assert sorted(names) == sorted(hosts)
-        last_hold = max(at for at, one in enumerate(calls) if one[1] == "awake:hold")
-        assert min(at for at, one in enumerate(calls) if one[1] == "collect:collect") > last_hold
-        pids = [host.call("bmwg.drivers.hosting.probe:identify")["pid"] for host in machines.hosts.values()]
-        told = [machines.held[role]["held"] for role in machines.hosts]
-        assert [requests_of(pid) for pid in (os.getpid(), *pids)] == [
-            int(held == "pm_qos") for held in (here().held, *told)
-        ]
-    finally:
-        bench.close()
-    assert awake.current() is None
-    assert [requests_of(pid) for pid in (os.getpid(), *pids)] == [0, 0, 0, 0]
-
-
-def here() -> Held:
-    held = awake.current()
-    assert held is not None
-    return held
 
 
 @pytest.mark.usefixtures("tiny")

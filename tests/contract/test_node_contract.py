@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_options
 
 from bmwg.drivers import awake
@@ -191,35 +191,6 @@ def test_a_deadline_breaks_the_node_for_good(request: pytest.FixtureRequest, nod
             fresh.call(PROBE + "echo", value=1)
         assert "exceeded its deadline of 0.3 s" in again.value.found
     assert node.call(PROBE + "echo", value=2) == 2
-
-
-def requests_of(pid: int) -> int:
-    """How many requests to keep CPUs awake a process holds; none when it is gone."""
-    found = 0
-    with contextlib.suppress(OSError):
-        for entry in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                found += os.readlink(entry) == str(awake.DEVICE)
-    return found
-
-
-def spinners_of(pid: int) -> list[int]:
-    """The processes that an agent started."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def gone(pids: list[int], within_s: float = 10.0) -> bool:
-    """Whether processes end, each, in a time; one that nobody waits for has ended."""
-    end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
-        states = []
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                states.append(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0])
-        if set(states) <= {"Z"}:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.mark.parametrize("ended_by", ["close", "kill"])
