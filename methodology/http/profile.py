@@ -62,7 +62,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpProfile:
-    """A profile; `data` is its file, as the run's header keeps it, with `keep_awake` said in any case."""
+    """A profile; `data` is its file, as the run's header keeps it."""
 
     name: str
     data: Mapping[str, Any]
@@ -124,17 +124,17 @@ def load(name: str) -> HttpProfile:
             hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
         )
     text = resources.files("bmwg.methodology.http.profiles").joinpath(f"{name}.yaml").read_text("utf-8")
-    return parsed(yaml.safe_load(text), f"profile {name}")
+    return parsed(yaml.safe_load(text), name)
 
 
-def parsed(data: Mapping[str, Any], what: str) -> HttpProfile:
+def parsed(data: Mapping[str, Any], name: str) -> HttpProfile:
     """Return the profile that a file holds; one that does not say what keeps CPUs awake asks for pm_qos.
 
     The profile that a run's header keeps is not for this: it is `HttpProfile(data=...)` as it stands. Raises
     ToolkitBug HPROF-02.
     """
     if found := problems(data, "http_profile"):
-        raise ToolkitBug("HPROF-02", what, found=str(found[0]))
+        raise ToolkitBug("HPROF-02", f"profile {name}", found=str(found[0]))
     return HttpProfile(name=data["name"], data={_KEEP_AWAKE: KeepAwake.PM_QOS.value, **data})
 
 

@@ -43,8 +43,8 @@ def test_each_profile_that_comes_with_us_says_it(name: str) -> None:
 @pytest.mark.parametrize("asked", list(KeepAwake))
 def test_each_way_is_accepted(asked: KeepAwake) -> None:
     data = as_written() | {"keep_awake": asked.value}
-    assert profile.parsed(data, "a file").keep_awake is asked
-    assert profile.parsed(data, "a file").with_networks(["bridge"]).keep_awake is asked
+    assert profile.parsed(data, "quick").keep_awake is asked
+    assert profile.parsed(data, "quick").with_networks(["bridge"]).keep_awake is asked
 
 
 def test_another_value_is_refused_with_the_near_one() -> None:
@@ -56,7 +56,7 @@ def test_another_value_is_refused_with_the_near_one() -> None:
         "pm_qos",
     )
     with pytest.raises(ToolkitBug) as caught:
-        profile.parsed(data, "a file")
+        profile.parsed(data, "quick")
     assert caught.value.error_id == "HPROF-02"
     assert "did you mean 'pm_qos'?" in caught.value.found
 
@@ -71,7 +71,7 @@ def test_a_file_that_does_not_say_it_asks_for_a_request_and_the_run_says_so() ->
     data = as_written()
     del data["keep_awake"]
     assert problems(data, "http_profile") == []
-    found = profile.parsed(data, "a file")
+    found = profile.parsed(data, "quick")
     assert found.keep_awake is KeepAwake.PM_QOS
     assert http_header(found, {}, {}, {}).profile["keep_awake"] == "pm_qos"
 
