@@ -128,6 +128,7 @@ class Awake:
                 )
                 begun.callback(_end, spinner)
                 if not _spins(spinner):
+                    self._spinners.clear()  # `begun` ends them: `now` is to give this reason
                     return f"no process of idle priority could run on CPU {cpu}"
                 self._spinners.append(spinner)
             self._stack.push(begun.pop_all())

@@ -16,6 +16,7 @@ import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http.records import FORMS, POD_PREFIX, SLOW_FORMS, HttpCell, Workload
+from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.schemas.validation import problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
@@ -31,6 +32,7 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
 }
 # Network options with a test of their own, in its id's order; of other options all share the next number.
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
+_KEEP_AWAKE = "keep_awake"
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
 
@@ -64,6 +66,11 @@ class HttpProfile:
 
     name: str
     data: Mapping[str, Any]
+
+    @property
+    def keep_awake(self) -> KeepAwake:
+        """What keeps CPUs from halting in its runs. A run from before there was the key held nothing."""
+        return KeepAwake(self.data.get(_KEEP_AWAKE, KeepAwake.NONE))
 
     def plan(self) -> tuple[Planned, ...]:
         """Return every cell of the profile, experiment by experiment, form by form."""
@@ -117,10 +124,18 @@ def load(name: str) -> HttpProfile:
             hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
         )
     text = resources.files("bmwg.methodology.http.profiles").joinpath(f"{name}.yaml").read_text("utf-8")
-    data = yaml.safe_load(text)
+    return parsed(yaml.safe_load(text), name)
+
+
+def parsed(data: Mapping[str, Any], name: str) -> HttpProfile:
+    """Return the profile that a file holds; one that does not say what keeps CPUs awake asks for pm_qos.
+
+    The profile that a run's header keeps is not for this: it is `HttpProfile(data=...)` as it stands. Raises
+    ToolkitBug HPROF-02.
+    """
     if found := problems(data, "http_profile"):
         raise ToolkitBug("HPROF-02", f"profile {name}", found=str(found[0]))
-    return HttpProfile(name=data["name"], data=data)
+    return HttpProfile(name=data["name"], data={_KEEP_AWAKE: KeepAwake.PM_QOS.value, **data})
 
 
 def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> list[Planned]:

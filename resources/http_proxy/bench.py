@@ -5,6 +5,7 @@ Ids: HBENCH-02 a test's id is not that of its experiment and form.
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -12,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from bmwg.drivers.awake import kept_awake
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
 from bmwg.drivers.ledger import Ledger
@@ -34,7 +36,7 @@ from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuat
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
 from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed, row_of_testbed
 from bmwg.resources.http_proxy.line import line_of
-from bmwg.resources.http_proxy.machines import Machines
+from bmwg.resources.http_proxy.machines import Machines, held_otherwise
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
@@ -118,7 +120,10 @@ class HttpBench:
             stack.callback(display.close)
             if continued:
                 clear_away(continued.run.folder)  # what it made would stand in the platform's record
+            # before the first record, and by the order of `stack` until after the closing one
+            here = stack.enter_context(kept_awake(profile.keep_awake, os.sched_getaffinity(0)))
             machines = Machines(stack.enter_context(open_hosts(hosts)))
+            machines.keep_awake(profile.keep_awake)
             platform = machine_record(
                 settings.overlay, continued.run.platform_before if continued else None, machines.record
             )
@@ -141,6 +146,8 @@ class HttpBench:
             )
             if continued:
                 display.note(continued.text)
+            if otherwise := held_otherwise(here, machines.held):
+                display.note(otherwise)
             if continued is None or continued.run.platform_before is None:
                 store.set_platform(before=platform)
             ledger = Ledger(store.folder / "ledger.jsonl")

@@ -1,7 +1,7 @@
 """Takes up a run of HTTP experiments that was cut off: answers stay, repetitions of other cells are used.
 
 A search for a rate begins anew, for its load would follow from a deployment that is gone. Nothing is changed
-here. Ids are those of `resources.continuation`.
+here. Ids are those of `resources.continuation`, and HPROF-02 its profile is none.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition
 from bmwg.reports.http.answers import planned_tests, read_answers
 from bmwg.reports.http.journal import read_journal
 from bmwg.reports.store import Run, read_run
 from bmwg.resources.continuation import require_planned, require_unfinished
+from bmwg.schemas.validation import problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +55,14 @@ class HttpContinuation:
 def http_continuation(folder: Path, selected: Collection[str] | None = None) -> HttpContinuation:
     """Read a run that was cut off and check that it can go on with this toolkit and these tests.
 
-    Raises ConfigError RES-01, RES-02, RES-03, and what reading a run raises. Changes nothing.
+    Raises ConfigError RES-01, RES-02, RES-03, HPROF-02, and what reading a run raises. Changes nothing.
     """
     run = read_run(folder)
     require_unfinished(run)
     tests = planned_tests(folder)
     require_planned(run.run_id, tests, selected)
+    if wrong := problems(run.profile, "http_profile"):
+        raise ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=str(wrong[0]))
     profile = HttpProfile(name=run.profile["name"], data=run.profile)
     answered = read_answers(folder, run.run_id, run.header_sha256)
     return HttpContinuation(

@@ -16,6 +16,7 @@ from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed_row import PROXY
 from bmwg.methodology.errors import TestbedError, ToolkitError
+from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
 from bmwg.resources.firsts import Records
 from bmwg.resources.platform import host_counts
 from bmwg.resources.provenance import toolkit_state
@@ -30,6 +31,7 @@ class Machines:
     def __init__(self, hosts: Mapping[str, SshNode] | None = None) -> None:
         """Take the hosts; TestbedError NODE-02 when one has another state of the toolkit than the runner."""
         self.hosts: Mapping[str, SshNode] = hosts or {}
+        self.held: Mapping[str, Mapping[str, Any]] = {}
         _, mine, _ = toolkit_state()
         for role, host in self.hosts.items():
             _, theirs, _ = host.call("bmwg.resources.provenance:toolkit_state")
@@ -41,6 +43,15 @@ class Machines:
                     found=f"commit {theirs}",
                     hint="check out the same commit on all hosts",
                 )
+
+    def keep_awake(self, asked: KeepAwake) -> None:
+        """Have each host's agent hold it until that agent ends; `held` is then what each answered, by role.
+
+        This machine is not meant: who has no hosts holds it in its own process.
+        """
+        self.held = {
+            role: self._call(role, "bmwg.drivers.awake:hold", asked=asked.value) for role in self.hosts
+        }
 
     def record(self, scope: str = "machine") -> dict[str, JsonValue]:
         """The record of the proxies' machine; see `drivers.record.collect`."""
@@ -86,6 +97,17 @@ class Machines:
 
     def _call(self, role: str, function: str, **arguments: JsonValue) -> Any:
         return self.hosts[role].call(function, deadline_s=_RECORD_DEADLINE_S, **arguments)
+
+
+def held_otherwise(here: Held, hosts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say in one line where another thing is held than was asked for; empty when nowhere.
+
+    `here` is what this machine holds, `hosts` what those of a lab answered, by role.
+    """
+    places = {"this machine": here.as_json(), **{f"the {role}'s host": told for role, told in hosts.items()}}
+    return "; ".join(
+        f"on {place} {sentence(told)}" for place, told in places.items() if told["held"] != told["asked"]
+    )
 
 
 def together(each: Sequence[Mapping[str, int]]) -> dict[str, int]:

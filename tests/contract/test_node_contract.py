@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.ssh_support import daemon_configuration, make_keys, ssh_options
 
+from bmwg.drivers import awake
 from bmwg.drivers.api import Node
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
@@ -24,6 +26,7 @@ INTERFACES = "bmwg.drivers.hosting.interfaces:"
 ROUTING = "bmwg.drivers.hosting.routing:"
 SYSCTL = "bmwg.drivers.hosting.sysctl:"
 PROBE = "bmwg.drivers.hosting.probe:"
+AWAKE = "bmwg.drivers.awake:"
 
 
 def wrapper(path: Path, line: str) -> str:
@@ -188,6 +191,50 @@ def test_a_deadline_breaks_the_node_for_good(request: pytest.FixtureRequest, nod
             fresh.call(PROBE + "echo", value=1)
         assert "exceeded its deadline of 0.3 s" in again.value.found
     assert node.call(PROBE + "echo", value=2) == 2
+
+
+@pytest.mark.parametrize("ended_by", ["close", "kill"])
+@pytest.mark.parametrize("asked", ["pm_qos", "spin"])
+def test_what_an_agent_keeps_awake_ends_with_it(
+    request: pytest.FixtureRequest, node: Node, asked: str, ended_by: str
+) -> None:
+    fresh: NamespaceNode | SshNode
+    if isinstance(node, NamespaceNode):
+        fresh = NamespaceNode("awake")
+    else:
+        far = request.getfixturevalue("far")
+        fresh = SshNode("awake", "root@bmwg-far", python=sys.executable, options=far["options"])
+    with fresh:
+        pid = fresh.call(PROBE + "identify")["pid"]
+        answer = fresh.call(AWAKE + "hold", asked=asked)
+        if answer["held"] == "none":
+            pytest.skip(f"this machine holds nothing: {answer['reason']}")
+        assert answer["asked"] == asked
+        spinners = spinners_of(pid)
+        assert (requests_of(pid), len(spinners)) == (
+            (1, 0) if answer["held"] == "pm_qos" else (0, len(answer["cpus"]))
+        )
+        if answer["held"] == "pm_qos":
+            assert awake.limit_us() == awake.REQUEST_US
+        if ended_by == "kill":
+            os.kill(pid, signal.SIGKILL)
+    assert gone([pid, *spinners])
+    assert requests_of(pid) == 0
+
+
+def test_an_agent_that_releases_holds_nothing_and_lives(node: Node) -> None:
+    pid = node.call(PROBE + "identify")["pid"]
+    node.call(AWAKE + "hold", asked="pm_qos")
+    node.call(AWAKE + "release")
+    assert (requests_of(pid), spinners_of(pid)) == (0, [])
+    assert node.call(PROBE + "echo", value=1) == 1
+
+
+def test_an_agent_refuses_a_way_to_keep_awake_that_it_does_not_know(node: Node) -> None:
+    with pytest.raises(DriverError) as caught:
+        node.call(AWAKE + "hold", asked="pm_qoss")
+    assert caught.value.error_id == "NODE-04"
+    assert "pm_qoss" in caught.value.found
 
 
 def test_a_node_that_dies_during_a_call_is_named() -> None:

@@ -1,0 +1,91 @@
+"""A run of HTTP experiments on three hosts keeps the CPUs of each awake, and of the runner's machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.awake_support import gone, requests_of, spinners_of
+from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
+
+from bmwg.drivers import awake
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.http.profile import HttpProfile, load
+from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.settings import Settings
+
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces"), needs_sshd]
+ROLES = {"client", "proxy", "server"}
+HOLD, RECORD = "bmwg.drivers.awake:hold", "bmwg.drivers.record.collect:collect"
+IDENTIFY = "bmwg.drivers.hosting.probe:identify"
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What the agents were called for: node and function, in order."""
+    found: list[tuple[str, str]] = []
+    call = SshNode.call
+
+    def noted(node: SshNode, function: str, /, **about: Any) -> Any:
+        found.append((node.name, function))
+        return call(node, function, **about)
+
+    monkeypatch.setattr(SshNode, "call", noted)
+    return found
+
+
+def opened(lab: LabHosts, folder: Path) -> HttpBench:
+    return HttpBench.open(Settings(results=folder, run_id="r", testbed=lab.testbed), set())
+
+
+@pytest.mark.parametrize("asked", ["pm_qos", "spin", "none"])
+def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: list[tuple[str, str]], asked: str
+) -> None:
+    data = {**load("quick").data, "keep_awake": asked}
+    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="quick", data=data))
+    with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
+        bench = opened(lab, tmp_path)
+        try:
+            machines = bench._machines
+            here = awake.current()
+            assert here is not None
+            assert set(machines.held) == ROLES
+            answers = [machines.held[role] for role in machines.hosts]
+            assert {told["asked"] for told in answers} == {here.asked.value} == {asked}
+            pids = [int(host.call(IDENTIFY)["pid"]) for host in machines.hosts.values()]
+            ways = [str(told["held"]) for told in answers]
+            assert [requests_of(pid) for pid in pids] == [int(way == "pm_qos") for way in ways]
+            spinners = [spinners_of(pid) for pid in pids]
+            assert [len(each) for each in spinners] == [len(told["cpus"]) for told in answers]
+            bench.begin_suite("a suite")
+        finally:
+            bench.close()
+        assert awake.current() is None
+        assert gone([*pids, *(pid for each in spinners for pid in each)])
+    assert sorted(node for node, function in calls if function == HOLD) == sorted(f"{r}/host" for r in ROLES)
+    records = [at for at, (_, function) in enumerate(calls) if function == RECORD]
+    assert max(at for at, (_, function) in enumerate(calls) if function == HOLD) < records[0]
+    assert len(records) == 2  # the opening and the closing one
+
+
+def test_a_host_that_is_lost_is_not_measured_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lost host stays lost for the rest of its run: there is none that nobody has told to hold it."""
+    with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
+        bench = opened(lab, tmp_path)
+        hosts = bench._machines.hosts
+        pid = int(hosts["server"].call(IDENTIFY)["pid"])
+        os.kill(pid, 9)
+        assert gone([pid])
+        with pytest.raises(ToolkitError, match="NODE-03"):
+            bench._machines.others()
+        with pytest.raises(ToolkitError, match="NODE-03"):
+            hosts["server"].call(IDENTIFY)
+        assert requests_of(pid) == 0
+        bench.close()

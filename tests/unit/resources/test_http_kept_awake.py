@@ -1,0 +1,87 @@
+"""A run of HTTP experiments holds CPUs awake from before its first record until after its closing one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bmwg.drivers import awake
+from bmwg.drivers.awake import Awake
+from bmwg.methodology.http.profile import HttpProfile, load
+from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.settings import Settings
+
+REFUSED = "no such device here"
+
+
+@pytest.fixture
+def at_records(monkeypatch: pytest.MonkeyPatch) -> list[Held | None]:
+    """What was held whenever the machine's record was taken."""
+    found: list[Held | None] = []
+    record = bench_module.machine_record
+
+    def seen(*about: Any) -> Mapping[str, Any]:
+        found.append(awake.current())
+        return record(*about)
+
+    monkeypatch.setattr(bench_module, "machine_record", seen)
+    monkeypatch.setattr(awake, "maybe_translated", lambda source: False)
+    monkeypatch.setattr(Awake, "_request", lambda self: REFUSED)
+    return found
+
+
+def of_profile(monkeypatch: pytest.MonkeyPatch, asked: KeepAwake) -> None:
+    data = {**load("guest").data, "keep_awake": asked.value}
+    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="guest", data=data))
+
+
+def opened(tmp_path: Path) -> HttpBench:
+    return HttpBench.open(Settings(profile="guest", results=tmp_path, run_id="r1"), set())
+
+
+def test_both_records_are_taken_while_it_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_records: list[Held | None]
+) -> None:
+    of_profile(monkeypatch, KeepAwake.PM_QOS)
+    opened(tmp_path).close()
+    first, last = at_records
+    assert first is not None
+    assert first == last
+    assert (first.asked, first.held, first.reason) == (KeepAwake.PM_QOS, KeepAwake.SPIN, REFUSED)
+    assert awake.current() is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines"), [(KeepAwake.PM_QOS, 1), (KeepAwake.SPIN, 0), (KeepAwake.NONE, 0)]
+)
+def test_a_line_is_told_only_when_another_thing_is_held(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at_records: list[Held | None],
+    asked: KeepAwake,
+    lines: int,
+) -> None:
+    of_profile(monkeypatch, asked)
+    told: list[str] = []
+    monkeypatch.setattr(bench_module.LineDisplay, "note", lambda self, text: told.append(text))
+    opened(tmp_path).close()
+    assert [held.asked for held in at_records if held] == [asked, asked]
+    about = [line for line in told if "halt" in line]
+    assert len(about) == lines
+    assert [line for line in about if not (line.startswith("on this machine CPUs") and REFUSED in line)] == []
+
+
+def test_a_run_that_does_not_open_holds_nothing_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_records: list[Held | None]
+) -> None:
+    of_profile(monkeypatch, KeepAwake.SPIN)
+    monkeypatch.setattr(bench_module, "record_guest", lambda store: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        opened(tmp_path)
+    assert [held.asked for held in at_records if held] == [KeepAwake.SPIN]
+    assert awake.current() is None
