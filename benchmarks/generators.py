@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ending import end_in_order
+from holding import keep_awake
 from known_truth import CELL
 
 from bmwg.drivers import registry
@@ -169,6 +170,7 @@ def agree(one: dict[str, object], other: dict[str, object]) -> bool:
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("testbeds", nargs="+", type=Path)
@@ -187,7 +189,7 @@ def main() -> None:
         for one, other in itertools.combinations(rows, 2)
         if one["goal"] == other["goal"] and one["generator"] != other["generator"]
     ]
-    print(json.dumps({"pairs": len(verdicts), "agree": sum(verdicts)}))
+    print(json.dumps({"kept_awake": held, "pairs": len(verdicts), "agree": sum(verdicts)}))
 
 
 if __name__ == "__main__":

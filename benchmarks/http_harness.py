@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from ending import end_in_order
+from holding import keep_awake
 
 from bmwg.drivers.hosting.forms import hosting
 from bmwg.drivers.hosting.instance import Form
@@ -52,6 +53,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     end_in_order()
     cell = HttpCell(
         experiment="one_client",
@@ -96,6 +98,7 @@ def main() -> None:
                     ours.append(runs.done[-1][1].elapsed_ns / 1e9)
                 journal.close()
     report = {
+        "kept_awake": held,
         "requests": REQUESTS,
         "times": TIMES,
         "ab_by_hand_s": spread(hand),

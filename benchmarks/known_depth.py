@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tester_bed as bed
+from holding import keep_awake
 from tester_latency import spread
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
@@ -98,6 +99,7 @@ def _search(tester: EmbeddedTraffic, end_s: float) -> Found:
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--within-s", type=float, default=300.0)
@@ -110,6 +112,7 @@ def main() -> None:
     depths = [one.values[CORRECTED] for one in measured]
     document = {
         "benchmark": "known_depth",
+        "kept_awake": held,
         "truth_frames": round(TRUTH_FRAMES, 1),
         "truth_buffer_time_s": round(DEPTH_S, 6),
         "runs": [one.outcome.type.value for one in found],

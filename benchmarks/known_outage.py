@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import tester_bed as bed
+from holding import keep_awake
 from tester_latency import spread
 
 from bmwg.drivers.actuators import outage
@@ -158,6 +159,7 @@ def summary(rows: list[dict[str, object]]) -> dict[str, object]:
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     wanted = options.parse_args()
@@ -169,6 +171,7 @@ def main() -> None:
         recoveries = [one_recovery(tester, dut, 0.4 + lengths_s[n % 3]) for n in range(wanted.runs)]
     document = {
         "benchmark": "known_outage",
+        "kept_awake": held,
         "asked": f"within {SHARE:.0%} or {FLOOR_MS:g} ms",
         "reset": summary(resets),
         "recovery": summary(recoveries),

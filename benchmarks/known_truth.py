@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ending import end_in_order
+from holding import keep_awake
 from tester_latency import spread
 
 from bmwg.drivers.api import TrafficDriver
@@ -96,6 +97,7 @@ def find(tester: TrafficDriver, *, limit_s: float = math.inf) -> tuple[SearchRes
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
@@ -116,6 +118,7 @@ def main() -> None:
                 by_loss &= bool(above) and all(trial.streams[0].unsent_frames == 0 for trial in above)
     document = {
         "benchmark": "known_truth",
+        "kept_awake": held,
         "truth_fps": TRUTH_FPS,
         "runs": types,
         "answers_fps": answers,

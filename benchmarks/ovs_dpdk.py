@@ -18,6 +18,7 @@ from pathlib import Path
 
 import tester_bed as bed
 from ending import end_in_order
+from holding import keep_awake
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.api import TesterPort
@@ -141,6 +142,7 @@ def loss_free(tester: EmbeddedTraffic, load_fps: int, attempts: int = 6) -> tupl
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=3)
@@ -177,7 +179,12 @@ def main() -> None:
                     log.append(seen)
                     low, high = (middle, high) if clean else (low, middle)
                 answers.append(float(low))
-    print(json.dumps({"benchmark": "ovs_dpdk", "loss_free_fps": spread(answers), "trials": log}, indent=1))
+    print(
+        json.dumps(
+            {"benchmark": "ovs_dpdk", "kept_awake": held, "loss_free_fps": spread(answers), "trials": log},
+            indent=1,
+        )
+    )
 
 
 if __name__ == "__main__":

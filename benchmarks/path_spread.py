@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from ending import end_in_order
+from holding import keep_awake
 from memory import resident_mib
 from tester_latency import spread
 
@@ -58,6 +59,7 @@ def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult,
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
@@ -101,7 +103,7 @@ def main() -> None:
         }
         for network in ("bridge", "ptp")
     }
-    print(json.dumps({"benchmark": "path_spread", "answers": answers}, indent=1))
+    print(json.dumps({"benchmark": "path_spread", "kept_awake": held, "answers": answers}, indent=1))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import tester_bed as bed
+from holding import keep_awake
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.api import TesterPort
@@ -112,6 +113,7 @@ def tester_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Pat
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--io", default="af_xdp")
     options.add_argument("--runs", type=int, default=10)
@@ -128,6 +130,7 @@ def main() -> None:
         json.dumps(
             {
                 "benchmark": "tester_capacity",
+                "kept_awake": held,
                 "io": wanted.io,
                 "frame_octets": 64,
                 "tester_fps": spread(ours),

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 import tester_bed as bed
+from holding import keep_awake
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.records import LatencyHistogram, TrialSpec
@@ -39,6 +40,7 @@ def spread(values: list[float]) -> dict[str, float | int]:
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--io", default="af_xdp")
     options.add_argument("--load-fps", type=int, default=150_000)
@@ -69,6 +71,7 @@ def main() -> None:
         json.dumps(
             {
                 "benchmark": "tester_latency",
+                "kept_awake": held,
                 "io": wanted.io,
                 "load_fps": wanted.load_fps,
                 "p50_ns": spread([run["p50_ns"] for run in runs]),

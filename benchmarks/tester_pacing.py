@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import tester_bed as bed
+from holding import keep_awake
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
@@ -24,6 +25,7 @@ SHARES = (0.01, 0.02, 0.05, 0.10, 0.20, 0.30, 0.40, 0.50, 0.60, 0.75)
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--io", default="af_xdp")
     options.add_argument("--maximum-fps", type=int, default=1_400_000)
@@ -58,7 +60,14 @@ def main() -> None:
     }
     print(
         json.dumps(
-            {"benchmark": "tester_pacing", "io": wanted.io, "error_ppm": errors, "runs": runs}, indent=1
+            {
+                "benchmark": "tester_pacing",
+                "kept_awake": held,
+                "io": wanted.io,
+                "error_ppm": errors,
+                "runs": runs,
+            },
+            indent=1,
         )
     )
 

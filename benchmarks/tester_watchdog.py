@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import tester_bed as bed
+from holding import keep_awake
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
@@ -22,6 +23,7 @@ from bmwg.methodology.records import TrialSpec
 
 def main() -> None:
     """Measure and print."""
+    held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pairs", type=int, default=40)
     options.add_argument("--seconds", type=float, default=0.5)
@@ -49,6 +51,7 @@ def main() -> None:
         json.dumps(
             {
                 "benchmark": "tester_watchdog",
+                "kept_awake": held,
                 "loads": [
                     {
                         "load_fps": load_fps,

@@ -37,6 +37,7 @@ from bmwg.resources.firsts import (
 )
 
 MACHINE = "machine"
+LATENCY_LIMIT = "host.cpu_latency_limit_us"  # on the time to leave an idle state, in force during a trial
 Doctor = Callable[[Mapping[str, JsonValue] | None], Sequence[Mapping[str, Any]]]  # findings as data
 
 
@@ -363,5 +364,5 @@ def host_counts(difference: Mapping[str, Any]) -> list[tuple[str, int]]:
         counts["host.frequency_lowest_khz"] = clocks["lowest"]
         counts["host.frequency_highest_khz"] = clocks["highest"]
     if "latency_limit_us" in difference:
-        counts["host.cpu_latency_limit_us"] = difference["latency_limit_us"]
+        counts[LATENCY_LIMIT] = difference["latency_limit_us"]
     return list(counts.items())

@@ -18,7 +18,7 @@ from bmwg.drivers.testbed_row import PROXY
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
 from bmwg.resources.firsts import Records
-from bmwg.resources.platform import host_counts
+from bmwg.resources.platform import LATENCY_LIMIT, host_counts
 from bmwg.resources.provenance import toolkit_state
 
 _RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
@@ -111,7 +111,8 @@ def held_otherwise(here: Held, hosts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def together(each: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """The counts of several hosts as one: sums, but the lowest and the highest of what is a frequency.
+    """The counts of several hosts as one: sums, but the lowest and the highest of what is a frequency, and
+    the highest limit on the time to leave an idle state.
 
     A count that one of them could not read is left out, for a part would be read as the whole.
     """
@@ -121,6 +122,8 @@ def together(each: Sequence[Mapping[str, int]]) -> dict[str, int]:
         counts = [one[name] for one in each]
         if "frequency" in name:
             found[name] = min(counts) if "lowest" in name else max(counts)
+        elif name == LATENCY_LIMIT:
+            found[name] = max(counts)
         else:
             found[name] = sum(counts)
     return found

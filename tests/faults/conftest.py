@@ -1,7 +1,12 @@
-"""What every test here owes to the next one: its runs ended and their objects removed, however it went."""
+"""What every test here needs: CPUs that do not halt. What it owes to the next one, however it went: its runs
+ended and their objects removed.
+"""
 
 import pytest
+from tests.awake import cpus_kept_awake
 from tests.faults import support
+
+__all__ = ["cpus_kept_awake", "runs_end"]
 
 
 @pytest.fixture(autouse=True)
