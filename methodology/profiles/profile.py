@@ -32,6 +32,7 @@ class SearchSettings:
     short_limit: int
     verification_trials: int
     max_reopenings: int
+    most_relative_width: float | None = None
     algorithm: str = BISECTION
     step_fps: int = 1
     max_trials: int = 2
@@ -161,6 +162,7 @@ class Profile:
             short_limit=self.search.short_limit,
             verification_trials=self.search.verification_trials,
             max_reopenings=self.search.max_reopenings,
+            most_relative_width=self.search.most_relative_width,
         )
 
     def tst009_goal(

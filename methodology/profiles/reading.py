@@ -132,6 +132,15 @@ def _search_contradictions(search: dict[str, Any], duration_s: float) -> list[Pr
         found.append(
             Problem(location=("search",), expected=f"{needed}, for algorithm {algorithm}", found="none")
         )
+    most, least = search.get("most_relative_width"), search["relative_width"]
+    if most is not None and most < least:
+        found.append(
+            Problem(
+                location=("search", "most_relative_width"),
+                expected=f"at least relative_width, {least}",
+                found=str(most),
+            )
+        )
     if algorithm == TST009 and search.get("step_fps", 1 / duration_s) * duration_s < 1:
         found.append(
             Problem(
@@ -197,6 +206,7 @@ def _build(data: dict[str, Any]) -> Profile:
             short_limit=int(search["short_limit"]),
             verification_trials=int(search["verification_trials"]),
             max_reopenings=int(search["max_reopenings"]),
+            most_relative_width=search.get("most_relative_width"),
             algorithm=search.get("algorithm", BISECTION),
             step_fps=int(search.get("step_fps", 1)),
             max_trials=int(search.get("max_trials", 2)),

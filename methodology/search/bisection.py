@@ -10,6 +10,9 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
    upper bound, of which at least half must not be, whatever the loss was before;
 4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
+   With `most_relative_width` the first contradiction widens the interval to that width instead, away from the
+   contradicted load, and no narrower one is asked for after it: where the device's rate itself moves, a
+   narrower answer would be luck (docs/adr/0232).
 
 Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
 without any valid trial ends the interval from above; if it still does at the end, the answer is `unstable`.
@@ -93,7 +96,8 @@ def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
     reopenings = 0
     yield from _place(goal, goal.max_load_fps, "maximum", lowers, uppers)
     while True:
-        while (load := _middle(goal, lowers, uppers)) is not None:
+        width = (goal.most_relative_width if reopenings else None) or goal.relative_width
+        while (load := _middle(goal, lowers, uppers, width)) is not None:
             yield from _place(goal, load, "bisection", lowers, uppers)
         wrong = yield from _verify(goal, lowers, uppers)
         if not wrong:
@@ -108,14 +112,47 @@ def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
                 upper_fps=uppers[-1][0] if uppers else None,
             )
         reopenings += 1
-        if "lower bound" in wrong:
+        contradicted = wrong.get("lower bound", wrong.get("upper bound"))
+        aside = _away(goal, lowers, uppers, contradicted, from_lower="lower bound" in wrong)
+        if aside is not None:
+            yield from _place(goal, aside, "bisection", lowers, uppers)
+        elif "lower bound" in wrong:
             uppers.append((lowers.pop(), wrong["lower bound"]))
         else:
             lowers.append(uppers.pop()[0])
 
 
-def _middle(goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]]) -> int | None:
-    return middle(goal, lowers[-1] if lowers else None, uppers[-1][0] if uppers else None)
+def _away(
+    goal: ThroughputGoal,
+    lowers: list[int],
+    uppers: list[tuple[int, Finding]],
+    contradicted: Finding | None,
+    *,
+    from_lower: bool,
+) -> int | None:
+    """Take a contradicted load for neither bound; return the load that widens the interval as allowed.
+
+    None, and nothing is changed, where the goal allows no wider interval or the contradiction is no loss.
+    """
+    most = goal.most_relative_width
+    if most is None or not lowers or not uppers or contradicted not in (Finding.LOSSY, Finding.LOSSLESS):
+        return None
+    lower, upper = lowers[-1], uppers[-1][0]
+    load = max(goal.min_load_fps, upper - int(most * upper)) if from_lower else int(lower / (1 - most))
+    load = min(load, goal.max_load_fps)
+    if not (load < lower if from_lower else load > upper):
+        return None
+    while from_lower and lowers and lowers[-1] >= load:
+        lowers.pop()
+    while not from_lower and uppers and uppers[-1][0] <= load:
+        uppers.pop()
+    return load
+
+
+def _middle(
+    goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]], width: float
+) -> int | None:
+    return middle(goal, lowers[-1] if lowers else None, uppers[-1][0] if uppers else None, width)
 
 
 def _place(
@@ -184,6 +221,7 @@ def _result(
     quality: list[str] = []
     if conclusion.reopenings:
         quality.append(f"interval re-opened {conclusion.reopenings} of {goal.max_reopenings} times")
+    quality.extend(_wider(goal, lower, upper))
     for load in (lower, upper):
         kinds = {trial.lossless for trial in trials if trial.valid and trial.result.spec.load_fps == load}
         if len(kinds) == 2:
@@ -226,6 +264,18 @@ def _agreed(trials: list[JudgedTrial]) -> str:
     parts = [f"no loss up to {clean[-1]} frames/s"] if clean else []
     parts += [f"loss in every trial from {lossy[-1]} frames/s on"] if lossy else []
     return f"; {', '.join(parts)}" if parts else ""
+
+
+def _wider(goal: ThroughputGoal, lower: int | None, upper: int | None) -> list[str]:
+    """Remark an interval that could only be closed wider than was first asked for."""
+    if goal.most_relative_width is None or lower is None or upper is None:
+        return []
+    if upper - lower <= max(1, goal.relative_width * upper):
+        return []
+    return [
+        f"the answer lies between {lower} and {upper} frames/s, {(upper - lower) / upper:.1%} wide:"
+        f" trials contradicted an interval of {goal.relative_width:.0%}"
+    ]
 
 
 def _forwarded_more(trials: list[JudgedTrial], upper: int | None) -> list[str]:

@@ -17,7 +17,9 @@ class ThroughputGoal:
     rung): where it falls short is then the answer and no limitation. `medium_fps` is the medium's
     theoretical maximum for the frame size (None where it has none, as on veth). A load counts as beyond the
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
-    gets. `max_repeats` bounds the repeats of trials that are not valid, at one load in one step.
+    gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
+    narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
+    not valid, at one load in one step.
     """
 
     frame_octets: int
@@ -37,6 +39,7 @@ class ThroughputGoal:
     short_limit: int = 2
     verification_trials: int = 1
     max_reopenings: int = 1
+    most_relative_width: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse a goal that no search can reach."""
@@ -46,6 +49,12 @@ class ThroughputGoal:
             )
         if not 0 < self.relative_width < 1:
             raise ValueError(f"relative_width: expected above 0 and below 1, found {self.relative_width}")
+        most = self.most_relative_width
+        if most is not None and not self.relative_width <= most < 1:
+            raise ValueError(
+                f"most_relative_width: expected {self.relative_width} (relative_width) or more and below 1,"
+                f" found {most}"
+            )
         if self.max_repeats < 0 or self.max_reopenings < 0:
             raise ValueError("max_repeats and max_reopenings: expected at least 0")
         if self.qualifies_tester and self.envelope_fps is not None:
@@ -89,6 +98,7 @@ class ThroughputGoal:
         short_limit: int = 2,
         verification_trials: int = 1,
         max_reopenings: int = 1,
+        most_relative_width: float | None = None,
     ) -> ThroughputGoal:
         """Take frame sizes, direction, format, flows and tag from a cell."""
         return cls(
@@ -109,6 +119,7 @@ class ThroughputGoal:
             short_limit=short_limit,
             verification_trials=verification_trials,
             max_reopenings=max_reopenings,
+            most_relative_width=most_relative_width,
         )
 
 

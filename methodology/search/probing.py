@@ -51,13 +51,19 @@ def probe(
     return Finding.DISTURBED
 
 
-def middle(goal: ThroughputGoal, lower: int | None, upper: int | None) -> int | None:
-    """Return the load that narrows the interval, or None when it is narrow enough or has no upper end."""
+def middle(
+    goal: ThroughputGoal, lower: int | None, upper: int | None, relative_width: float | None = None
+) -> int | None:
+    """Return the load that narrows the interval, or None when it is narrow enough or has no upper end.
+
+    `relative_width` (0..1) is what is narrow enough, without it the goal's.
+    """
+    wide = goal.relative_width if relative_width is None else relative_width
     if upper is None:
         return None
     bottom = goal.min_load_fps if lower is None else lower
     if lower is None and upper <= goal.min_load_fps:
         return None
-    if upper - bottom <= max(1, goal.relative_width * upper):
+    if upper - bottom <= max(1, wide * upper):
         return goal.min_load_fps if lower is None else None
     return min(max(isqrt(bottom * upper), bottom + 1), upper - 1)
