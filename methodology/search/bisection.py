@@ -10,8 +10,8 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
    upper bound, of which at least half must not be, whatever the loss was before;
 4. where step 3 contradicts one bound, that load becomes the other bound, the interval reaches back to the
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
-   With `most_relative_width` the first contradiction widens the interval to that width instead, away from the
-   contradicted load, and no narrower one is asked for after it: where the device's rate itself moves, a
+   With `most_relative_width` the interval may be twice as wide after each time, up to that width, and is
+   widened away from the contradicted load, which then lies within: where the device's rate itself moves, a
    narrower answer would be luck (docs/adr/0232).
 
 Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
@@ -96,7 +96,7 @@ def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
     reopenings = 0
     yield from _place(goal, goal.max_load_fps, "maximum", lowers, uppers)
     while True:
-        width = (goal.most_relative_width if reopenings else None) or goal.relative_width
+        width = _width(goal, reopenings)
         while (load := _middle(goal, lowers, uppers, width)) is not None:
             yield from _place(goal, load, "bisection", lowers, uppers)
         wrong = yield from _verify(goal, lowers, uppers)
@@ -113,7 +113,8 @@ def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
             )
         reopenings += 1
         contradicted = wrong.get("lower bound", wrong.get("upper bound"))
-        aside = _away(goal, lowers, uppers, contradicted, from_lower="lower bound" in wrong)
+        width = _width(goal, reopenings)
+        aside = _away(goal, width, lowers, uppers, contradicted, from_lower="lower bound" in wrong)
         if aside is not None:
             yield from _place(goal, aside, "bisection", lowers, uppers)
         elif "lower bound" in wrong:
@@ -122,8 +123,16 @@ def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
             lowers.append(uppers.pop()[0])
 
 
+def _width(goal: ThroughputGoal, reopenings: int) -> float:
+    """How wide (0..1, of the upper end) the interval may be after so many re-openings."""
+    if goal.most_relative_width is None:
+        return goal.relative_width
+    return min(goal.most_relative_width, goal.relative_width * float(2**reopenings))
+
+
 def _away(
     goal: ThroughputGoal,
+    width: float,
     lowers: list[int],
     uppers: list[tuple[int, Finding]],
     contradicted: Finding | None,
@@ -134,11 +143,15 @@ def _away(
 
     None, and nothing is changed, where the goal allows no wider interval or the contradiction is no loss.
     """
-    most = goal.most_relative_width
-    if most is None or not lowers or not uppers or contradicted not in (Finding.LOSSY, Finding.LOSSLESS):
+    if (
+        goal.most_relative_width is None
+        or not lowers
+        or not uppers
+        or contradicted not in (Finding.LOSSY, Finding.LOSSLESS)
+    ):
         return None
     lower, upper = lowers[-1], uppers[-1][0]
-    load = max(goal.min_load_fps, upper - int(most * upper)) if from_lower else int(lower / (1 - most))
+    load = max(goal.min_load_fps, upper - int(width * upper)) if from_lower else int(lower / (1 - width))
     load = min(load, goal.max_load_fps)
     if not (load < lower if from_lower else load > upper):
         return None
