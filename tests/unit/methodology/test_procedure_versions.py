@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from dataclasses import replace
 
 import pytest
+from fake_measurers import Device
 
 from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.measurements.measurement import Asked
@@ -18,6 +20,7 @@ from bmwg.methodology.records import Cell, HostDisturbance, Outcome, TrialSpec
 from bmwg.methodology.search import tst009
 from bmwg.methodology.trial import JudgedTrial, assess
 
+PROFILE = load_profile("quick")
 LIMITS = (9_000, 10_000, 123_456, 700_001, 1_499_999, 9_000_000)
 TOLD = {  # measurement: metric, version, SHA-256 of what it then asked for and concluded
     "throughput": (throughput.METRIC, 3, "cb5fb791e3522dad1d4e6d2491dce021a23feadce97b751fff83e24ba969aa05"),
@@ -42,7 +45,7 @@ class Transcript:
         result = self.bench.measure(spec).result
         if seq % 7 == 0:  # every seventh trial is disturbed
             result = replace(result, disturbance=HostDisturbance(largest_stall_ns=((0, 9_000_000),)))
-        said = assess(result, load_profile("quick").policy)
+        said = assess(result, PROFILE.policy)
         self.lines.append(f"{phase} {spec.load_fps} {spec.duration_s} {said.validity.value}")
         return JudgedTrial(seq=seq, result=result, validity=said.validity, reason=said.reason)
 
@@ -56,7 +59,7 @@ def told(name: str) -> str:
             transcript = Transcript(limit)
             envelope = None if path == "wire" else 1_500_000
             asked = Asked(
-                profile=load_profile("quick"),
+                profile=PROFILE,
                 cell=Cell(path=path, hosting="pod", function="kernel-l3", network="bridge", frame_octets=64),
                 outcome_id="id",
                 trial=transcript.take,
@@ -72,6 +75,56 @@ def told(name: str) -> str:
 def concluded(one: Outcome) -> str:
     bounds = f"{one.lower} {one.upper} {one.values}"
     return f"{one.metric} {one.type.value} {bounds} {one.statement} {one.reason} {one.quality}"
+
+
+class Restless(Transcript):
+    """The same on a device whose rate moves, with long stretches in which every trial is disturbed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(1)
+        self.device = Device(truth_fps=100_000 * (1 + seed), knee=0.15, seed=seed)
+        self.dice = random.Random(seed)
+
+    def take(self, spec: TrialSpec, phase: str) -> JudgedTrial:
+        result = self.device.run(spec)
+        if len(self.lines) % 400 < 90 or self.dice.random() < 0.3:
+            result = replace(result, disturbance=HostDisturbance(largest_stall_ns=((0, 9_000_000),)))
+        said = assess(result, PROFILE.policy)
+        self.lines.append(f"{phase} {spec.load_fps} {said.validity.value}")
+        return JudgedTrial(seq=len(self.lines), result=result, validity=said.validity, reason=said.reason)
+
+
+def told_of_restless(metric: str) -> str:
+    """Return a hash of the loads and the answers on restless devices."""
+    lines: list[str] = []
+    wire = metric == throughput.ENVELOPE_METRIC
+    path = "wire" if wire else "pvp"
+    for seed in range(12):
+        transcript = Restless(seed)
+        asked = Asked(
+            profile=PROFILE,
+            cell=Cell(path=path, hosting="pod", function="kernel-l3", network="bridge", frame_octets=64),
+            outcome_id="id",
+            trial=transcript.take,
+            max_load_fps=planning.QUALIFICATION_MAX_FPS if wire else 1_500_000,
+            envelope_fps=None if wire else 1_500_000,
+        )
+        answered = measurement("throughput").measure(asked)
+        lines += [*transcript.lines, *map(concluded, answered.outcomes)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+RESTLESS = {  # metric: version, SHA-256 of what it asked for and concluded on restless machines
+    throughput.METRIC: (3, "afb2e9fb0c6a47297774979d5441cef4eea1b738a49f62d8428951ddac14de00"),
+    throughput.ENVELOPE_METRIC: (3, "17a16987b807a628e887ed248049185bce025df50be7848170ae13196d838fd4"),
+}
+
+
+@pytest.mark.parametrize("metric", list(RESTLESS))
+def test_a_procedure_that_changed_on_restless_machines_has_another_version(metric: str) -> None:
+    version, expected = RESTLESS[metric]
+    assert procedures.version(metric) == version
+    assert told_of_restless(metric) == expected, "the procedure changed: raise its number"
 
 
 @pytest.mark.parametrize("name", list(TOLD))
