@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from bmwg.drivers.awake import kept_awake
 from bmwg.drivers.record import source as of_machine
 from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.collectors.hardware import express
@@ -15,6 +16,7 @@ from bmwg.drivers.record.collectors.memory import memory_modules
 from bmwg.drivers.record.collectors.system import without_secrets
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import NotApplicable, Unread
+from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.record.coverage import Answer, coverage
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.record.facts import declaration, declared, facts
@@ -350,3 +352,25 @@ def test_only_a_machine_that_may_be_translated_gives_a_command_more_time(monkeyp
         LocalSource(budget_s=60.0).run(slow, timeout_s=0.1)
     monkeypatch.setattr(of_machine, "maybe_translated", lambda source: True)
     assert LocalSource(budget_s=60.0).run(slow, timeout_s=0.1) == ""
+
+
+def test_a_limit_that_somebody_asked_for_is_told_and_the_kernels_own_number_is_none(sample_source):
+    def with_limit(said):
+        source = sample_source("bare-metal-two-sockets")
+        listed, ran = source.list_dir, source.run
+        source.list_dir = lambda path: ["cpu_dma_latency"] if path == "/dev" else listed(path)
+        source.run = lambda argv, **more: said if argv[0] == "od" else ran(argv, **more)
+        return assemble(source, "machine")
+
+    assert _value(with_limit("           0\n"), "power/cpu_latency_limit_us") == 0
+    assert "no process asks" in _not_value(
+        with_limit(" 2000000000\n"), "power/cpu_latency_limit_us", "not_applicable"
+    )
+    bare = _record(sample_source, "bare-metal-two-sockets")
+    assert "does not exist" in _not_value(bare, "power/cpu_latency_limit_us", "not_applicable")
+
+
+def test_what_this_process_holds_is_told_and_nothing_where_it_was_not_asked(sample_source):
+    with kept_awake(KeepAwake.NONE, (0,)):
+        told = _value(_record(sample_source, "container"), "power/kept_awake")
+    assert told == {"asked": "none", "held": "none", "reason": "", "cpus": []}
