@@ -96,7 +96,7 @@ class Profile:
     directions: tuple[Direction, ...]
     frame_formats: tuple[FrameFormat, ...]
     flows: tuple[int, ...]
-    keep_awake: KeepAwake = KeepAwake.PM_QOS
+    keep_awake: KeepAwake = KeepAwake.NONE
     deviations: tuple[Deviation, ...] = ()
     expected_invalid_ratio: float = 0.0
     benchmarks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

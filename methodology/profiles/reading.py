@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
 
 ALL_NETWORKS = "all"
+_KEEP_AWAKE = "keep_awake"
 _HOSTINGS = {"wire": "none", "node": "baremetal"}  # every other path is of pods
 
 
@@ -49,7 +51,7 @@ def load_profile(name: str) -> Profile:
             raise ConfigError(
                 "PRF-01", f"profile {name}", expected="a file of text", found=str(error)
             ) from None
-        return parse_profile(text, source=name)
+        return _explicit(parse_profile(text, source=name))
     names = builtin_names()
     if name not in names:
         near = near_name(name, names)
@@ -61,11 +63,21 @@ def load_profile(name: str) -> Profile:
             hint=f"did you mean {near!r}?" if near else "",
         )
     file = resources.files("bmwg.methodology.profiles") / f"{name}.yaml"
-    return parse_profile(file.read_text(encoding="utf-8"), source=f"{name}.yaml")
+    return _explicit(parse_profile(file.read_text(encoding="utf-8"), source=f"{name}.yaml"))
+
+
+def _explicit(profile: Profile) -> Profile:
+    """Have a file that does not say what keeps CPUs awake ask for the request: the run's header tells it."""
+    if _KEEP_AWAKE in profile.data:
+        return profile
+    asked = KeepAwake.PM_QOS
+    return replace(profile, keep_awake=asked, data={**profile.data, _KEEP_AWAKE: asked.value})
 
 
 def parse_profile(text: str, *, source: str) -> Profile:
-    """Read a profile from YAML text; `source` names it in messages.
+    """Read a profile from YAML text; `source` names it in messages. It may be that of a run's header.
+
+    Without `keep_awake` nothing keeps CPUs awake: so it was in runs from before that key.
 
     Raises ConfigError, with all problems at once: PRF-02 no strict YAML, PRF-03 against the schema, PRF-04 a
     deviation from a requirement that the catalogue lacks, or parts that contradict each other.
@@ -184,7 +196,7 @@ def _build(data: dict[str, Any]) -> Profile:
         name=data["name"],
         title=data["title"],
         indicative=data["indicative"],
-        keep_awake=KeepAwake(data.get("keep_awake", KeepAwake.PM_QOS)),
+        keep_awake=KeepAwake(data.get(_KEEP_AWAKE, KeepAwake.NONE)),
         trial_duration_s=float(trial["duration_s"]),
         policy=TrialPolicy(
             min_sent_ratio=float(trial["min_sent_ratio"]),

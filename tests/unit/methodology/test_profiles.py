@@ -4,6 +4,7 @@ import dataclasses
 from itertools import pairwise
 
 import pytest
+import yaml
 
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import latency, throughput
@@ -185,3 +186,33 @@ def test_an_unknown_profile_gets_a_near_one():
         load_profile("qick")
     assert caught.value.error_id == "PRF-01"
     assert "quick" in caught.value.hint
+
+
+def test_every_profile_that_comes_with_us_says_what_keeps_cpus_awake():
+    for name in builtin_names():
+        profile = load_profile(name)
+        assert profile.data["keep_awake"] == profile.keep_awake.value == "pm_qos"
+
+
+def test_a_file_that_does_not_say_it_asks_for_the_request_and_an_old_run_held_nothing(tmp_path):
+    data = {key: value for key, value in load_profile("quick").data.items() if key != "keep_awake"}
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump(data), encoding="utf-8")
+    own = load_profile(str(file))
+    assert own.data["keep_awake"] == own.keep_awake.value == "pm_qos"
+    assert parse_profile(file.read_text(encoding="utf-8"), source="run.json").keep_awake.value == "none"
+
+
+def test_another_way_to_keep_cpus_awake_is_refused_with_the_nearest(tmp_path):
+    text = yaml.safe_dump(dict(load_profile("quick").data) | {"keep_awake": "pmqos"})
+    with pytest.raises(ConfigError, match="PRF-03") as refused:
+        parse_profile(text, source="own.yaml")
+    assert "pm_qos" in str(refused.value)
+
+
+def test_a_wider_interval_than_first_asked_for_is_refused_when_it_is_narrower():
+    data = dict(load_profile("quick").data)
+    data["search"] = data["search"] | {"most_relative_width": 0.01}
+    with pytest.raises(ConfigError, match="PRF-04") as refused:
+        parse_profile(yaml.safe_dump(data), source="own.yaml")
+    assert "at least relative_width" in str(refused.value)
