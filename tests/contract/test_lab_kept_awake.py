@@ -46,6 +46,7 @@ def opened(lab: LabHosts, folder: Path) -> HttpBench:
 def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: list[tuple[str, str]], asked: str
 ) -> None:
+    before = awake.current()  # what the suite holds
     data = {**load("quick").data, "keep_awake": asked}
     monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="quick", data=data))
     with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
@@ -65,7 +66,7 @@ def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
             bench.begin_suite("a suite")
         finally:
             bench.close()
-        assert awake.current() is None
+        assert awake.current() == before
         assert gone([*pids, *(pid for each in spinners for pid in each)])
     assert sorted(node for node, function in calls if function == HOLD) == sorted(f"{r}/host" for r in ROLES)
     records = [at for at, (_, function) in enumerate(calls) if function == RECORD]
