@@ -11,7 +11,6 @@ from bmwg.reports.render.results import TYPE_WORDS, banner, quantity_text
 from bmwg.reports.render.text import plain, whole
 from bmwg.reports.store import Run
 
-
 _WIDE = 0.05  # choice: an interval wider than this stands beside its number
 
 
