@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.throughput import ENVELOPE_METRIC, METRIC
+from bmwg.methodology.throughput import ENVELOPE_METRIC, METRIC, is_wide
 
 PATHS = ("wire", "node", "pvp")  # bottom up
 _METRICS = (METRIC, ENVELOPE_METRIC)  # both are frames/s; any other metric is left out
@@ -17,7 +17,7 @@ class Rung:
     """One rung. Ratios (0..) are throughput over throughput, None unless both are plain numbers.
 
     `to_wire` is to the lowest rung, `to_below` to the next rung below that was tried; `note` says why one is
-    missing.
+    missing. No ratio is taken of an answer whose interval is wide: it would be off by as much.
     """
 
     outcome: Outcome
@@ -62,7 +62,10 @@ def _rung(outcome: Outcome, wire: Outcome | None, below: Outcome | None) -> Rung
     if below is None:
         return Rung(outcome=outcome)
     missing = [o for o in (outcome, wire, below) if o is not None and plain_number(o) is None]
-    notes = dict.fromkeys(f"{o.cell.path} is {o.type}" for o in missing)
+    wide = [o for o in (outcome, wire, below) if o is not None and o not in missing and is_wide(o)]
+    notes = dict.fromkeys(
+        [f"{o.cell.path} is {o.type}" for o in missing] + [f"{o.cell.path} has a wide interval" for o in wide]
+    )
     return Rung(
         outcome=outcome,
         to_wire=_ratio(outcome, wire),
@@ -73,4 +76,6 @@ def _rung(outcome: Outcome, wire: Outcome | None, below: Outcome | None) -> Rung
 
 def _ratio(outcome: Outcome, base: Outcome | None) -> float | None:
     number, reference = plain_number(outcome), plain_number(base)
+    if is_wide(outcome) or (base is not None and is_wide(base)):
+        return None
     return number / reference if number is not None and reference else None

@@ -12,6 +12,7 @@ METRIC = "throughput.rfc2544_26_1"  # RFC2544-26.1-01
 ENVELOPE_METRIC = "tester.envelope"  # the tester's own limit on the wire, docs/adr/0002
 UNIT = "frames/s"  # RFC2544-26.1-08
 REQUIREMENTS = ("RFC2544-26.1-01", "RFC2544-26.1-02", "RFC2544-26.1-08")
+WIDE = 0.05  # choice: an interval wider than this stands beside its number, and no ratio is taken of it
 _COUNTED = (Validity.VALID, Validity.HOST_STALLED)
 
 
@@ -55,6 +56,12 @@ def unqualified(cell: Cell, envelope: Outcome | None, *, outcome_id: str, metric
         type=OutcomeType.UNSTABLE if disturbed else OutcomeType.INVALID,
         reason=f"the tester could not be qualified for this traffic: {why}",
     )
+
+
+def is_wide(outcome: Outcome) -> bool:
+    """Whether the interval that an answer lies in is too wide for its lower end to stand alone."""
+    lower, upper = outcome.lower, outcome.upper
+    return bool(lower and upper and upper.load_fps - lower.load_fps > WIDE * upper.load_fps)
 
 
 def set_aside_share(trials: Sequence[JudgedTrial]) -> float:

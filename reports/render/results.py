@@ -9,6 +9,7 @@ from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import PATHS as LADDER_PATHS
 from bmwg.methodology.ladder import Rung, ladder
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.methodology.throughput import is_wide
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
@@ -47,8 +48,16 @@ def type_badge(outcome: Outcome) -> str:
 def answer(outcome: Outcome) -> str:
     """Return the value of a measured outcome, else its statement; never a bare figure for another type."""
     if outcome.type is OutcomeType.MEASURED:
-        return "; ".join(esc(quantity_text(value.number, value.unit)) for value in outcome.values)
+        values = "; ".join(esc(quantity_text(value.number, value.unit)) for value in outcome.values)
+        return values + esc(beside_wide(outcome)) if is_wide(outcome) else values
     return esc(outcome.statement) if outcome.statement else NONE
+
+
+def beside_wide(outcome: Outcome) -> str:
+    """Return what stands beside the number of an answer whose interval is wide; empty for any other."""
+    if not is_wide(outcome) or outcome.upper is None:
+        return ""
+    return f", loss from {unit(outcome.upper.load_fps, 'frames/s')} on"
 
 
 def quantity_text(number: float | int, unit_name: str) -> str:

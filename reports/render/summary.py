@@ -7,11 +7,9 @@ from collections import Counter
 from bmwg.methodology.disturbed import HINT, hardly_usable
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render.facts import LATENCY, facts, option, percentile_name
-from bmwg.reports.render.results import TYPE_WORDS, banner, quantity_text
-from bmwg.reports.render.text import plain, whole
+from bmwg.reports.render.results import TYPE_WORDS, banner, beside_wide, quantity_text
+from bmwg.reports.render.text import plain
 from bmwg.reports.store import Run
-
-_WIDE = 0.05  # choice: an interval wider than this stands beside its number
 
 
 def summary_lines(run: Run) -> list[str]:
@@ -48,10 +46,7 @@ def summary_lines(run: Run) -> list[str]:
 def _answer(outcome: Outcome) -> str:
     if outcome.type is OutcomeType.MEASURED:
         text = quantity_text(outcome.values[0].number, outcome.values[0].unit)
-        lower, upper = outcome.lower, outcome.upper
-        if lower and upper and upper.load_fps - lower.load_fps > _WIDE * upper.load_fps:
-            text += f", loss from {whole(upper.load_fps)} on"
-        return plain(text)
+        return plain(text + beside_wide(outcome))
     said = outcome.statement or outcome.reason
     return plain(f"{TYPE_WORDS[outcome.type]}: {said}" if said else TYPE_WORDS[outcome.type])
 

@@ -8,7 +8,7 @@ from fake_measurers import Device
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.ladder import ladder
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.records import Cell, Direction, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.records import Bound, Cell, Direction, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.requirements import unknown_ids
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.search.goal import ThroughputGoal
@@ -108,3 +108,20 @@ def test_what_was_set_aside_stands_beside_the_value():
     assert throughput.lossless_over_all([trials[0], trials[1], trials[3], trials[4]]) == 300
     assert throughput.lossless_over_all([trials[4]]) is None
     assert throughput.set_aside_share([]) == 0.0
+
+
+def bounded(path, lower_fps, upper_fps):
+    return dataclasses.replace(
+        an_outcome(path, lower_fps),
+        lower=Bound(load_fps=lower_fps, trials=(1,)),
+        upper=Bound(load_fps=upper_fps, trials=(2,)),
+    )
+
+
+def test_no_ratio_is_taken_of_an_answer_with_a_wide_interval():
+    wire, node = bounded("wire", 970_000, 1_000_000), bounded("node", 400_000, 500_000)
+    pvp = bounded("pvp", 200_000, 205_000)
+    rungs = ladder([wire, node, pvp], frame_octets=64)
+    assert [rung.to_below for rung in rungs] == [None, None, None]
+    assert [rung.to_wire for rung in rungs] == [None, None, pytest.approx(200 / 970)]
+    assert [rung.note for rung in rungs] == ["", "node has a wide interval", "node has a wide interval"]

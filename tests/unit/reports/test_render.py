@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
 from made_run import realistic_run
 
-from bmwg.methodology.records import Bound, OutcomeType, Quantity, Validity
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.report import write_report
-from bmwg.reports.render.results import banner
+from bmwg.reports.render.results import answer, banner, beside_wide
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.render.text import MAX_CHARACTERS, esc, nanoseconds, percent, plain, sequence, unit
 from bmwg.reports.store import RunStore, read_run
@@ -131,7 +131,8 @@ def test_every_measured_value_stands_with_unit_and_trials(made_folder: Path, pag
     joined = "\n".join(" | ".join(row) for row in text)
     for outcome in run.outcomes:
         if outcome.metric != LATENCY and outcome.type is OutcomeType.MEASURED:
-            value = " ".join(unit(outcome.values[0].number, "frames/s").split())
+            shown = unit(outcome.values[0].number, "frames/s") + beside_wide(outcome)
+            value = " ".join(shown.split())
             assert any(value in row and sequence(outcome.trials) in row for row in text)
         if outcome.metric == LATENCY and outcome.type is OutcomeType.MEASURED:
             for quantity in outcome.values:
@@ -296,3 +297,18 @@ def test_the_console_lines_are_short_and_plain(made_folder: Path) -> None:
     )
     assert all("\n" not in line and len(line) < 160 for line in lines)
     assert json.dumps(lines)
+
+
+def test_a_number_of_a_wide_interval_never_stands_alone():
+    cell = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
+    one = Outcome(
+        outcome_id="x",
+        metric="throughput.rfc2544_26_1",
+        cell=cell,
+        type=OutcomeType.MEASURED,
+        values=(Quantity(metric="throughput.rfc2544_26_1", number=400_000, unit="frames/s"),),
+        lower=Bound(load_fps=400_000, trials=(1,)),
+        upper=Bound(load_fps=500_000, trials=(2,)),
+    )
+    assert "loss from 500" in answer(one)
+    assert "loss from" not in answer(dataclasses.replace(one, upper=Bound(load_fps=410_000, trials=(2,))))
