@@ -10,6 +10,7 @@ from collections.abc import Callable
 from bmwg.drivers.actuators.place import EGRESS, Place
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.paths import queues
+from bmwg.methodology.records import BAREMETAL, NOTHING
 
 LINK, SWITCH, CONTAINER = "link", "vswitch", "container"
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
@@ -19,10 +20,10 @@ _OCI = "bmwg.drivers.hosting.oci"
 
 def resets(place: Place) -> dict[str, Callable[[], dict[str, JsonValue]]]:
     """Return what can be reset on this path, by name; each act tells when it began and ended."""
-    if place.cell.path == "node":
-        return {LINK: lambda: _link(place)}
-    if place.cell.path != "pvp":
+    if place.cell.function == NOTHING:
         return {}
+    if place.cell.hosting == BAREMETAL:
+        return {LINK: lambda: _link(place)}
     acts = {LINK: lambda: _link(place), SWITCH: lambda: _switch(place)}
     if place.cell.function == "testpmd":
         acts[CONTAINER] = lambda: _container(place)

@@ -16,9 +16,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import Attachment, JsonValue, Missing
+from bmwg.drivers import registry
+from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, PlacedNode
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
@@ -31,8 +33,6 @@ from bmwg.drivers.hosting.instance import (
 )
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.network.cni_network import Attached, CniNetwork
-from bmwg.drivers.network.undo import PlacedNode
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.paths.pods import UNDO_KIND
 from bmwg.drivers.testbed import cpu_list
@@ -161,10 +161,10 @@ class PodHosting:
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for pods, or for the option, or what the option lacks for a proxy."""
-        if self._spec is None or not self._spec.conflist or not self._spec.plugin_dir:
+        if self._spec is None:
             return Missing(
                 what=f"network option {self._option}",
-                reason="the testbed file has no CNI option of this name",
+                reason="the testbed file has no option of this name",
                 mend="name it under `networks` of the testbed file (docs/cni-option.md)",
             )
         lack = self._node.call(f"{_OCI}:probe")
@@ -186,7 +186,7 @@ class PodHosting:
         return missing
 
     @property
-    def _network(self) -> CniNetwork:
+    def _network(self) -> NetworkDriver:
         if self._spec is None:
             near = difflib.get_close_matches(self._option, self._place.networks, 1)
             raise ConfigError(
@@ -196,7 +196,7 @@ class PodHosting:
                 found=self._option,
                 hint=f"did you mean {near[0]}?" if near else "name it under `networks` of the testbed file",
             )
-        return CniNetwork(self._spec, cache_dir=f"{self._place.run_dir}/cni", undo=self._ledger)
+        return registry.network(self._spec, run_dir=Path(self._place.run_dir), undo=self._ledger)
 
     @property
     def _routed(self) -> bool:
@@ -303,7 +303,7 @@ class PodHosting:
             bridge=side.bridge,
             netns=netns,
         ) as attached:
-            given = attached.evidence["interface"]["addresses"]
+            given = attached.addresses
             if intent.addresses[0] not in given:
                 raise TestbedError(
                     "INST-04",

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
-from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
-from bmwg.drivers.network.cni_network import Attached
+from bmwg.drivers.api import Attached, Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
 from bmwg.drivers.paths import batch, queues, routers, testpmd, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.paths.pods import Pod, created_pod
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import POD, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
@@ -26,6 +27,14 @@ _COMMAND_MOUNT = "/run/bmwg-command"
 
 class PvpPath:
     """A chain through one pod. The function is the pod's own kernel at L3, or testpmd in the pod at L2."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="pvp",
+        hostings=(POD,),
+        functions=("kernel-l3", "testpmd"),
+        networked=True,
+        scenario="PVP: interface, pod, interface",
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -37,21 +46,12 @@ class PvpPath:
         """Return what is missing: the frame's room, the network option on the node, testpmd."""
         missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets)
         if missing is None:
-            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._transit()
+            missing = (
+                self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()
+            )
         if missing is None and self._cell.function == "testpmd" and not Path(testpmd.BINARY).exists():
             missing = Missing(what="testpmd", reason=f"no file {testpmd.BINARY}", mend=testpmd.MEND)
         return missing
-
-    def _transit(self) -> Missing | None:
-        """Return why frames in transit cannot reach the pod: ipvlan takes its own addresses only."""
-        plugins = (self._network.spec.conflist or {}).get("plugins", [])
-        if not any(plugin.get("type") == "ipvlan" for plugin in plugins):
-            return None
-        return Missing(
-            what=f"a forwarding pod on {self._cell.network}",
-            reason="ipvlan hands a pod only the frames that are addressed to one of its own addresses",
-            mend="path p2p for this option; macvlan, vlan or host-device for a forwarding pod",
-        )
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -84,7 +84,7 @@ class PvpPath:
             yield Deployment(
                 ports=(self._port(sides[0], attached[0]), self._port(sides[1], attached[1])),
                 evidence={
-                    "path": "pvp",
+                    "path": self.kind.name,
                     "hosting": "pod",
                     "function": function,
                     "network": bed.described(self._cell.network, node.name),
@@ -216,8 +216,7 @@ class PvpPath:
     def _neighbour_mac(self, side: Side, attached: Attached) -> str:
         """Return the MAC that frames leaving the pod by this side go to."""
         if self._uplink == uplinks.ROUTED:
-            host_mac = attached.evidence["host_side"]["mac"]
-            return str(host_mac)
+            return str(attached.host_mac)
         return side.tester_mac
 
     def _function(self, pod: Pod) -> dict[str, JsonValue]:
@@ -260,8 +259,8 @@ class PvpPath:
                 part.append(
                     {"at": f"{side.node}/{item.host_interface}", "what": "host side of the attachment"}
                 )
-            kind = item.evidence["interface"]["kind"]
-            part.append({"at": f"pod/{item.attachment.interface}", "what": f"{kind}, {self._cell.function}"})
+            inside = f"{item.link_kind}, {self._cell.function}"
+            part.append({"at": f"pod/{item.attachment.interface}", "what": inside})
             hops.extend(part if side.number == 0 else reversed(part))
         return hops
 

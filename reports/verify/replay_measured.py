@@ -40,11 +40,11 @@ def recomputed(
 ) -> Outcome | Iterator[Shortfall]:
     """Return what the trials of an outcome prove, without remarks on the run; or why they prove nothing."""
     where = outcome.outcome_id
-    case = suites.case(outcome.outcome_id.partition(":")[0])
+    case = suites.case(outcome.outcome_id.partition(":")[0], evidence.cases)
     if case is None or measurement(case.measurement) not in finding(outcome.metric):
         return iter([(where, "the test of a measurement that gives this metric", outcome.metric)])
     kind, cell = measurement(case.measurement), outcome.cell
-    if cell.path != "wire" and envelope_fps is None:
+    if not cell.qualifies_tester and envelope_fps is None:
         return iter(
             [(where, "a tester qualified for this traffic before the search", "no envelope in the run")]
         )
