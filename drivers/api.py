@@ -5,7 +5,7 @@ A driver does one trial or one act and counts. It never searches, repeats, judge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
     from bmwg.drivers.paths.bed import Bed
+    from bmwg.drivers.paths.pods import Pod
     from bmwg.drivers.testbed import NetworkSpec, Testbed
     from bmwg.methodology.capabilities import Capability
     from bmwg.methodology.paths import PathKind
@@ -141,6 +142,54 @@ class Attached:
     host_mac: str | None
     took_nic: bool
     evidence: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionLink:
+    """One interface of a function in a pod, and whom it sends to.
+
+    `routes` are `(destination, via)` pairs; `neighbours` the next hops' addresses in prefix notation, which
+    all have `neighbour_mac`: frames that leave by this interface go there.
+    """
+
+    interface: str
+    routes: tuple[tuple[str, str], ...]
+    neighbours: tuple[str, ...]
+    neighbour_mac: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodParts:
+    """What a function needs of the pod that it runs in.
+
+    `forwarding` has the pod's kernel forward; `arguments` are the pod's program (none: it sleeps), `binds` of
+    `(source, destination, writable)` what it sees of the node.
+    """
+
+    forwarding: bool = False
+    arguments: tuple[str, ...] = ()
+    binds: tuple[tuple[str, str, bool], ...] = ()
+
+
+class PodFunction(Protocol):
+    """What forwards between the two interfaces of a pod, found by name among `bmwg.drivers.function`.
+
+    `answers_neighbours` says that the pod answers ARP and ND for the addresses of its interfaces; without it
+    whoever sends to the pod is told its MACs. `forwarding` says where frames are forwarded, for the record.
+
+    `parts` tells, before the pod is made, what it needs and takes away on leaving what it made for it;
+    `furnish` gives the pod what it forwards by, before its program starts; `started` waits until it forwards
+    and returns evidence with the function's `name`.
+    """
+
+    answers_neighbours: ClassVar[bool]
+    forwarding: ClassVar[str]
+
+    def __init__(self, bed: Bed) -> None: ...
+    def probe(self) -> Missing | None: ...
+    def parts(self, pod_id: str) -> AbstractContextManager[PodParts]: ...
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None: ...
+    def started(self, pod: Pod) -> dict[str, JsonValue]: ...
 
 
 class UndoLog(Protocol):

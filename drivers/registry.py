@@ -10,11 +10,12 @@ from bmwg.methodology import offers
 from bmwg.methodology.paths import PathKind
 
 if TYPE_CHECKING:
-    from bmwg.drivers.api import NetworkDriver, UndoLog
+    from bmwg.drivers.api import NetworkDriver, PodFunction, UndoLog
+    from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed import NetworkSpec
 
 GROUP = "bmwg.drivers"
-PATH, NETWORK, TRAFFIC = "path", "network", "traffic"
+PATH, NETWORK, FUNCTION, TRAFFIC = "path", "network", "function", "traffic"
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -51,6 +52,12 @@ def network(
     kind = load(NETWORK, spec.driver, where=f"{where}: networks.{spec.name}.driver")
     driver: NetworkDriver = kind(spec, run_dir=run_dir, undo=undo)
     return driver
+
+
+def function(name: str, bed: Bed) -> PodFunction:
+    """Make the function of that name for pods of this bed. Raises what `load` raises."""
+    made: PodFunction = load(FUNCTION, name)(bed)
+    return made
 
 
 def load(kind: str, name: str, *, where: str = "") -> Any:

@@ -102,7 +102,7 @@ def _endpoint(
         routes=routes,
     )
     with (
-        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", forwarding=False) as pod,
+        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}") as pod,
         network.attach(node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=BRIDGE) as attached,
     ):
         check = network.check(node, attached, pod_id=pod.pod_id)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import JsonValue, PodParts
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 
 UNDO_KIND = "pod"
+_SLEEPS = PodParts()
 _OCI = "bmwg.drivers.hosting.oci"
 
 
@@ -54,9 +55,7 @@ def created_pod(
     node: NamespaceNode,
     *,
     name: str,
-    forwarding: bool,
-    arguments: tuple[str, ...] = SLEEPER,
-    binds: tuple[tuple[str, str, bool], ...] = (),
+    parts: PodParts = _SLEEPS,
 ) -> Iterator[Pod]:
     """Make a pod of the testbed's size on `node`, its program not started; remove it on leaving."""
     limits = bed.testbed.pods
@@ -65,9 +64,9 @@ def created_pod(
         cpus=limits.cpuset,
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
-        forwarding=forwarding,
-        arguments=arguments,
-        binds=binds,
+        forwarding=parts.forwarding,
+        arguments=parts.arguments or SLEEPER,
+        binds=parts.binds,
     )
     state_dir = str(bed.run_dir / "pods")
     undo: dict[str, JsonValue] = {"pod_id": name, "state_dir": state_dir}

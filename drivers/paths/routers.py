@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from bmwg.drivers.api import JsonValue
@@ -16,7 +16,7 @@ FIRST_TABLE = 100  # choice: policy routing tables 100 and 101
 RULE_PRIORITY = 100  # choice: before the main table
 
 
-def neighbour_arguments(interface: str, addresses: tuple[str, str], mac: str) -> list[dict[str, JsonValue]]:
+def neighbour_arguments(interface: str, addresses: Iterable[str], mac: str) -> list[dict[str, JsonValue]]:
     """Return fixed neighbour entries, so that the kernel never asks and needs no link-local address."""
     return [{"interface": interface, "address": host(address), "mac": mac} for address in addresses]
 
