@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
+    from bmwg.drivers.hosting.bundle import PodSpec
+    from bmwg.drivers.hosting.instance import Sample
     from bmwg.drivers.paths.bed import Bed
-    from bmwg.drivers.paths.pods import Pod
     from bmwg.drivers.testbed import NetworkSpec, Testbed
     from bmwg.methodology.capabilities import Capability
     from bmwg.methodology.paths import PathKind
@@ -142,6 +143,43 @@ class Attached:
     host_mac: str | None
     took_nic: bool
     evidence: Mapping[str, JsonValue]
+
+
+@runtime_checkable
+class Pod(Protocol):
+    """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.
+
+    `start` runs its program; `restart` ends the container and starts it anew in the pod's own network
+    namespace, and returns `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function
+    on the node in that namespace. `sample` is what its processes use, `fault` why its first process no longer
+    runs, `describe` the pod as the kernel has it.
+    """
+
+    pod_id: str
+    node: PlacedNode
+    pid: int
+    start_ticks: int
+
+    @property
+    def netns_path(self) -> str: ...
+    def start(self) -> None: ...
+    def restart(self) -> dict[str, JsonValue]: ...
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def describe(self) -> dict[str, JsonValue]: ...
+
+
+class PodRuntime(Protocol):
+    """What realizes pods, found by `pods.runtime` of the testbed file among `bmwg.drivers.runtime`.
+
+    `run_dir` is the run's folder on the node. `probe` returns what a node lacks; `made` makes a pod whose
+    program is not started and removes it on leaving, its undo in the ledger before.
+    """
+
+    def __init__(self, *, run_dir: str, undo: UndoLog) -> None: ...
+    def probe(self, node: Node) -> Missing | None: ...
+    def made(self, node: PlacedNode, spec: PodSpec) -> AbstractContextManager[Pod]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from bmwg.methodology import offers
 from bmwg.methodology.paths import PathKind
 
 if TYPE_CHECKING:
-    from bmwg.drivers.api import NetworkDriver, PodFunction, UndoLog
+    from bmwg.drivers.api import NetworkDriver, PodFunction, PodRuntime, UndoLog
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed import NetworkSpec
 
 GROUP = "bmwg.drivers"
-PATH, NETWORK, FUNCTION, TRAFFIC = "path", "network", "function", "traffic"
+PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -57,6 +57,12 @@ def network(
 def function(name: str, bed: Bed) -> PodFunction:
     """Make the function of that name for pods of this bed. Raises what `load` raises."""
     made: PodFunction = load(FUNCTION, name)(bed)
+    return made
+
+
+def runtime(name: str, *, run_dir: str, undo: UndoLog) -> PodRuntime:
+    """Make the pod runtime of that name. Raises what `load` raises."""
+    made: PodRuntime = load(RUNTIME, name, where="pods.runtime")(run_dir=run_dir, undo=undo)
     return made
 
 

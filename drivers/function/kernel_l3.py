@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import FunctionLink, JsonValue, Missing, PodFunction, PodParts
+from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import batch
 from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.pods import Pod
 
 _ROUTING = "bmwg.drivers.hosting.routing"
 

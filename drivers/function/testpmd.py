@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from bmwg.drivers.api import FunctionLink, JsonValue, Missing, PodFunction, PodParts
+from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
     from bmwg.drivers.paths.bed import Bed
-    from bmwg.drivers.paths.pods import Pod
 
 BINARY = "/usr/bin/dpdk-testpmd"
 _MEND = "apt-get install dpdk"

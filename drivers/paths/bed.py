@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers import links, registry
-from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, TesterPort, UndoLog
+from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
@@ -68,7 +68,7 @@ class Bed:
         self.run_dir = run_dir
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
-        self.pods: dict[str, tuple[str, int, int]] = {}  # those that stand: node, pid, start time in ticks
+        self.pods: dict[str, Pod] = {}  # those that stand
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
@@ -116,6 +116,11 @@ class Bed:
     def tester(self) -> NamespaceNode:
         """The place of the tester's own ports."""
         return self.node(TESTER)
+
+    @property
+    def runtime(self) -> PodRuntime:
+        """What makes this testbed's pods."""
+        return registry.runtime(self.testbed.pods.runtime, run_dir=str(self.run_dir), undo=self.undo)
 
     def network(self, name: str) -> NetworkDriver:
         """Return a network option by its key in the testbed file."""

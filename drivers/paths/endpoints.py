@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import Attached, Attachment, JsonValue, NetworkDriver, TesterPort
+from bmwg.drivers.api import Attached, Attachment, JsonValue, NetworkDriver, PlacedNode, Pod, TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.pods import Pod, created_pod
+from bmwg.drivers.paths.pods import created_pod
 
 INTERFACE = "net0"
 BRIDGE = "bmwg-br0"
@@ -28,7 +28,7 @@ class Endpoint:
     queue: dict[str, JsonValue]
 
     @property
-    def node(self) -> NamespaceNode:
+    def node(self) -> PlacedNode:
         """The pod's node."""
         return self.pod.node
 

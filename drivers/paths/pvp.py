@@ -16,6 +16,7 @@ from bmwg.drivers.api import (
     JsonValue,
     Missing,
     PathDriver,
+    Pod,
     TesterPort,
 )
 from bmwg.drivers.paths import queues, routers, uplinks
@@ -23,7 +24,7 @@ from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
-from bmwg.drivers.paths.pods import Pod, created_pod
+from bmwg.drivers.paths.pods import created_pod
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
 

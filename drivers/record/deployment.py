@@ -40,7 +40,7 @@ def take(
     records: dict[str, dict[str, JsonValue]] = {}
     for name in bed.nodes:
         node = bed.node(name)
-        mine = {role: pod for role, pod in roles.items() if bed.pods[pod][0] == name}
+        mine = {role: pod for role, pod in roles.items() if bed.pods[pod].node.name == name}
         here = [found for where, found in attachments if where in ("", name)] if mine else []
         told: dict[str, JsonValue] = {"scope": "network"}
         if name == _TESTER:
@@ -56,7 +56,7 @@ def take(
             told["attachments"] = _cni(executed, bed.testbed.network(cell.network).plugin_dir or "")
         records[name] = node.call(_COLLECT, **told)
         for role, pod in mine.items():
-            pid = bed.pods[pod][1]
+            pid = bed.pods[pod].pid
             records[f"{name}/{role}"] = node.call(
                 _INSIDE, pid=pid, function=_COLLECT, arguments={"scope": "network"}
             )
@@ -116,7 +116,7 @@ def _workload(
     interfaces = {str(one["interface"]["name"]): one["interface"] for one in mine}
     limits, testbed = bed.testbed.pods, bed.testbed
     return {
-        "pid": bed.pods[pod][1],
+        "pid": bed.pods[pod].pid,
         "kind": str(evidence.get("hosting", cell.hosting)),
         "function": "endpoint: its interface is the tester's port" if endpoint else str(cell.function),
         "image": "the node's root file system, read-only",

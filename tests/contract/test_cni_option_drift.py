@@ -66,8 +66,8 @@ class Operator(threading.Thread):
             lines = self.journal.read_bytes().splitlines()
             if any(mark in line and b'"cell":"pvp/' in line for line in lines):
                 self.left.pop(octets)()
-                ((_, pid, _),) = self.bed.pods.values()
-                os.kill(pid, signal.SIGKILL)
+                (pod,) = self.bed.pods.values()
+                os.kill(pod.pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
