@@ -247,7 +247,7 @@ def test_what_an_option_lacks_for_a_proxy_is_told_by_name(bench: tuple[Row, Ledg
         assert found is not None
         return f"{found.what}: {found.reason}: {found.mend}"
 
-    assert "no CNI option of this name" in lack("pod_none-such")
+    assert "no option of this name" in lack("pod_none-such")
     with pytest.raises(ConfigError) as caught:
         hosting("pod_brigde", node=row.proxy, place=row.place, ledger=ledger).start(
             squid.program(cache=False), 0, Limits()
