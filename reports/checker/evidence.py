@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.procedures import TRIAL, other_versions
+from bmwg.methodology.former.registry import replayable
+from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import (
@@ -196,7 +197,7 @@ def _journal(
     if header != run["header_sha256"]:
         findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
     prev = genesis(run["run_id"], header)
-    known = not other_versions(run.get("procedures", {}), TRIAL)  # else VER-13 says so
+    known = run.get("procedures", {}).get(TRIAL, FIRST) in replayable(TRIAL)  # else VER-13 says so
     policy = profile.policy if profile and known and not verified else None
     specs: dict[TrialSpec, TrialSpec] = {}
     misjudged = 0
