@@ -26,7 +26,9 @@ class Change:
 
 
 _DISTURBED = "disturbed trials alone make an answer unstable, no longer invalid"  # docs/adr/0182
-CHANGES: tuple[Change, ...] = (  # oldest first; a procedure that is not named here has its first version still
+CHANGES: tuple[
+    Change, ...
+] = (  # oldest first; a procedure that is not named here has its first version still
     Change(
         commit="9ddb4503a7d3",
         what="an unstable answer says how far its trials agree",
@@ -86,7 +88,7 @@ def versions(names: Iterable[str]) -> dict[str, int]:
 
 def changes_after(name: str, recorded: int) -> tuple[Change, ...]:
     """Return what changed in a procedure since a version, oldest first."""
-    return tuple(change for change in CHANGES if change.versions.get(name, FIRST) > recorded)
+    return tuple(one for one in CHANGES if name in one.versions and one.versions[name] > recorded)
 
 
 def other_versions(recorded: Mapping[str, int], name: str) -> tuple[tuple[str, int, int], ...]:

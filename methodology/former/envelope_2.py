@@ -192,5 +192,9 @@ def _bound(trials: list[JudgedTrial], load: int | None, *, lossless: bool) -> Bo
 
 
 RULE = FormerRule(
-    metric=ENVELOPE_METRIC, version=2, first_commit="95ec033d55e2", last_commit="3790993f32b6", measure=measure
+    metric=ENVELOPE_METRIC,
+    version=2,
+    first_commit="95ec033d55e2",
+    last_commit="3790993f32b6",
+    measure=measure,
 )

@@ -145,7 +145,7 @@ def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
         known = " or ".join(str(version) for version in replayable(name))
         yield (
             f"run.json: procedures: {name}",
-            f"version {known}, which this toolkit replays",
+            f"version {known}, which this toolkit knows",
             f"{count} answers recorded with version {recorded}: {_who_replays(evidence, name, recorded)}",
         )
 

@@ -18,17 +18,25 @@ from fake_measurers import Device
 from bmwg.methodology import planning, throughput
 from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, HostDisturbance, Outcome, TrialSpec
+from bmwg.methodology.search import tst009
 from bmwg.methodology.trial import JudgedTrial, assess
 
 PROFILE = Path(__file__).parents[2] / "data" / "evidence" / "profile.yaml"
 SEEDS = 60
+ASKED = {  # metric: measurement, and path of the cell
+    throughput.ENVELOPE_METRIC: ("throughput", "wire"),
+    throughput.METRIC: ("throughput", "pvp"),
+    tst009.METRIC: ("tst009", "pvp"),
+    goal_outcomes.METRIC: ("mlrsearch", "pvp"),
+}
 
 
 class Restless:
-    """A device whose rate moves, on a machine that disturbs single trials and long stretches, or none at all."""
+    """A device whose rate moves, on a machine that disturbs single trials, long stretches, or nothing."""
 
     def __init__(self, seed: int, profile: Profile) -> None:
         self.lines: list[str] = []
@@ -78,6 +86,11 @@ def concluded(one: Outcome) -> str:
 
 
 if __name__ == "__main__":
-    for name, path in (("throughput", "wire"), ("throughput", "pvp"), ("tst009", "pvp"), ("mlrsearch", "pvp")):
+    for name, path in (
+        ("throughput", "wire"),
+        ("throughput", "pvp"),
+        ("tst009", "pvp"),
+        ("mlrsearch", "pvp"),
+    ):
         metric = throughput.ENVELOPE_METRIC if path == "wire" else name
         sys.stdout.write(f"{metric} {told(measurement(name).measure, path)}\n")
