@@ -21,10 +21,12 @@ import replayable
 from bmwg.cli import verify as cli
 from bmwg.methodology import latency, procedures
 from bmwg.methodology.benchmarks import back_to_back, recovery, soak
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.former import envelope_2
 from bmwg.methodology.former.registry import RULES, former_rule
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.search import bisection, tst009
+from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.source import FolderFiles
@@ -32,6 +34,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 from bmwg.reports.verify import verify
 from bmwg.reports.verify.verify import TRUSTED, UNSIGNED, verify_bundle, verify_folder
+from bmwg.resources.continuation import continuation
 
 NAMES = [one.name for one in evidence.KEPT]
 BUNDLES = [(one.name, kind) for one in evidence.KEPT for kind in one.bundles]
@@ -367,7 +370,22 @@ def test_the_current_rule_would_misjudge_the_evidence(place: Path, monkeypatch: 
     refused = {
         name for name in NAMES if "VER-08" in rules(verify_folder(evidence.unpacked(place, name) / name))
     }
-    assert {"step-down", "resumed", "disturbed", "unqualified"} <= refused
+    assert {"packets", "step-down", "resumed", "disturbed", "unqualified"} <= refused
+
+
+def test_a_kept_run_that_was_cut_off_is_not_gone_on_with(kept: Any) -> None:
+    folder = kept("cut-off")
+    with pytest.raises(ConfigError) as caught:
+        continuation(folder)
+    assert caught.value.error_id == "RES-02"
+    assert evidence.COMMIT in caught.value.expected
+
+
+def test_a_kept_run_is_bundled_as_any_other(kept: Any, tmp_path: Path) -> None:
+    folder = kept("packets")
+    path = make_bundle(folder, tmp_path / "again.bmwg.tar", evidence=folder_evidence(folder), findings=[])
+    found = verify_bundle(path)
+    assert (rules(found), [one.name for one in found.lacks]) == (set(), evidence.LACKS_OF_REAL)
 
 
 def test_reading_a_kept_run_twice_reads_the_same(place: Path) -> None:
