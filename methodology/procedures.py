@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 TRIAL = "trial"
+OF_EVERY_RUN = (TRIAL,)  # versions that are of no metric and stand in every header
 FIRST = 1  # of every procedure, and of runs whose header names no version
 
 
@@ -29,9 +30,8 @@ class Change:
 
 
 _DISTURBED = "disturbed trials alone make an answer unstable, no longer invalid"  # docs/adr/0182
-CHANGES: tuple[
-    Change, ...
-] = (  # oldest first; a procedure that is not named here has its first version still
+# Oldest first. A procedure that no change names has its first version still.
+CHANGES: tuple[Change, ...] = (
     Change(
         after="2ca676a02d19",
         what="an unstable answer says how far its trials agree",
@@ -86,7 +86,7 @@ def version(name: str) -> int:
 
 def versions(names: Iterable[str]) -> dict[str, int]:
     """Return the versions of procedures, and of `trial`, by name."""
-    return {name: version(name) for name in sorted({TRIAL, *names})}
+    return {name: version(name) for name in sorted({*OF_EVERY_RUN, *names})}
 
 
 def changes_after(name: str, recorded: int) -> tuple[Change, ...]:

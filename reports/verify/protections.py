@@ -101,7 +101,8 @@ def lacking(evidence: Evidence) -> tuple[Lacking, ...]:
 
 def _procedures(evidence: Evidence, run: _Run) -> Iterator[Lacking]:
     recorded = run.get("procedures", {})
-    for name in dict.fromkeys(recorded_as(outcome.metric) for outcome in evidence.outcomes):
+    metrics = (recorded_as(outcome.metric) for outcome in evidence.outcomes)
+    for name in dict.fromkeys((*procedures.OF_EVERY_RUN, *metrics)):
         theirs = recorded.get(name, procedures.FIRST)
         for change in procedures.changes_after(name, theirs):
             yield Lacking(
