@@ -14,7 +14,7 @@ from typing import Any
 from bmwg.methodology import procedures
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.state import of_http
+from bmwg.reports.checker.source import HTTP_FILES
 
 _Run = Mapping[str, Any]
 
@@ -27,15 +27,19 @@ class Protection:
     what: str
     after: str
     present: Callable[[_Run, _Run], bool]  # run.json, platform.json
-    wanted: Callable[[_Run], bool] = lambda run: True  # of which runs it can be expected
+    wanted: Callable[[Evidence], bool] = lambda evidence: True  # of which runs it can be expected
 
 
-def _frames(run: _Run) -> bool:
-    return not of_http(run)
+def _of_requests(evidence: Evidence) -> bool:
+    return evidence.files.has(HTTP_FILES[0])
 
 
-def _real(run: _Run) -> bool:
-    return not run["simulated"]
+def _of_frames(evidence: Evidence) -> bool:
+    return not _of_requests(evidence)
+
+
+def _real(evidence: Evidence) -> bool:
+    return evidence.run is not None and not evidence.run["simulated"]
 
 
 PROTECTIONS: tuple[Protection, ...] = (  # oldest first
@@ -44,14 +48,14 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         what="the header names the version of each procedure, under its hash",
         after="509b4d28ab4c",
         present=lambda run, platform: "procedures" in run,
-        wanted=_frames,
+        wanted=_of_frames,
     ),
     Protection(
         name="qualification-limit",
         what="the header holds the highest load of the tester's qualification, under its hash",
         after="509b4d28ab4c",
         present=lambda run, platform: "qualification_max_fps" in run,
-        wanted=_frames,
+        wanted=_of_frames,
     ),
     Protection(
         name="platform-bound",
@@ -64,7 +68,7 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         what="repetitions of HTTP run under the platform's guard, which looks for drift",
         after="7b823b367d45",
         present=lambda run, platform: "drift" in platform,
-        wanted=of_http,
+        wanted=_of_requests,
     ),
     Protection(
         name="kept-awake",
@@ -94,7 +98,7 @@ def lacking(evidence: Evidence) -> tuple[Lacking, ...]:
     found = [
         Lacking(name=row.name, what=row.what, after=row.after)
         for row in PROTECTIONS
-        if row.wanted(run) and not row.present(run, platform)
+        if row.wanted(evidence) and not row.present(run, platform)
     ]
     return (*found, *_procedures(evidence, run))
 
