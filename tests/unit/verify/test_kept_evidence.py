@@ -9,6 +9,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,7 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.http.answers import read_answers
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 from bmwg.reports.verify import verify
@@ -198,6 +200,21 @@ def test_the_answers_are_those_that_were_given(
     found = next(one for one in run.outcomes if one.metric == metric)
     assert found.type.value == kind
     assert [value.number for value in found.values][:1] == ([] if number is None else [number])
+
+
+ANSWERS_OF_HTTP = (
+    "9049f021300577faf83eff31ff1a5be52dc9254054608f57c37f5f91e040548a"  # as the code of 3ac94e6 told them
+)
+
+
+def test_the_answers_of_http_are_those_that_were_given(place: Path) -> None:
+    """No file holds the numbers of a run of requests: they are computed on reading, so they are held here."""
+    folder = evidence.unpacked(place, "http") / "http"
+    run = read_run(folder)
+    answers = [asdict(one) for one in read_answers(folder, run.run_id, run.header_sha256)]
+    text = json.dumps(answers, sort_keys=True)
+    assert hashlib.sha256(text.encode()).hexdigest() == ANSWERS_OF_HTTP
+    assert answers[0]["values"] == (505000.0, 595000.0, 622000.0, 583000.0, 565000.0)
 
 
 # -- mutations: each is refused
