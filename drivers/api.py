@@ -5,15 +5,20 @@ A driver does one trial or one act and counts. It never searches, repeats, judge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
-    from bmwg.drivers.testbed import Testbed
-    from bmwg.methodology.records import TrialResult, TrialSpec
+    from bmwg.drivers.hosting.bundle import PodSpec
+    from bmwg.drivers.hosting.instance import Sample
+    from bmwg.drivers.paths.bed import Bed
+    from bmwg.drivers.testbed import NetworkSpec, Testbed
+    from bmwg.methodology.capabilities import Capability
+    from bmwg.methodology.paths import PathKind
+    from bmwg.methodology.records import Cell, TrialResult, TrialSpec
 
 JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
 
@@ -57,11 +62,14 @@ class TesterPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrafficLimits:
-    """What attached ports can carry. A spec outside is refused by name, never truncated."""
+    """What attached ports can carry. A spec outside is refused by name, never truncated.
+
+    A trial that needs a capability that is not here is not sent: its cell is not assessed.
+    """
 
     min_frame_octets: int
     max_frame_octets: int
-    capabilities: frozenset[str] = field(default_factory=frozenset)
+    capabilities: frozenset[Capability] = field(default_factory=frozenset)
 
 
 @runtime_checkable
@@ -117,6 +125,163 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """An attachment that stands: the interface inside the workload as it was found there, and its other end.
+
+    `link_kind` is the interface's kind as the kernel names it (`veth`, `macvlan`), `addresses` are in prefix
+    notation. `host_interface` and `host_mac` are its other end on the node, None where there is none;
+    `took_nic` says that the interface is the node's NIC itself. `evidence` is for the platform record; it has
+    the keys `network` and `interface`, by which the record finds it.
+    """
+
+    attachment: Attachment
+    link_kind: str
+    mac: str
+    mtu_octets: int
+    addresses: tuple[str, ...]
+    host_interface: str | None
+    host_mac: str | None
+    took_nic: bool
+    evidence: Mapping[str, JsonValue]
+
+
+@runtime_checkable
+class Pod(Protocol):
+    """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.
+
+    `start` runs its program; `restart` ends the container and starts it anew in the pod's own network
+    namespace, and returns `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function
+    on the node in that namespace. `sample` is what its processes use, `fault` why its first process no longer
+    runs, `describe` the pod as the kernel has it.
+    """
+
+    pod_id: str
+    node: PlacedNode
+    pid: int
+    start_ticks: int
+
+    @property
+    def netns_path(self) -> str: ...
+    def start(self) -> None: ...
+    def restart(self) -> dict[str, JsonValue]: ...
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def describe(self) -> dict[str, JsonValue]: ...
+
+
+class PodRuntime(Protocol):
+    """What realizes pods, found by `pods.runtime` of the testbed file among `bmwg.drivers.runtime`.
+
+    `run_dir` is the run's folder on the node. `probe` returns what a node lacks; `made` makes a pod whose
+    program is not started and removes it on leaving, its undo in the ledger before.
+    """
+
+    def __init__(self, *, run_dir: str, undo: UndoLog) -> None: ...
+    def probe(self, node: Node) -> Missing | None: ...
+    def made(self, node: PlacedNode, spec: PodSpec) -> AbstractContextManager[Pod]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionLink:
+    """One interface of a function in a pod, and whom it sends to.
+
+    `routes` are `(destination, via)` pairs; `neighbours` the next hops' addresses in prefix notation, which
+    all have `neighbour_mac`: frames that leave by this interface go there.
+    """
+
+    interface: str
+    routes: tuple[tuple[str, str], ...]
+    neighbours: tuple[str, ...]
+    neighbour_mac: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodParts:
+    """What a function needs of the pod that it runs in.
+
+    `forwarding` has the pod's kernel forward; `arguments` are the pod's program (none: it sleeps), `binds` of
+    `(source, destination, writable)` what it sees of the node.
+    """
+
+    forwarding: bool = False
+    arguments: tuple[str, ...] = ()
+    binds: tuple[tuple[str, str, bool], ...] = ()
+
+
+class PodFunction(Protocol):
+    """What forwards between the two interfaces of a pod, found by name among `bmwg.drivers.function`.
+
+    `answers_neighbours` says that the pod answers ARP and ND for the addresses of its interfaces; without it
+    whoever sends to the pod is told its MACs. `forwarding` says where frames are forwarded, for the record.
+
+    `parts` tells, before the pod is made, what it needs and takes away on leaving what it made for it;
+    `furnish` gives the pod what it forwards by, before its program starts; `started` waits until it forwards
+    and returns evidence with the function's `name`.
+    """
+
+    answers_neighbours: ClassVar[bool]
+    forwarding: ClassVar[str]
+
+    def __init__(self, bed: Bed) -> None: ...
+    def probe(self) -> Missing | None: ...
+    def parts(self, pod_id: str) -> AbstractContextManager[PodParts]: ...
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None: ...
+    def started(self, pod: Pod) -> dict[str, JsonValue]: ...
+
+
+class UndoLog(Protocol):
+    """The run's ledger, as drivers need it: an undo is written before the act, ticked off after it."""
+
+    def before(self, kind: str, place: Mapping[str, JsonValue] = ..., /, **arguments: JsonValue) -> int:
+        """Store durably how to undo what is about to be made; return the entry's number."""
+
+    def done(self, number: int, /) -> None:
+        """Tick the entry off: it is undone, or was never made."""
+
+
+class PlacedNode(Node, Protocol):
+    """A node that can say, as data, where it is, so that an undo finds it after this process has ended."""
+
+    @property
+    def place(self) -> Mapping[str, JsonValue]:
+        """The node's kind, name and whatever finds it again."""
+
+
+class NetworkDriver(Protocol):
+    """One option of `networks:`, found by its `driver` among the entry points `bmwg.drivers.network`.
+
+    It is made of the option as the testbed file has it (ConfigError NET-04 when a key is missing or wrong),
+    the run's folder and its ledger, and keeps no state of its own. `probe` tries the option on a node and
+    returns what is missing there; `transit` says why frames that pass through a workload cannot reach it
+    (None: they can); `describe` returns the option's evidence on a node: versions, packages, hashes.
+
+    `attach` gives the workload of process `pod_pid` the interface that the attachment names, and takes it
+    away on leaving; the undo stands in the ledger before. `netns` is a path that holds the workload's network
+    namespace also when its process has ended, `bridge` a name for a bridge where the option makes one.
+    `check` returns evidence that the attachment stands.
+    """
+
+    spec: NetworkSpec
+
+    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None: ...
+    def probe(self, node: Node) -> Missing | None: ...
+    def transit(self) -> Missing | None: ...
+    def describe(self, node: Node) -> dict[str, JsonValue]: ...
+    def attach(
+        self,
+        node: PlacedNode,
+        attachment: Attachment,
+        *,
+        pod_id: str,
+        pod_pid: int,
+        bridge: str,
+        netns: str = "",
+    ) -> AbstractContextManager[Attached]: ...
+    def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """What a path driver built: the two ports that traffic enters and leaves by, and evidence.
 
@@ -129,6 +294,15 @@ class Deployment:
 
 
 class PathDriver(Protocol):
-    """Deploys one path (wire, node, pod chain, pod to pod) and removes it on exit, in reverse order."""
+    """Deploys one path (wire, node, pod chain, pod to pod) and removes it on exit, in reverse order.
 
+    It is made of a cell and the bed that the run has open, and is found by the name of its `kind` among the
+    entry points `bmwg.drivers.path`. `probe` returns what machine or testbed lacks for the cell and builds
+    nothing that stays; `deploy` raises TestbedError PATH-02 when something is missing.
+    """
+
+    kind: ClassVar[PathKind]
+
+    def __init__(self, cell: Cell, bed: Bed) -> None: ...
+    def probe(self) -> Missing | None: ...
     def deploy(self) -> AbstractContextManager[Deployment]: ...

@@ -54,18 +54,13 @@ def require_closed(bed: Bed) -> None:
     An interface leads out when its other end lies in a namespace that is none of the run's, or when it is a
     device of the machine that the testbed file does not name as lab port.
     """
-    pids = [*(bed.node(name).pid for name in bed.nodes), *(pid for _, pid, _ in bed.pods.values())]
+    pids = [*(bed.node(name).pid for name in bed.nodes), *(pod.pid for pod in bed.pods.values())]
     for name in bed.nodes:
         node = bed.node(name)
         found = {f"node {name}": node.call("bmwg.drivers.isolation:survey", pids=pids)}
-        for pod, (place, pid, _) in bed.pods.items():
-            if place == name:
-                found[f"pod {pod}"] = node.call(
-                    "bmwg.drivers.hosting.inside:run",
-                    pid=pid,
-                    function="bmwg.drivers.isolation:survey",
-                    arguments={"pids": pids},
-                )
+        for pod in bed.pods.values():
+            if pod.node.name == name:
+                found[f"pod {pod.pod_id}"] = pod.inside("bmwg.drivers.isolation:survey", pids=pids)
         for where, interfaces in found.items():
             for interface in interfaces:
                 if reason := _leads_out(interface, bed.testbed.lab_ports):

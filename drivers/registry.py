@@ -1,67 +1,71 @@
-"""Find drivers by name through entry points, in-tree ones by the same door as everybody else's.
-
-Ids: DRIVER-01 no driver of that name, DRIVER-02 two distributions offer one name, DRIVER-03 not importable.
-"""
+"""Finds drivers by name; raises what `methodology.offers` raises."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
-from importlib import metadata
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology import offers
+from bmwg.methodology.paths import PathKind
+
+if TYPE_CHECKING:
+    from bmwg.drivers.api import NetworkDriver, PodFunction, PodRuntime, UndoLog
+    from bmwg.drivers.paths.bed import Bed
+    from bmwg.drivers.testbed import NetworkSpec
 
 GROUP = "bmwg.drivers"
+PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"
 
 
 def names(kind: str) -> tuple[str, ...]:
     """List the names of all installed drivers of one kind (`traffic`, `network`, ...), sorted."""
-    return tuple(sorted({point.name for point in metadata.entry_points(group=f"{GROUP}.{kind}")}))
+    return offers.names(f"{GROUP}.{kind}")
+
+
+def paths() -> Mapping[str, PathKind]:
+    """Return the kinds of all installed paths by name; a driver is imported when its kind is asked for."""
+    return _PathKinds()
+
+
+class _PathKinds(Mapping[str, PathKind]):
+    def __init__(self) -> None:
+        self._names = names(PATH)
+
+    def __getitem__(self, name: str) -> PathKind:
+        if name not in self._names:
+            raise KeyError(name)
+        kind: PathKind = load(PATH, name).kind
+        return kind
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def network(
+    spec: NetworkSpec, *, run_dir: Path, undo: UndoLog, where: str = "the testbed file"
+) -> NetworkDriver:
+    """Make the driver of a network option; `where` is the file that names it. Raises what `load` raises."""
+    kind = load(NETWORK, spec.driver, where=f"{where}: networks.{spec.name}.driver")
+    driver: NetworkDriver = kind(spec, run_dir=run_dir, undo=undo)
+    return driver
+
+
+def function(name: str, bed: Bed) -> PodFunction:
+    """Make the function of that name for pods of this bed. Raises what `load` raises."""
+    made: PodFunction = load(FUNCTION, name)(bed)
+    return made
+
+
+def runtime(name: str, *, run_dir: str, undo: UndoLog) -> PodRuntime:
+    """Make the pod runtime of that name. Raises what `load` raises."""
+    made: PodRuntime = load(RUNTIME, name, where="pods.runtime")(run_dir=run_dir, undo=undo)
+    return made
 
 
 def load(kind: str, name: str, *, where: str = "") -> Any:
     """Import the driver `name` of one kind. `where` is the place in the user's file that names it."""
-    points = [point for point in metadata.entry_points(group=f"{GROUP}.{kind}") if point.name == name]
-    subject = f"{where + ': ' if where else ''}{kind} driver {name!r}"
-    if not points:
-        raise ConfigError(
-            "DRIVER-01",
-            subject,
-            expected=f"one of {', '.join(names(kind)) or 'none installed'}",
-            **_near(kind, name),
-        )
-    return _import(subject, _the_only(subject, points))
-
-
-def _near(kind: str, name: str) -> dict[str, str]:
-    near = difflib.get_close_matches(name, names(kind), 1)
-    return {"found": repr(name), "hint": f"did you mean {near[0]!r}?" if near else ""}
-
-
-def _the_only(subject: str, points: Sequence[metadata.EntryPoint]) -> metadata.EntryPoint:
-    # the same distribution may be found twice (an editable install and its build folder): that is one offer
-    offers = {(point.dist.name if point.dist else "unknown", point.value): point for point in points}
-    if len(offers) > 1:
-        found = " and ".join(f"{distribution} ({value})" for distribution, value in sorted(offers))
-        raise TestbedError(
-            "DRIVER-02",
-            subject,
-            expected="one installed distribution that offers it",
-            found=found,
-            hint="uninstall one of them",
-        )
-    return next(iter(offers.values()))
-
-
-def _import(subject: str, point: metadata.EntryPoint) -> Any:
-    try:
-        return point.load()
-    except (ImportError, AttributeError) as error:
-        distribution = point.dist.name if point.dist else "unknown"
-        raise TestbedError(
-            "DRIVER-03",
-            subject,
-            expected=f"{point.value} of {distribution} importable",
-            found=str(error),
-        ) from error
+    return offers.load(f"{GROUP}.{kind}", name, f"{where + ': ' if where else ''}{kind} driver {name!r}")

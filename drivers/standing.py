@@ -49,7 +49,9 @@ class Standing:
         return None
 
     def _observe(self, node: str) -> dict[str, JsonValue]:
-        pods = {pod: list(who) for pod, (place, *who) in self._bed.pods.items() if place == node}
+        pods = {
+            name: [pod.pid, pod.start_ticks] for name, pod in self._bed.pods.items() if pod.node.name == node
+        }
         seen: dict[str, JsonValue] = self._bed.node(node).call("bmwg.drivers.standing:observe", pods=pods)
         return seen
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed_row import row_problems
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.document import Document, parse
@@ -97,12 +98,16 @@ class NetworkSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
-    """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts."""
+    """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
+
+    `runtime` names what makes it.
+    """
 
     cpus: tuple[int, ...]
     memory_octets: int
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
+    runtime: str = CRUN
 
     @property
     def cpuset(self) -> str:
@@ -293,6 +298,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             memory_octets=int(pods["memory"][:-3]) * _UNITS[pods["memory"][-3:]],
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
+            runtime=pods.get("runtime", CRUN),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
         data=data,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import ENVELOPE_METRIC, METRIC, is_wide
 
-PATHS = ("wire", "node", "pvp")  # bottom up
+_WIRE, _NODE, _HOSTED = range(3)  # bottom up
 _METRICS = (METRIC, ENVELOPE_METRIC)  # both are frames/s; any other metric is left out
 
 
@@ -29,20 +29,32 @@ class Rung:
 def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...]:
     """Order the throughput outcomes of one frame size and direction bottom up, with the cost of each layer.
 
-    All PVP options stand on the highest rung tried below them; outcomes of other metrics take no part. Raises
-    ValueError when outcomes mix directions, frame formats or flows, between which no ratio means anything.
+    A function in a pod or a machine stands on the highest rung tried below it; outcomes of other metrics take
+    no part. Raises ValueError when outcomes mix directions, frame formats or flows, between which no ratio
+    means anything.
     """
     chosen = [
         o
         for o in outcomes
-        if o.metric in _METRICS and o.cell.frame_octets == frame_octets and o.cell.path in PATHS
+        if o.metric in _METRICS and o.cell.frame_octets == frame_octets and stands_on(o.cell)
     ]
     kinds = {(o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
     if len(kinds) > 1:
         raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
-    chosen.sort(key=lambda o: PATHS.index(o.cell.path))
-    wire = next((o for o in chosen if o.cell.path == PATHS[0]), None)
+    chosen.sort(key=lambda o: _height(o.cell))
+    wire = next((o for o in chosen if o.cell.qualifies_tester), None)
     return tuple(_rung(o, wire, _below(o, chosen)) for o in chosen)
+
+
+def stands_on(cell: Cell) -> bool:
+    """Whether a cell is a rung: the wire, or a path on which a function forwards between the ports."""
+    return cell.qualifies_tester or cell.function != NOTHING
+
+
+def _height(cell: Cell) -> int:
+    if cell.qualifies_tester:
+        return _WIRE
+    return _NODE if cell.hosting == BAREMETAL else _HOSTED
 
 
 def plain_number(outcome: Outcome | None) -> float | int | None:
@@ -53,8 +65,8 @@ def plain_number(outcome: Outcome | None) -> float | int | None:
 
 
 def _below(outcome: Outcome, ordered: Sequence[Outcome]) -> Outcome | None:
-    position = PATHS.index(outcome.cell.path)
-    lower = [o for o in ordered if PATHS.index(o.cell.path) < position]
+    height = _height(outcome.cell)
+    lower = [o for o in ordered if _height(o.cell) < height]
     return lower[-1] if lower else None
 
 

@@ -1,6 +1,6 @@
 """From a profile and the network options of a testbed to an ordered list of cells, and how long they take.
 
-A test case (`suites.CASES`) is a measurement on one path or on all of its suite's; a cell adds function,
+A test case (`suites.cases()`) is a measurement on one path or on all of its suite's; a cell adds function,
 network, frame size, direction, format and flows.
 """
 
@@ -15,7 +15,7 @@ from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.profiles import PathPlan, Profile
-from bmwg.methodology.records import MIN_IPV6_OCTETS, Cell, FrameFormat
+from bmwg.methodology.records import MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
@@ -154,7 +154,7 @@ def _asked(
     profile: Profile, networks: Mapping[str, int | None], test_ids: Collection[str]
 ) -> Iterator[tuple[Case, Cell, str]]:
     """Yield each test with each of its cells, cell by cell."""
-    for suite in dict.fromkeys(case.suite for case in suites.CASES):
+    for suite in suites.suites():
         cases = suites.cases_of(suite, test_ids)
         if not cases:
             continue
@@ -175,7 +175,7 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
-    return tuple(plan for plan in profile.paths if plan.path != "wire")
+    return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 
 def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
@@ -183,7 +183,7 @@ def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tu
     if plan.all_networks:
         names = tuple(networks)
     elif not plan.needs_network:
-        names = ("none",)
+        names = (NOTHING,)
     for name in names:
         absent = plan.needs_network and name not in networks
         yield name, f"the testbed file has no network option {name!r}" if absent else ""
@@ -203,7 +203,7 @@ def _cells(
                 yield Cell(
                     path=plan.path,
                     hosting=plan.hosting,
-                    function=case.function if case.function and plan.hosting == "pod" else plan.function,
+                    function=case.function if case.function and plan.hosting == POD else plan.function,
                     network=network,
                     frame_octets=max(size, least),
                     direction=direction,

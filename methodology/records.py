@@ -6,7 +6,7 @@ All are frozen and check themselves. Units stand in the names; `octets` of a fra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
@@ -15,6 +15,9 @@ FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
+WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
+NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
+BAREMETAL, POD = "baremetal", "pod"
 
 
 class Direction(StrEnum):
@@ -311,9 +314,9 @@ class TrialResult:
 class Cell:
     """One thing that is measured. Its `cell_id` is stable and is what journal and outcomes refer to.
 
-    `path` is `wire`, `node`, `pvp`, `p2p` (pod to pod, one node), `p2p-underlay` or `p2p-vxlan` (two nodes);
-    `hosting` `none`, `baremetal` or `pod`; `function` the forwarder (`none`, `kernel-l3`, `testpmd`);
-    `network` the key in the testbed file, `none` where no network option takes part. `imix` is a genome of
+    `path` is the name of a path driver, `hosting` and `function` are those of its hosting forms and functions
+    that are measured (`none`: nothing forwards between the ports); `network` is the key in the testbed file,
+    `none` where no network option takes part. `imix` is a genome of
     RFC 6985 (empty: all frames have one size); `frame_octets` is then its largest frame.
     """
 
@@ -327,6 +330,16 @@ class Cell:
     flows: int = 1
     vlan_id: int | None = None
     imix: str = ""
+
+    @property
+    def qualifies_tester(self) -> bool:
+        """Whether the tester itself is measured here, and no device."""
+        return self.path == WIRE
+
+    @property
+    def qualification(self) -> Cell:
+        """The cell by which the tester is qualified for this cell's traffic."""
+        return replace(self, path=WIRE, hosting=NOTHING, function=NOTHING, network=NOTHING)
 
     @property
     def cell_id(self) -> str:

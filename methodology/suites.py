@@ -1,26 +1,32 @@
 """The test cases of all suites as data: id, what is measured, on which paths and with which traffic.
 
 Ids are stable: append, never renumber. One answer (a metric on a cell) may be asked for by several tests; it
-is measured once, under the first that asks.
+is measured once, under the first that asks. A distribution offers the cases of its own suites as a tuple
+under the entry-point group `bmwg.cases`; ours come by the same door. Ids: CASE-01 what is offered is no such
+tuple, CASE-02 one id twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
+from bmwg.methodology import offers
+from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Direction, FrameFormat
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
-SUITES = (CONTAINERIZED, RFC2544)
+GROUP = "bmwg.cases"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One test case. `measurement` is a name of `measurements.registry`.
+    """One test case; a Robot test with its id measures it.
 
-    `path` narrows it to one path of its suite's plan. Directions, formats and flows replace the profile's.
+    `measurement` is a name of `measurements.registry`. `path` narrows it to one path of its suite's plan.
+    Directions, formats and flows replace the profile's.
     With `imix` frames of several sizes take turns, as the profile's genome says, in place of its sizes.
     `function` is what forwards in place of the plan's function on paths through a pod: a restarted container
     interrupts nothing when the kernel forwards for it.
@@ -35,6 +41,19 @@ class Case:
     flows: tuple[int, ...] = ()
     imix: bool = False
     function: str = ""
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return the case for a run's header; what is as usual is left out."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any]) -> Case:
+        """Read what `as_builtins` gave, checked against the schema of run.json."""
+        kinds = {"directions": Direction, "frame_formats": FrameFormat, "flows": int}
+        read: dict[str, Any] = {
+            key: tuple(map(kinds[key], said)) if key in kinds else said for key, said in data.items()
+        }
+        return cls(**read)
 
 
 _PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
@@ -54,8 +73,8 @@ def _rfc2544(test_id: str, measurement: str, **traffic: Any) -> Case:
     return Case(test_id=test_id, suite=RFC2544, measurement=measurement, **traffic)
 
 
-CASES: tuple[Case, ...] = (
-    *_containerized(),
+CONTAINERIZED_CASES = _containerized()
+RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),
     _rfc2544("R2544-TPUT-1.3", "throughput", flows=(_MANY_FLOWS,)),
@@ -83,22 +102,62 @@ CASES: tuple[Case, ...] = (
     _rfc2544("R2544-MOD-1.4", "modifier_filters_1"),
     _rfc2544("R2544-MOD-1.5", "modifier_filters_25"),
 )
-_BY_ID = {case.test_id: case for case in CASES}
 
 
-def tests_in(suites: Collection[str]) -> frozenset[str]:
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return the cases of all installed suites: ours first, then others by the name that offers them."""
+    ours = (CONTAINERIZED, RFC2544)
+    found: dict[str, Case] = {}
+    for name in (*ours, *(name for name in offers.names(GROUP) if name not in ours)):
+        offered = offers.load(GROUP, name, f"test cases {name!r}")
+        if not isinstance(offered, tuple) or not all(isinstance(one, Case) for one in offered):
+            raise TestbedError(
+                "CASE-01", f"test cases {name!r}", expected="a tuple of Case", found=type(offered).__name__
+            )
+        for one in offered:
+            if one.test_id in found:
+                raise TestbedError(
+                    "CASE-02",
+                    f"test {one.test_id} of the test cases {name!r}",
+                    expected="an id that no other suite has",
+                    found=f"it is of suite {found[one.test_id].suite}",
+                    hint="uninstall one of the distributions",
+                )
+            found[one.test_id] = one
+    return tuple(found.values())
+
+
+def tests_in(names: Collection[str]) -> frozenset[str]:
     """Return the ids of all tests of some suites."""
-    return frozenset(one.test_id for one in CASES if one.suite in suites)
+    return frozenset(one.test_id for one in cases() if one.suite in names)
 
 
-def case(test_id: str) -> Case | None:
-    """Return the case of a test id."""
-    return _BY_ID.get(test_id)
+def suites() -> tuple[str, ...]:
+    """Return the names of all installed suites, ours first."""
+    return tuple(dict.fromkeys(one.suite for one in cases()))
+
+
+def with_those(recorded: Iterable[Case]) -> tuple[Case, ...]:
+    """Return the installed cases, and of those that a run recorded the ones that are not installed here."""
+    known = {one.test_id for one in cases()}
+    return (*cases(), *(one for one in recorded if one.test_id not in known))
+
+
+def outside(test_ids: Collection[str]) -> tuple[Case, ...]:
+    """Return the cases of these tests that do not come with the toolkit."""
+    ours = (CONTAINERIZED, RFC2544)
+    return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in ours)
+
+
+def case(test_id: str, among: Sequence[Case] | None = None) -> Case | None:
+    """Return the case of a test id, among the installed ones unless others are given."""
+    return next((one for one in among or cases() if one.test_id == test_id), None)
 
 
 def cases_of(suite: str, test_ids: Collection[str]) -> tuple[Case, ...]:
     """Return those cases of a suite whose tests were asked for, in their order."""
-    return tuple(one for one in CASES if one.suite == suite and one.test_id in test_ids)
+    return tuple(one for one in cases() if one.suite == suite and one.test_id in test_ids)
 
 
 def owner(measurement: str, path: str, test_ids: Collection[str] = ()) -> str | None:
@@ -106,16 +165,16 @@ def owner(measurement: str, path: str, test_ids: Collection[str] = ()) -> str | 
 
     Only cases with the profile's own traffic own what nobody asked for.
     """
-    able = [one for one in CASES if one.measurement == measurement and one.path in ("", path)]
+    able = [one for one in cases() if one.measurement == measurement and one.path in ("", path)]
     chosen = [one for one in able if one.test_id in test_ids and not _special(one)]
     chosen += [one for one in able if not _special(one)]
     return chosen[0].test_id if chosen else None
 
 
-def tests_of(measurement: str, path: str) -> frozenset[str]:
+def tests_of(measurement: str, path: str, among: Sequence[Case]) -> frozenset[str]:
     """Return every test that may ask for a measurement on a path."""
     return frozenset(
-        one.test_id for one in CASES if one.measurement == measurement and one.path in ("", path)
+        one.test_id for one in among if one.measurement == measurement and one.path in ("", path)
     )
 
 
@@ -123,4 +182,4 @@ def _special(one: Case) -> bool:
     return bool(one.directions or one.frame_formats or one.flows or one.imix)
 
 
-DEFAULT_TESTS = tests_in((CONTAINERIZED,))
+DEFAULT_TESTS = frozenset(one.test_id for one in CONTAINERIZED_CASES)

@@ -45,15 +45,16 @@ def not_assessed(cell: Cell, *, outcome_id: str, metric: str, reason: str) -> Ou
 def unqualified(cell: Cell, envelope: Outcome | None, *, outcome_id: str, metric: str) -> Outcome:
     """Return the outcome of a cell for whose traffic the tester could not be qualified (design decision 4).
 
-    It is `unstable` where the machine disturbed the qualification, and `invalid` where that broke.
+    It is `unstable` where the machine disturbed the qualification, `not_assessed` where the tester cannot
+    send such traffic at all, and `invalid` where the qualification broke.
     """
-    disturbed = envelope is not None and envelope.type is OutcomeType.UNSTABLE
+    same = (OutcomeType.UNSTABLE, OutcomeType.NOT_ASSESSED)
     why = envelope.reason if envelope is not None else "it was not tried"
     return Outcome(
         outcome_id=outcome_id,
         metric=metric,
         cell=cell,
-        type=OutcomeType.UNSTABLE if disturbed else OutcomeType.INVALID,
+        type=envelope.type if envelope is not None and envelope.type in same else OutcomeType.INVALID,
         reason=f"the tester could not be qualified for this traffic: {why}",
     )
 

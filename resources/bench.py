@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.standing import Standing
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
@@ -61,7 +61,7 @@ class Bench:
         """Answer one test: an outcome for each planned cell, measured now unless it stands already.
 
         All cells of one deployment are measured while it stands, those of other selected tests too. Raises
-        ToolkitBug BENCH-03 for a test that is not in `suites.CASES`.
+        ToolkitBug BENCH-03 for a test that is not in `suites.cases()`.
         """
         case = suites.case(test_id)
         if case is None:
@@ -106,11 +106,11 @@ class Bench:
             group = self._qualified(self._assessable(group))
             if not group:
                 return
-            with self._deployments.deployed(group[0].cell) as (deployment_id, traffic):
+            with self._deployments.deployed(group[0].cell) as (deployment_id, traffic, limits):
                 standing = Standing(self._session.bed)
                 for planned in group:
                     if planned.key not in self._outcomes:  # one measurement may have given several
-                        self._measure(planned, deployment_id, traffic, standing.fault)
+                        self._measure(planned, deployment_id, traffic, limits, standing.fault)
         except _DeploymentBrokenError:
             pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
         except ToolkitError as error:
@@ -141,7 +141,7 @@ class Bench:
         """Return the cells for whose traffic the tester is qualified (design decision 4)."""
         left = []
         for planned in group:
-            if planned.cell.path == "wire" or self._envelope(planned.cell) is not None:
+            if planned.cell.qualifies_tester or self._envelope(planned.cell) is not None:
                 left.append(planned)
             elif planned.key not in self._outcomes:
                 self._keep(
@@ -159,6 +159,7 @@ class Bench:
         planned: PlannedCell,
         deployment_id: str,
         traffic: TrafficDriver,
+        limits: TrafficLimits,
         fault: Callable[[], str | None],
     ) -> None:
         session, cell = self._session, planned.cell
@@ -172,6 +173,8 @@ class Bench:
             metric=kind.recorded_as(session.profile, cell),
             deployment_id=deployment_id,
             traffic=traffic,
+            limits=limits,
+            tester=session.testbed.tester.driver,
             store=session.store,
             policy=session.profile.policy,
             display=session.display,
@@ -179,7 +182,7 @@ class Bench:
             watch=session.watch,
             recorded=session.continued.recorded(planned) if session.continued else None,
         )
-        envelope_fps = None if cell.path == "wire" else self._envelope(cell)
+        envelope_fps = None if cell.qualifies_tester else self._envelope(cell)
         asked = Asked(
             profile=session.profile,
             cell=cell,
@@ -206,8 +209,7 @@ class Bench:
 
     def _wire(self, cell: Cell) -> PlannedCell:
         """The tester's qualification for the traffic of a cell."""
-        wire = replace(cell, path="wire", hosting="none", function="none", network="none")
-        return self._throughput_of(wire)
+        return self._throughput_of(cell.qualification)
 
     def _fail(self, group: Sequence[PlannedCell], reason: str) -> None:
         for planned in group:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from bmwg.drivers import registry
 from bmwg.drivers.actuators.acting import acting
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.api import Deployment, TrafficDriver
+from bmwg.drivers.api import Deployment, TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.methodology.records import Cell
@@ -26,8 +26,8 @@ class Deployments:
         self._count = len(session.continued.run.deployments) if session.continued else 0
 
     @contextmanager
-    def deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver]]:
-        """Deploy a cell, bind the tester to it, and remove it again; gives deployment id and tester."""
+    def deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver, TrafficLimits]]:
+        """Deploy a cell, bind the tester, remove both again; gives deployment id, tester and its limits."""
         session = self._session
         self._count += 1
         deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._count}"
@@ -36,21 +36,20 @@ class Deployments:
                 require_own_ports(deployment.ports, session.testbed.lab_ports)
                 require_closed(session.bed)
             session.store.add_deployment(deployment_id, deployment.evidence)
-            with self._attached(deployment) as traffic:
+            with self._attached(deployment) as (traffic, limits):
                 time.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
                 with (
                     session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched,
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,
                 ):
-                    yield deployment_id, able
+                    yield deployment_id, able, limits
 
     @contextmanager
-    def _attached(self, deployment: Deployment) -> Iterator[TrafficDriver]:
+    def _attached(self, deployment: Deployment) -> Iterator[tuple[TrafficDriver, TrafficLimits]]:
         """Bind the tester's ports; a tester that fails is ended, and the next cell gets a new one."""
         traffic = self._running_traffic()
         try:
-            traffic.attach(deployment.ports)
-            yield traffic
+            yield traffic, traffic.attach(deployment.ports)
             traffic.detach()
         except BaseException:
             self.end_traffic()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bmwg.drivers.testbed import Testbed
+from bmwg.methodology import suites
 from bmwg.methodology.measurements.registry import BY_NAME
 from bmwg.methodology.planning import QUALIFICATION_MAX_FPS, PlannedCell
 from bmwg.methodology.procedures import versions
@@ -14,8 +15,10 @@ from bmwg.reports.store import RunHeader
 from bmwg.resources.provenance import toolkit_state
 
 
-def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) -> RunHeader:
-    """Return the header of a run of this plan."""
+def run_header(
+    testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell], selected: Collection[str]
+) -> RunHeader:
+    """Return the header of a run of this plan, which answers the selected tests."""
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
@@ -32,4 +35,5 @@ def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) 
         ),
         procedures=versions(family for kind in BY_NAME.values() for family in kind.families),
         qualification_max_fps=QUALIFICATION_MAX_FPS,
+        cases=suites.outside(selected),
     )

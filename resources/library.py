@@ -7,7 +7,6 @@ from typing import Any
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
-from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.resources.bench import Bench
@@ -42,21 +41,12 @@ class Bmwg:
         self._bench.begin_suite(self._suite)
 
     @keyword(tags=["measurement"])
-    def measure(self, benchmark: str, path: str = "") -> list[Outcome]:
-        """Measure a benchmark on every planned cell of the test; a procedure that broke fails the test.
+    def measure_its_cells(self) -> list[Outcome]:
+        """Measure what the test's id says on every cell planned for it; a broken procedure fails the test.
 
-        Benchmark and path must be those that `methodology/suites.py` has for the test's id (BENCH-02).
+        Which benchmark on which path an id stands for is said once, in `methodology/suites.py`.
         """
-        test_id = _only_id(self._tags)
-        case = suites.case(test_id)
-        if case is not None and (case.measurement, case.path) != (benchmark, path):
-            raise ToolkitBug(
-                "BENCH-02",
-                f"test {test_id}",
-                expected=f"{case.measurement} on {case.path or 'every path of its suite'}",
-                found=f"{benchmark} on {path or 'every path'}",
-            )
-        return self._judge(self._opened().outcomes(test_id))
+        return self._judge(self._opened().outcomes(_only_id(self._tags)))
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bmwg.drivers.actuators.acting import settle
-from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import LeakWatch
+from bmwg.methodology.capabilities import LackingError, refuse_beyond
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.measurements.remarks import trial_remarks
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
+from bmwg.methodology.throughput import not_assessed
 from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
 from bmwg.reports.store import RunStore
 from bmwg.resources.continuation import Recorded
@@ -42,6 +44,8 @@ class CellMeasurement:
         metric: str,
         deployment_id: str,
         traffic: TrafficDriver,
+        limits: TrafficLimits,
+        tester: str,
         store: RunStore,
         policy: TrialPolicy,
         display: LineDisplay,
@@ -63,6 +67,8 @@ class CellMeasurement:
         self.broken = False  # tester, link or DUT failed: nothing more can be measured on this deployment
         self._deployment_id = deployment_id
         self._traffic = traffic
+        self._limits = limits
+        self._tester = tester
         self._store = store
         self._policy = policy
         self._display = display
@@ -81,6 +87,7 @@ class CellMeasurement:
             self._note_bounds(before)
             self._display.estimate.done_s += spec.duration_s
             return before
+        refuse_beyond(spec, self._limits.capabilities, self._tester)
         learning = self._policy.learning
         if learning is Learning.TRIAL or (learning is Learning.DEPLOYMENT and not self._learnt):
             self._traffic.learn(spec)  # rfc2544-23, phase b
@@ -134,9 +141,17 @@ class CellMeasurement:
             settle(self._traffic)
         if answered.error is not None and not is_of_cell(answered.error):
             raise answered.error  # no answer: the run itself cannot go on
+        if isinstance(answered.error, LackingError):
+            return [self._lacking(outcome, answered.error) for outcome in answered.outcomes]
         self.broken = self.broken or answered.error is not None
         continued = len(self._deployments | self._recorded.deployments) > 1
         return [self._remarked(outcome, continued=continued) for outcome in answered.outcomes]
+
+    def _lacking(self, outcome: Outcome, error: LackingError) -> Outcome:
+        """The tester cannot do what was asked: no verdict on procedure or device."""
+        return not_assessed(
+            outcome.cell, outcome_id=outcome.outcome_id, metric=outcome.metric, reason=error.what
+        )
 
     def _remarked(self, outcome: Outcome, *, continued: bool) -> Outcome:
         trials = [trial for trial in self._trials if trial.seq in set(outcome.trials)]

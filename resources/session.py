@@ -122,8 +122,11 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         continued = continuation(find_run(settings.continue_run, settings.results), selected)
         testbed, profile = continued.testbed, continued.profile
     else:
-        testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
+        testbed = load_testbed(settings.testbed)
+        profile = load_profile(settings.profile, paths=registry.paths())
     tester = registry.load("traffic", testbed.tester.driver, where=f"{testbed.file}: tester.driver")
+    for option in testbed.networks:
+        registry.load(registry.NETWORK, option.driver, where=f"{testbed.file}: networks.{option.name}.driver")
     tester.for_testbed(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
     plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
     with ExitStack() as stack:
@@ -138,7 +141,7 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             check_platform(continued.run, platform)
             store = stack.enter_context(RunStore.resume(continued.run.folder))
         else:
-            header = run_header(testbed, profile, plan)
+            header = run_header(testbed, profile, plan, selected)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             record_guest(store)
         display.estimate.planned_s = planning.traffic_s(plan)

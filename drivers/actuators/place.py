@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import JsonValue, Pod
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
 from bmwg.methodology.records import Cell
@@ -25,20 +25,12 @@ class Place:
         return self.bed.node(self.bed.sides()[EGRESS].node)
 
     @property
-    def pod(self) -> tuple[str, int] | None:
-        """Name and process id of the pod that forwards; None where the node does."""
-        found = [(name, pid) for name, (_, pid, _) in self.bed.pods.items()]
-        return found[0] if found else None
+    def pod(self) -> Pod | None:
+        """The pod that forwards; None where the node does."""
+        return next(iter(self.bed.pods.values()), None)
 
     def router(self, function: str, **arguments: JsonValue) -> JsonValue:
         """Run a node function in the network namespace of what forwards: the pod's, or the node's."""
         if self.pod is None:
             return self.node.call(function, deadline_s=60.0, **arguments)
-        return self.node.call(
-            "bmwg.drivers.hosting.inside:run",
-            deadline_s=60.0,
-            pid=self.pod[1],
-            function=function,
-            arguments=arguments,
-            within_s=50.0,
-        )
+        return self.pod.inside(function, within_s=50.0, **arguments)

@@ -10,19 +10,19 @@ from collections.abc import Callable
 from bmwg.drivers.actuators.place import EGRESS, Place
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.paths import queues
+from bmwg.methodology.records import BAREMETAL, NOTHING
 
 LINK, SWITCH, CONTAINER = "link", "vswitch", "container"
 LINK_DOWN_S = 0.2  # choice: long against a trial's noise, short against the trial
 _OUTAGE = "bmwg.drivers.actuators.outage"
-_OCI = "bmwg.drivers.hosting.oci"
 
 
 def resets(place: Place) -> dict[str, Callable[[], dict[str, JsonValue]]]:
     """Return what can be reset on this path, by name; each act tells when it began and ended."""
-    if place.cell.path == "node":
-        return {LINK: lambda: _link(place)}
-    if place.cell.path != "pvp":
+    if place.cell.function == NOTHING:
         return {}
+    if place.cell.hosting == BAREMETAL:
+        return {LINK: lambda: _link(place)}
     acts = {LINK: lambda: _link(place), SWITCH: lambda: _switch(place)}
     if place.cell.function == "testpmd":
         acts[CONTAINER] = lambda: _container(place)
@@ -46,13 +46,4 @@ def _switch(place: Place) -> dict[str, JsonValue]:
 def _container(place: Place) -> dict[str, JsonValue]:
     """End the pod's container and start it anew in the pod's own network namespace, as a kubelet does."""
     assert place.pod is not None
-    name, pid = place.pod
-    made = place.node.call(
-        f"{_OCI}:restart",
-        deadline_s=50.0,
-        pod_id=name,
-        state_dir=str(place.bed.run_dir / "pods"),
-        pid=pid,
-    )
-    place.bed.pods[name] = (place.node.name, made["pid"], made["start_ticks"])
-    return {"began_ns": made["began_ns"], "ended_ns": made["ended_ns"]}
+    return place.pod.restart()

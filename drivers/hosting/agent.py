@@ -92,14 +92,22 @@ def _run(function: str, arguments: dict[str, JsonValue]) -> list[JsonValue]:
         _running = False
 
 
+def _callable_here(module_name: str) -> bool:
+    if module_name.startswith("bmwg."):
+        return True
+    from bmwg.methodology.offers import packages  # reading entry points is slow, and most agents need none
+
+    return "." in module_name and module_name.partition(".")[0] in packages()
+
+
 def resolve(function: str) -> Callable[..., JsonValue]:
-    """Find `"bmwg.package.module:function"`; only the package's own module-level functions are callable."""
+    """Find `"package.module:function"`: a module-level function of ours, or of who offers us a driver."""
     module_name, _, name = function.partition(":")
-    if not module_name.startswith("bmwg.") or not name or name.startswith("_"):
+    if not _callable_here(module_name) or not name or name.startswith("_"):
         raise DriverError(
             "NODE-06",
             f"call of {function!r}",
-            expected='"bmwg.package.module:function"',
+            expected='"bmwg.package.module:function", or of a package with entry points for the toolkit',
             found=repr(function),
         )
     try:

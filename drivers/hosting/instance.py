@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # agents import this module, and never read a testbed file
 FOLDER = "{folder}"  # in a program's command and files: the folder that the instance gave it
 ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it
 PORT = "{port}"  # the port that the program is to listen on there
+CRUN = "crun"  # the runtime of pods where none is named
 LIBVIRT = "libvirt"  # the second driver of the virtual machines
 INSTANCE_NETWORK = "198.18.16.0/20"  # rfc2544-C.2.2: addresses for benchmarks; routed to the instances' node
 FORM_NETWORKS = {  # each form's part of it
@@ -154,7 +155,7 @@ class Place:
     `INSTANCE_NETWORK` to this node; the node forwards IPv4. `token` is unique to the run (names of daemons,
     cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node. `prefix_length` is of
     both networks that the node's own addresses lie in; `networks` are the options by which pods can be
-    attached.
+    attached, `runtime` names what makes pods.
     """
 
     client_address: str
@@ -167,3 +168,4 @@ class Place:
     prefix_length: int = 24
     networks: Mapping[str, NetworkSpec] = field(default_factory=dict)
     vms: VmDriver = QEMU_ITSELF
+    runtime: str = CRUN

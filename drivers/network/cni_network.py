@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import Attachment, JsonValue, Missing, Node
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
 from bmwg.drivers.network.conflist import parse
 from bmwg.drivers.network.template import render
-from bmwg.drivers.network.undo import PlacedNode, UndoLog
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import ConfigError, ToolkitError
 
@@ -22,26 +30,10 @@ _CNI = "bmwg.drivers.network.cni"
 _DATAPATH = "bmwg.drivers.network.datapath"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
-    """An attachment that stands. `host_interface` is its other end on the node, None where there is none.
-
-    `mac` is that of the interface inside the workload; `took_nic` says that it is the node's NIC itself;
-    `evidence` is for the platform record.
-    """
-
-    attachment: Attachment
-    mac: str
-    mtu_octets: int
-    host_interface: str | None
-    took_nic: bool
-    evidence: Mapping[str, JsonValue]
-
-
 class CniNetwork:
     """One option of `networks:`: probes it, attaches workloads, detaches them. Keeps no state of its own."""
 
-    def __init__(self, spec: NetworkSpec, *, cache_dir: str, undo: UndoLog) -> None:
+    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         if spec.conflist is None or not spec.plugin_dir:
             raise ConfigError(
                 "NET-04",
@@ -55,7 +47,7 @@ class CniNetwork:
             )
         self.spec = spec
         self.plugin_dir = spec.plugin_dir
-        self._cache_dir = cache_dir
+        self._cache_dir = str(run_dir / "cni")
         self._undo = undo
 
     def conflist(self, attachment: Attachment, *, bridge: str) -> dict[str, Any]:
@@ -93,6 +85,17 @@ class CniNetwork:
             deadline_s=90.0,
         )
         return Missing(**found) if found else None
+
+    def transit(self) -> Missing | None:
+        """Return why frames in transit cannot reach a pod: ipvlan takes its own addresses only."""
+        plugins = (self.spec.conflist or {}).get("plugins", [])
+        if not any(plugin.get("type") == "ipvlan" for plugin in plugins):
+            return None
+        return Missing(
+            what=f"a forwarding pod on {self.spec.name}",
+            reason="ipvlan hands a pod only the frames that are addressed to one of its own addresses",
+            mend="path p2p for this option; macvlan, vlan or host-device for a forwarding pod",
+        )
 
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return what the option is on `node`: plugin binaries with hash, versions and package."""
@@ -157,11 +160,15 @@ class CniNetwork:
             view = node.call(
                 f"{_DATAPATH}:attachment_view", netns=made["netns"], interface=attachment.interface
             )
+            inside, other = view["inside"], view["host_side"] or {}
             yield Attached(
                 attachment=attachment,
-                mac=view["inside"]["mac"],
-                mtu_octets=view["inside"]["mtu_octets"],
-                host_interface=view["host_side"]["name"] if view["host_side"] else None,
+                link_kind=inside["kind"],
+                mac=inside["mac"],
+                mtu_octets=inside["mtu_octets"],
+                addresses=tuple(inside["addresses"]),
+                host_interface=other.get("name"),
+                host_mac=other.get("mac"),
                 took_nic=attachment.uplink is not None and attachment.uplink not in view["node_interfaces"],
                 evidence={
                     "network": self.spec.name,
@@ -169,7 +176,7 @@ class CniNetwork:
                     "cni_version": added["version"],
                     "result": added["result"],
                     "executions": added["executions"],
-                    "interface": view["inside"],
+                    "interface": inside,
                     "host_side": view["host_side"],
                 },
             )
@@ -196,3 +203,6 @@ def _address(text: str, routes: tuple[tuple[str, str], ...]) -> dict[str, str]:
         if ipaddress.ip_address(via) in subnet:
             return {"address": text, "gateway": via}
     return {"address": text}
+
+
+_: type[NetworkDriver] = CniNetwork

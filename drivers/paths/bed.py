@@ -12,11 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmwg.drivers import links
-from bmwg.drivers.api import JsonValue, Missing, TesterPort
+from bmwg.drivers import links, registry
+from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.network.cni_network import CniNetwork
-from bmwg.drivers.network.undo import UndoLog
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
 from bmwg.methodology.errors import ConfigError
@@ -70,7 +68,7 @@ class Bed:
         self.run_dir = run_dir
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
-        self.pods: dict[str, tuple[str, int, int]] = {}  # those that stand: node, pid, start time in ticks
+        self.pods: dict[str, Pod] = {}  # those that stand
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
@@ -80,6 +78,8 @@ class Bed:
         """Start the nodes and cable them; `stack` ends them. A simulated tester needs neither."""
         if self.testbed.tester.driver == SIMULATED:
             return
+        for option in self.testbed.networks:
+            self.network(option.name)  # what is wrong with an option, before anything stands
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
             if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
                 raise ConfigError(
@@ -117,10 +117,15 @@ class Bed:
         """The place of the tester's own ports."""
         return self.node(TESTER)
 
-    def network(self, name: str) -> CniNetwork:
+    @property
+    def runtime(self) -> PodRuntime:
+        """What makes this testbed's pods."""
+        return registry.runtime(self.testbed.pods.runtime, run_dir=str(self.run_dir), undo=self.undo)
+
+    def network(self, name: str) -> NetworkDriver:
         """Return a network option by its key in the testbed file."""
         spec = self.testbed.network(name)
-        return CniNetwork(spec, cache_dir=str(self.run_dir / "cni"), undo=self.undo)
+        return registry.network(spec, run_dir=self.run_dir, undo=self.undo, where=self.testbed.file)
 
     def missing(self, network: str, node: str) -> Missing | None:
         """Return what `node` lacks for a network option; tried once and remembered for the run."""

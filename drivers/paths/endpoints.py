@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import Attachment, JsonValue, TesterPort
+from bmwg.drivers.api import Attached, Attachment, JsonValue, NetworkDriver, PlacedNode, Pod, TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.network.cni_network import Attached, CniNetwork
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.pods import Pod, created_pod
+from bmwg.drivers.paths.pods import created_pod
 
 INTERFACE = "net0"
 BRIDGE = "bmwg-br0"
@@ -29,7 +28,7 @@ class Endpoint:
     queue: dict[str, JsonValue]
 
     @property
-    def node(self) -> NamespaceNode:
+    def node(self) -> PlacedNode:
         """The pod's node."""
         return self.pod.node
 
@@ -45,9 +44,11 @@ class Endpoint:
 
     def hops(self) -> list[JsonValue]:
         """Return the hops from the port outwards."""
-        kind = self.attached.evidence["interface"]["kind"]
         hops: list[JsonValue] = [
-            {"at": f"{self.pod.pod_id}/{INTERFACE}", "what": f"tester port, {kind} in the pod"}
+            {
+                "at": f"{self.pod.pod_id}/{INTERFACE}",
+                "what": f"tester port, {self.attached.link_kind} in the pod",
+            }
         ]
         if self.attached.host_interface is not None:
             hops.append(
@@ -61,7 +62,7 @@ class Endpoint:
 
 @contextmanager
 def pod_pair(
-    bed: Bed, network: CniNetwork, nodes: tuple[NamespaceNode, NamespaceNode], *, nic: str | None
+    bed: Bed, network: NetworkDriver, nodes: tuple[NamespaceNode, NamespaceNode], *, nic: str | None
 ) -> Iterator[tuple[Endpoint, Endpoint]]:
     """Make one pod on each of `nodes` (they may be the same) and attach both to the network option.
 
@@ -82,7 +83,7 @@ def pod_pair(
 
 @contextmanager
 def _endpoint(
-    bed: Bed, network: CniNetwork, node: NamespaceNode, number: int, nic: str | None
+    bed: Bed, network: NetworkDriver, node: NamespaceNode, number: int, nic: str | None
 ) -> Iterator[Endpoint]:
     routed = network.spec.uplink == uplinks.ROUTED
     addresses = INNER[number].far if routed else ENDPOINTS[number]
@@ -101,11 +102,11 @@ def _endpoint(
         routes=routes,
     )
     with (
-        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", forwarding=False) as pod,
+        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}") as pod,
         network.attach(node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=BRIDGE) as attached,
     ):
         check = network.check(node, attached, pod_id=pod.pod_id)
-        keep = attached.evidence["interface"]["kind"] == "ipvlan"  # it is told apart by its addresses only
+        keep = attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else addresses:
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
         pod.start()
@@ -120,13 +121,13 @@ def _endpoint(
         yield Endpoint(number=number, pod=pod, attached=attached, check=check, queue=queue)
 
 
-def ports(bed: Bed, network: CniNetwork, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
+def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
     return first, second
 
 
-def _port(bed: Bed, network: CniNetwork, mine: Endpoint, other: Endpoint) -> TesterPort:
+def _port(bed: Bed, network: NetworkDriver, mine: Endpoint, other: Endpoint) -> TesterPort:
     ipv4, ipv6 = mine.attached.attachment.addresses
     routed = network.spec.uplink == uplinks.ROUTED
     inner = INNER[mine.number]
@@ -143,7 +144,7 @@ def _port(bed: Bed, network: CniNetwork, mine: Endpoint, other: Endpoint) -> Tes
     )
 
 
-def evidence(bed: Bed, network: CniNetwork, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
+def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
     """Return what all paths of this kind have in common for the platform record."""
     return {
         "hosting": "pod",

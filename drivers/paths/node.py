@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
 from bmwg.drivers.paths import queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import BAREMETAL, Cell
 
 
 class NodePath:
     """Kernel L3 forwarding on bare metal: the rung between the wire and the pod."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="node",
+        hostings=(BAREMETAL,),
+        functions=("kernel-l3",),
+        networked=False,
+        scenario="P2P: the node forwards between its two interfaces",
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -39,7 +49,7 @@ class NodePath:
             yield Deployment(
                 ports=(routed_port(self._bed, sides[0]), routed_port(self._bed, sides[1])),
                 evidence={
-                    "path": "node",
+                    "path": self.kind.name,
                     "hosting": "baremetal",
                     "function": "kernel-l3",
                     "hops": [

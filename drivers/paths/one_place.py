@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing
+from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.errors import ToolkitBug
+from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import Cell
 
 TESTERS = frozenset({"trex", "moongen", "otg"})  # traffic drivers whose two ports are in one place
-_APART = frozenset({"p2p", "p2p-underlay", "p2p-vxlan"})  # the ports are interfaces of two pods
 
 
-def apart(driver: str, cell: Cell) -> bool:
-    """Whether this tester cannot have the two ports of this cell's path."""
-    return driver in TESTERS and cell.path in _APART
+def apart(driver: str) -> bool:
+    """Whether this tester cannot have two ports that lie in different network namespaces."""
+    return driver in TESTERS
 
 
 class ApartPath:
     """Stands for such a path: what is missing is said, nothing is deployed."""
 
-    def __init__(self, cell: Cell, driver: str) -> None:
+    kind: ClassVar[PathKind] = PathKind(
+        name="apart", hostings=(), functions=(), networked=False, scenario="cannot be deployed"
+    )
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
-        self._driver = driver
+        self._driver = bed.testbed.tester.driver
 
     def probe(self) -> Missing | None:
         """What is missing."""

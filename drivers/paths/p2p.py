@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
 from bmwg.drivers.paths import endpoints, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, POD, Cell
 
 
 class PodToPodPath:
     """The plugin's own switching or routing between two pods of a node."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="p2p",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="pod to pod on one node",
+        apart=True,
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -44,7 +55,7 @@ class PodToPodPath:
             yield Deployment(
                 ports=endpoints.ports(bed, network, pair),
                 evidence={
-                    "path": "p2p",
+                    "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "hops": [
                         *pair[0].hops(),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, POD, Cell
 
 
 def option_missing(cell: Cell, bed: Bed) -> Missing | None:
@@ -30,6 +32,16 @@ def option_missing(cell: Cell, bed: Bed) -> Missing | None:
 
 class UnderlayPath:
     """Two nodes, the underlay NIC of each a port of its CNI bridge."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="p2p-underlay",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="pod to pod on two nodes, one L2 segment",
+        between_nodes="L2 underlay",
+        apart=True,
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -55,7 +67,7 @@ class UnderlayPath:
             yield Deployment(
                 ports=endpoints.ports(bed, network, pair),
                 evidence={
-                    "path": "p2p-underlay",
+                    "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "hops": [
                         *pair[0].hops(),

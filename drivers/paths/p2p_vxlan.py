@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -13,7 +14,8 @@ from bmwg.drivers.paths.addresses import UNDERLAY, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.p2p_underlay import option_missing
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, POD, Cell
 
 TUNNEL = "bmwg-vx0"
 VNI = 2544  # choice: any number of 24 bits
@@ -23,6 +25,16 @@ _INTERFACES = "bmwg.drivers.hosting.interfaces"
 
 class VxlanPath:
     """Two nodes whose underlay carries IPv4; the pods' segment is tunnelled over it."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="p2p-vxlan",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="pod to pod on two nodes, by VXLAN",
+        between_nodes="overlay: VXLAN",
+        apart=True,
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -52,7 +64,7 @@ class VxlanPath:
             yield Deployment(
                 ports=endpoints.ports(bed, network, pair),
                 evidence={
-                    "path": "p2p-vxlan",
+                    "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "tunnel": {
                         "kind": "vxlan",

@@ -1,8 +1,8 @@
 """The pod form: a program in a pod that one CNI option of the testbed attaches to clients and servers.
 
 A pod is a sandbox, which holds the network namespace, and in that namespace a container, which runs the
-program within its limits; both by crun. The option's plugins give it two interfaces: net0 towards the
-clients, net1 towards the servers, as they do to a forwarding pod of the containerized suites. Where the
+program within its limits. The option gives it two interfaces: net0 towards the clients, net1 towards the
+servers, as it does to a forwarding pod of the containerized suites. Where the
 option joins the node's NIC at layer 2 the pod has addresses of the clients' and of the servers' own network;
 where the node routes (`uplink: routed`) it has a network of its own on each side.
 """
@@ -16,9 +16,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import Attachment, JsonValue, Missing
+from bmwg.drivers import registry
+from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, PlacedNode, Pod
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import (
     FORM_NETWORKS,
@@ -31,15 +33,11 @@ from bmwg.drivers.hosting.instance import (
 )
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.network.cni_network import Attached, CniNetwork
-from bmwg.drivers.network.undo import PlacedNode
 from bmwg.drivers.paths import uplinks
-from bmwg.drivers.paths.pods import UNDO_KIND
 from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.http.records import POD_PREFIX
 
-_OCI = "bmwg.drivers.hosting.oci"
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _MOUNTS = "bmwg.drivers.hosting.mounts"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
@@ -82,16 +80,14 @@ class PodInstance:
         endpoint: tuple[str, int],
         limits: Limits,
         attached: tuple[Attached, ...],
-        parts: Mapping[str, Mapping[str, JsonValue]],
-        state_dir: str,
+        parts: Mapping[str, Pod],
     ) -> None:
         self.name = name
         self.endpoint = endpoint
         self._node = node
         self._limits = limits
         self._attached = attached
-        self._parts = parts  # container and sandbox as crun made them
-        self._state_dir = state_dir
+        self._parts = parts  # container and sandbox
         self._stack = ExitStack()
 
     def owns(self, stack: ExitStack) -> None:
@@ -100,16 +96,12 @@ class PodInstance:
 
     def sample(self) -> Sample:
         """What the container's processes use; the sandbox, which sleeps, is none of them."""
-        used = self._node.call(f"{_OCI}:sample", pod_id=self._parts["container"]["pod_id"])
-        return Sample(**used)
+        return self._parts["container"].sample()
 
     def fault(self) -> str | None:
         """Say why container or sandbox no longer runs."""
-        for name, made in self._parts.items():
-            found = self._node.call(
-                f"{_OCI}:fault", **{key: made[key] for key in ("pod_id", "pid", "start_ticks")}
-            )
-            if found:
+        for name, part in self._parts.items():
+            if found := part.fault():
                 return f"{name}: {found}"
         return None
 
@@ -120,10 +112,7 @@ class PodInstance:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Where it is reached, its limits as the kernel has them, and what the plugins made."""
-        found = {
-            name: self._node.call(f"{_OCI}:describe", pod_id=made["pod_id"], state_dir=self._state_dir)
-            for name, made in self._parts.items()
-        }
+        found = {name: part.describe() for name, part in self._parts.items()}
         return {
             "name": self.name,
             "endpoint": list(self.endpoint),
@@ -144,7 +133,7 @@ class PodHosting:
         self._ledger = ledger
         self._option = option
         self._spec = place.networks.get(option)
-        self._state_dir = f"{place.run_dir}/pods"
+        self._runtime = registry.runtime(place.runtime, run_dir=place.run_dir, undo=ledger)
         self._sides = (
             _Side(number=0, nic=place.client_interface, address=place.client_address),
             _Side(number=1, nic=place.server_interface, address=place.server_address),
@@ -161,15 +150,14 @@ class PodHosting:
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for pods, or for the option, or what the option lacks for a proxy."""
-        if self._spec is None or not self._spec.conflist or not self._spec.plugin_dir:
+        if self._spec is None:
             return Missing(
                 what=f"network option {self._option}",
-                reason="the testbed file has no CNI option of this name",
+                reason="the testbed file has no option of this name",
                 mend="name it under `networks` of the testbed file (docs/cni-option.md)",
             )
-        lack = self._node.call(f"{_OCI}:probe")
-        if lack:
-            return Missing(**lack)
+        if lack := self._runtime.probe(self._node):
+            return lack
         if self._spec.uplink not in _REACHED_BY:
             return Missing(
                 what=f"a way into network option {self._option}",
@@ -186,7 +174,7 @@ class PodHosting:
         return missing
 
     @property
-    def _network(self) -> CniNetwork:
+    def _network(self) -> NetworkDriver:
         if self._spec is None:
             near = difflib.get_close_matches(self._option, self._place.networks, 1)
             raise ConfigError(
@@ -196,7 +184,7 @@ class PodHosting:
                 found=self._option,
                 hint=f"did you mean {near[0]}?" if near else "name it under `networks` of the testbed file",
             )
-        return CniNetwork(self._spec, cache_dir=f"{self._place.run_dir}/cni", undo=self._ledger)
+        return registry.network(self._spec, run_dir=Path(self._place.run_dir), undo=self._ledger)
 
     @property
     def _routed(self) -> bool:
@@ -218,10 +206,11 @@ class PodHosting:
             stack.callback(self._leave, number)
             cpus = self._node.call("bmwg.drivers.hosting.cgroups:default_cpus")
             sandbox = stack.enter_context(
-                self._pod(
+                self._runtime.made(
+                    self._node,
                     PodSpec(
                         pod_id=f"{name}-sandbox", cpus=cpus, memory_octets=_SANDBOX_OCTETS, forwarding=False
-                    )
+                    ),
                 )
             )
             netns = stack.enter_context(self._pinned(sandbox))
@@ -231,7 +220,7 @@ class PodHosting:
             )
             if len(self._standing) == 1:
                 self._join()
-            self._node.call(f"{_OCI}:start", pod_id=sandbox["pod_id"], state_dir=self._state_dir)
+            sandbox.start()
             address = attached[0].attachment.addresses[0].partition("/")[0]
             folder = f"/run/bmwg-instances/{name}"  # as of a native one; all of /run is the node's own
             given: dict[str, Any] = {"folder": folder, "address": address, "port": program.port}
@@ -242,7 +231,8 @@ class PodHosting:
                 files={key: filled(text, **given) for key, text in program.files.items()},
             )
             container = stack.enter_context(
-                self._pod(
+                self._runtime.made(
+                    self._node,
                     PodSpec(
                         pod_id=name,
                         cpus=cpus,
@@ -252,10 +242,10 @@ class PodHosting:
                         environment=(f"{OWNER_VARIABLE}={self._place.owner}",),
                         binds=((folder, folder, True),),
                         netns=netns,
-                    )
+                    ),
                 )
             )
-            self._node.call(f"{_OCI}:start", pod_id=name, state_dir=self._state_dir)
+            container.start()
             instance = PodInstance(
                 self._node,
                 name,
@@ -263,47 +253,33 @@ class PodHosting:
                 limits,
                 attached,
                 {"container": container, "sandbox": sandbox},
-                self._state_dir,
             )
             instance.owns(stack.pop_all())
             return instance
 
     @contextmanager
-    def _pod(self, spec: PodSpec) -> Iterator[dict[str, Any]]:
-        """Make a container of crun's, its program not started; remove it on leaving."""
-        undo: dict[str, JsonValue] = {"pod_id": spec.pod_id, "state_dir": self._state_dir}
-        entry = self._ledger.before(UNDO_KIND, self._node.place, **undo)
-        try:
-            yield self._node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=self._state_dir)
-        finally:
-            self._node.call(f"{_OCI}:delete", **undo)
-            self._ledger.done(entry)
-
-    @contextmanager
-    def _pinned(self, sandbox: Mapping[str, JsonValue]) -> Iterator[str]:
+    def _pinned(self, sandbox: Pod) -> Iterator[str]:
         """Hold the sandbox's network namespace until it is detached: a NIC that a plugin took lies in it."""
-        path = f"/run/netns/{sandbox['pod_id']}"
+        path = f"/run/netns/{sandbox.pod_id}"
         try:
-            self._node.call(f"{_MOUNTS}:pin_netns", pid=sandbox["pid"], target=path)
+            self._node.call(f"{_MOUNTS}:pin_netns", pid=sandbox.pid, target=path)
             yield path
         finally:
             self._node.call(f"{_MOUNTS}:unpin", target=path)
 
     @contextmanager
-    def _attached(
-        self, side: _Side, host: int, sandbox: Mapping[str, JsonValue], netns: str
-    ) -> Iterator[Attached]:
+    def _attached(self, side: _Side, host: int, sandbox: Pod, netns: str) -> Iterator[Attached]:
         """Attach one interface of the sandbox, with a route to that side's network where the node routes."""
         intent = self._attachment(side, host)
         with self._network.attach(
             self._node,
             intent,
-            pod_id=sandbox["pod_id"],
-            pod_pid=sandbox["pid"],
+            pod_id=sandbox.pod_id,
+            pod_pid=sandbox.pid,
             bridge=side.bridge,
             netns=netns,
         ) as attached:
-            given = attached.evidence["interface"]["addresses"]
+            given = attached.addresses
             if intent.addresses[0] not in given:
                 raise TestbedError(
                     "INST-04",
@@ -313,11 +289,11 @@ class PodHosting:
                     hint='take `ipam: {type: static, addresses: "${addresses}"}`; nothing was measured',
                 )
             for destination, via in intent.routes:
-                self._node.call(
-                    "bmwg.drivers.hosting.inside:run",
-                    pid=sandbox["pid"],
-                    function="bmwg.drivers.hosting.routing:add_route",
-                    arguments={"destination": destination, "via": via, "interface": intent.interface},
+                sandbox.inside(
+                    "bmwg.drivers.hosting.routing:add_route",
+                    destination=destination,
+                    via=via,
+                    interface=intent.interface,
                 )
             yield attached
 
@@ -378,13 +354,12 @@ class PodHosting:
     def describe(self) -> Mapping[str, JsonValue]:
         """The option: plugins with version and hash, its configuration with hash, how pods are reached."""
         spec = self._network.spec
+        told = self._network.describe(self._node)  # read anew: a plugin may have been exchanged
+        if spec.conflist is not None:
+            told |= {"conflist": spec.conflist, "conflist_sha256": conflist_sha256(spec.conflist)}
         return {
             "form": f"{POD_PREFIX}{self._option}",
-            "cni": {
-                **self._network.describe(self._node),  # read anew: a plugin may have been exchanged
-                "conflist": spec.conflist,
-                "conflist_sha256": conflist_sha256(spec.conflist or {}),
-            },
+            "cni": told,
             "image": "the node's root, read-only",
             "interfaces": {side.interface: side.nic for side in self._sides},
             "reached_by": _REACHED_BY[spec.uplink],

@@ -1,57 +1,63 @@
-"""PVP: tester port, node NIC, pod, node NIC, tester port; the pod forwards between two CNI attachments."""
+"""PVP: tester port, node NIC, pod, node NIC, tester port; the pod forwards between two attachments."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
+from typing import ClassVar
 
-from bmwg.drivers.api import Attachment, Deployment, JsonValue, Missing, PathDriver, TesterPort
-from bmwg.drivers.network.cni_network import Attached
-from bmwg.drivers.paths import batch, queues, routers, testpmd, uplinks
+from bmwg.drivers import registry
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    Deployment,
+    FunctionLink,
+    JsonValue,
+    Missing,
+    PathDriver,
+    Pod,
+    TesterPort,
+)
+from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
-from bmwg.drivers.paths.pods import Pod, created_pod
-from bmwg.methodology.records import Cell
+from bmwg.drivers.paths.pods import created_pod
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import POD, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
-_BUNDLES = "/run/bmwg-pods"
-_COMMAND_MOUNT = "/run/bmwg-command"
 
 
 class PvpPath:
-    """A chain through one pod. The function is the pod's own kernel at L3, or testpmd in the pod at L2."""
+    """A chain through one pod, in which one of the functions for pods forwards."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="pvp",
+        hostings=(POD,),
+        functions=registry.names(registry.FUNCTION),
+        networked=True,
+        scenario="PVP: interface, pod, interface",
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
         self._bed = bed
         self._network = bed.network(cell.network)
+        self._function = registry.function(cell.function, bed)
         self._uplink = self._network.spec.uplink
 
     def probe(self) -> Missing | None:
-        """Return what is missing: the frame's room, the network option on the node, testpmd."""
+        """Return what is missing: the frame's room, the network option on the node, the function."""
         missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets)
         if missing is None:
-            missing = self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._transit()
-        if missing is None and self._cell.function == "testpmd" and not Path(testpmd.BINARY).exists():
-            missing = Missing(what="testpmd", reason=f"no file {testpmd.BINARY}", mend=testpmd.MEND)
-        return missing
-
-    def _transit(self) -> Missing | None:
-        """Return why frames in transit cannot reach the pod: ipvlan takes its own addresses only."""
-        plugins = (self._network.spec.conflist or {}).get("plugins", [])
-        if not any(plugin.get("type") == "ipvlan" for plugin in plugins):
-            return None
-        return Missing(
-            what=f"a forwarding pod on {self._cell.network}",
-            reason="ipvlan hands a pod only the frames that are addressed to one of its own addresses",
-            mend="path p2p for this option; macvlan, vlan or host-device for a forwarding pod",
-        )
+            missing = (
+                self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()
+            )
+        return missing or self._function.probe()
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -77,14 +83,14 @@ class PvpPath:
                 checks.append(self._network.check(node, attached[-1], pod_id=pod.pod_id))
             for side, interface in zip(sides, attached, strict=True):
                 stack.enter_context(self._joined(pod, side, interface))
-            self._furnish(pod, sides, attached)
+            self._function.furnish(pod, self._links(sides, attached))
             pod.start()
-            function = self._function(pod)
+            function = self._function.started(pod)
             device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
             yield Deployment(
                 ports=(self._port(sides[0], attached[0]), self._port(sides[1], attached[1])),
                 evidence={
-                    "path": "pvp",
+                    "path": self.kind.name,
                     "hosting": "pod",
                     "function": function,
                     "network": bed.described(self._cell.network, node.name),
@@ -92,7 +98,7 @@ class PvpPath:
                     "checks": checks,
                     "pod": pod.describe(),
                     "hops": self._hops(sides, attached),
-                    "forwarding": self._place(),
+                    "forwarding": self._function.forwarding,
                     "device_queues": device_queues,
                     "datapath": {
                         node.name: node.call("bmwg.drivers.network.datapath:observe"),
@@ -103,31 +109,12 @@ class PvpPath:
 
     @contextmanager
     def _pod(self, node_name: str) -> Iterator[Pod]:
-        bed = self._bed
-        node = bed.node(node_name)
-        name = f"bmwg-{bed.next_id()}"
-        if self._cell.function != "testpmd":
-            with created_pod(bed, node, name=name, forwarding=True) as pod:
-                yield pod
-            return
-        # the command line needs the neighbours' MACs, which exist only after ADD: a file hands it over
-        folder = self._command_folder(name)
-        folder.mkdir(parents=True)
-        try:
-            with created_pod(
-                bed,
-                node,
-                name=name,
-                forwarding=False,
-                arguments=("/bin/sh", f"{_COMMAND_MOUNT}/{testpmd.COMMAND_FILE}"),
-                binds=((str(folder), _COMMAND_MOUNT, False),),
-            ) as pod:
-                yield pod
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _command_folder(self, pod_id: str) -> Path:
-        return self._bed.run_dir / "commands" / pod_id
+        name = f"bmwg-{self._bed.next_id()}"
+        with (
+            self._function.parts(name) as parts,
+            created_pod(self._bed, self._bed.node(node_name), name=name, parts=parts) as pod,
+        ):
+            yield pod
 
     @contextmanager
     def _attached(self, pod: Pod, side: Side) -> Iterator[Attached]:
@@ -187,46 +174,24 @@ class PvpPath:
         else:
             yield
 
-    def _furnish(self, pod: Pod, sides: tuple[Side, Side], attached: list[Attached]) -> None:
-        """Give the pod its routes and fixed neighbours, or testpmd its command line."""
-        if self._cell.function == "testpmd":
-            macs = [self._neighbour_mac(side, item) for side, item in zip(sides, attached, strict=True)]
-            line = testpmd.arguments(
-                interfaces=("net0", "net1"),
-                neighbours=(macs[0], macs[1]),
-                cpu=self._bed.testbed.pods.cpus[0],
+    def _links(self, sides: tuple[Side, Side], attached: list[Attached]) -> list[FunctionLink]:
+        """Return the function's interfaces with the next hops of what leaves by them."""
+        routed = self._uplink == uplinks.ROUTED
+        return [
+            FunctionLink(
+                interface=item.attachment.interface,
+                routes=item.attachment.routes,
+                neighbours=INNER[side.number].router if routed else OUTER[side.number].far,
+                neighbour_mac=self._neighbour_mac(side, item),
             )
-            testpmd.write_command(self._command_folder(pod.pod_id), line)
-            return
-        steps = []
-        for side, item in zip(sides, attached, strict=True):
-            interface = item.attachment.interface
-            steps.append(batch.step(f"{_ROUTING}:disable_reverse_path_filter", interface=interface))
-            for destination, via in item.attachment.routes:
-                steps.append(
-                    batch.step(f"{_ROUTING}:add_route", destination=destination, via=via, interface=interface)
-                )
-            routed = self._uplink == uplinks.ROUTED
-            neighbours = INNER[side.number].router if routed else OUTER[side.number].far
-            mac = self._neighbour_mac(side, item)
-            for arguments in routers.neighbour_arguments(interface, neighbours, mac):
-                steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
-        pod.inside("bmwg.drivers.paths.batch:run", steps=steps)
+            for side, item in zip(sides, attached, strict=True)
+        ]
 
     def _neighbour_mac(self, side: Side, attached: Attached) -> str:
         """Return the MAC that frames leaving the pod by this side go to."""
         if self._uplink == uplinks.ROUTED:
-            host_mac = attached.evidence["host_side"]["mac"]
-            return str(host_mac)
+            return str(attached.host_mac)
         return side.tester_mac
-
-    def _function(self, pod: Pod) -> dict[str, JsonValue]:
-        if self._cell.function != "testpmd":
-            return {"name": "kernel-l3", "runs_in": "the pod's network namespace, by the node's kernel"}
-        said = pod.node.call(
-            "bmwg.drivers.paths.testpmd:wait_ready", log=f"{_BUNDLES}/{pod.pod_id}/log", deadline_s=40.0
-        )
-        return {"name": "testpmd", "forward_mode": "mac", "port_kind": "net_af_packet", "said": said}
 
     def _queue(self, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:
         """Isolate the veth end that faces the tester, wherever the plugins have put it."""
@@ -237,7 +202,7 @@ class PvpPath:
     def _port(self, side: Side, attached: Attached) -> TesterPort:
         # the router's interface has the tag, so its address is asked for with the tag, too
         port = replace(routed_port(self._bed, side), vlan_id=self._cell.vlan_id)
-        if self._cell.function == "testpmd" and self._uplink != uplinks.ROUTED:
+        if not self._function.answers_neighbours and self._uplink != uplinks.ROUTED:
             return self._bed.port(
                 name=port.name,
                 device=port.device,
@@ -245,7 +210,7 @@ class PvpPath:
                 mac=side.tester_mac,
                 ipv4=OUTER[side.number].far_ipv4,
                 ipv6=OUTER[side.number].far_ipv6,
-                peer_mac=attached.mac,  # testpmd answers no ARP
+                peer_mac=attached.mac,
             )
         return port
 
@@ -260,15 +225,10 @@ class PvpPath:
                 part.append(
                     {"at": f"{side.node}/{item.host_interface}", "what": "host side of the attachment"}
                 )
-            kind = item.evidence["interface"]["kind"]
-            part.append({"at": f"pod/{item.attachment.interface}", "what": f"{kind}, {self._cell.function}"})
+            inside = f"{item.link_kind}, {self._cell.function}"
+            part.append({"at": f"pod/{item.attachment.interface}", "what": inside})
             hops.extend(part if side.number == 0 else reversed(part))
         return hops
-
-    def _place(self) -> str:
-        if self._cell.function == "testpmd":
-            return "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
-        return "the kernel in the pod's network namespace, run by the threads of the device queues"
 
 
 _: type[PathDriver] = PvpPath

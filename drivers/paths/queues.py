@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api import JsonValue, Node, Pod
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.pods import Pod
 
 _RELEASE = "bmwg.drivers.hosting.device_queue:release"
 _INSERT_TAGS = "bmwg.drivers.hosting.device_queue:insert_tags"
@@ -16,7 +14,7 @@ _ISOLATE = "bmwg.drivers.hosting.device_queue:isolate"
 
 
 @contextmanager
-def released(bed: Bed, node: NamespaceNode, interfaces: Iterable[str]) -> Iterator[None]:
+def released(bed: Bed, node: Node, interfaces: Iterable[str]) -> Iterator[None]:
     """Enter before anything is isolated: on leaving, these interfaces of the node are as they were before.
 
     A deployment that finds its predecessor's queues is not what the first of its kind was.
@@ -30,7 +28,7 @@ def released(bed: Bed, node: NamespaceNode, interfaces: Iterable[str]) -> Iterat
 
 
 @contextmanager
-def tags_in_frames(node: NamespaceNode, interfaces: tuple[str, ...]) -> Iterator[None]:
+def tags_in_frames(node: Node, interfaces: tuple[str, ...]) -> Iterator[None]:
     """Enter before ADD: 802.1Q tags of these interfaces stand in the frames themselves; undone on leaving."""
     try:
         for interface in interfaces:
@@ -41,7 +39,7 @@ def tags_in_frames(node: NamespaceNode, interfaces: tuple[str, ...]) -> Iterator
             node.call(_INSERT_TAGS, interface=interface, by_device=True)
 
 
-def isolate(bed: Bed, place: NamespaceNode | Pod, interface: str, number: int) -> dict[str, JsonValue]:
+def isolate(bed: Bed, place: Node | Pod, interface: str, number: int) -> dict[str, JsonValue]:
     """Give the interface a queue and a kernel thread on the DUT's CPU, if the testbed file asks for it.
 
     Call it after the interface's last `up`. Returns evidence, also when the testbed asks for none.

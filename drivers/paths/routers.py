@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Side
 
@@ -16,13 +15,13 @@ FIRST_TABLE = 100  # choice: policy routing tables 100 and 101
 RULE_PRIORITY = 100  # choice: before the main table
 
 
-def neighbour_arguments(interface: str, addresses: tuple[str, str], mac: str) -> list[dict[str, JsonValue]]:
+def neighbour_arguments(interface: str, addresses: Iterable[str], mac: str) -> list[dict[str, JsonValue]]:
     """Return fixed neighbour entries, so that the kernel never asks and needs no link-local address."""
     return [{"interface": interface, "address": host(address), "mac": mac} for address in addresses]
 
 
 @contextmanager
-def forwarding(node: NamespaceNode) -> Iterator[None]:
+def forwarding(node: Node) -> Iterator[None]:
     """Switch the node's IPv4 and IPv6 forwarding on; restore the former settings on leaving."""
     before = node.call(f"{_ROUTING}:set_forwarding", enabled=True)
     try:
@@ -32,7 +31,7 @@ def forwarding(node: NamespaceNode) -> Iterator[None]:
 
 
 @contextmanager
-def router_addresses(node: NamespaceNode, side: Side) -> Iterator[None]:
+def router_addresses(node: Node, side: Side) -> Iterator[None]:
     """Give the node's NIC the router's addresses of its side, with the tester as a fixed neighbour."""
     segment = OUTER[side.number]
     try:
@@ -48,7 +47,7 @@ def router_addresses(node: NamespaceNode, side: Side) -> Iterator[None]:
 
 
 @contextmanager
-def steered_to_pod(node: NamespaceNode, side: Side, host_interface: str) -> Iterator[None]:
+def steered_to_pod(node: Node, side: Side, host_interface: str) -> Iterator[None]:
     """Send what enters by the side's NIC to the pod behind `host_interface`, whatever the main table says."""
     table = FIRST_TABLE + side.number
     far_side = OUTER[1 - side.number]

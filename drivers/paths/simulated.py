@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, TesterPort
-from bmwg.drivers.testbed import Testbed
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import WIRE, Cell
 
-WIRE = "wire"  # the device name by which the simulated tester knows that no DUT is between its ports
+if TYPE_CHECKING:  # the bed knows the simulated tester by this module
+    from bmwg.drivers.paths.bed import Bed
+
 SIMULATED = "simulated"  # the name of the traffic driver that needs no bed
 
 
 class SimulatedPath:
     """A path that deploys nothing. Only the simulated tester may stand at its ends."""
 
-    def __init__(self, cell: Cell, testbed: Testbed) -> None:
+    kind: ClassVar[PathKind] = PathKind(
+        name=SIMULATED, hostings=(), functions=(), networked=False, scenario="nothing is built"
+    )
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
-        self._testbed = testbed
+        self._testbed = bed.testbed
 
     def probe(self) -> Missing | None:
         """Nothing is missing where nothing is built."""
@@ -27,7 +34,7 @@ class SimulatedPath:
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Yield two ports by name."""
-        model = WIRE if self._cell.path == "wire" else "dut"
+        model = WIRE if self._cell.qualifies_tester else "dut"
         first, second = (
             TesterPort(name=name, io=self._testbed.tester.io, device=model)
             for name in self._testbed.tester.ports

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import Node
-from bmwg.drivers.network.cni_network import Attached
+from bmwg.drivers.api import Attached, Node
 from bmwg.methodology.errors import TestbedError
 
 BRIDGE_PORT, ROUTED, MASTER, NONE = "bridge_port", "routed", "master", "none"
@@ -61,7 +60,7 @@ def host_side(node: Node, attached: Attached) -> str:
             "PATH-05",
             f"node {node.name}: the plugins left no end of {attached.attachment.interface} on the node",
             expected="a veth pair, as `uplink: routed` says",
-            found=f"an interface of kind {attached.evidence['interface']['kind']}",
+            found=f"an interface of kind {attached.link_kind}",
             hint="use another uplink for this network option",
         )
     return attached.host_interface

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import ClassVar
 
 from bmwg.drivers import links
 from bmwg.drivers.api import Deployment, Missing, PathDriver
 from bmwg.drivers.paths.addresses import OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import too_large
-from bmwg.methodology.records import Cell
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, WIRE, Cell
 
 _INTERFACES = ("wire0", "wire1")
 
 
 class WirePath:
     """The ladder's lowest rung, and the tester's own qualification: a veth pair within the tester's place."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name=WIRE,
+        hostings=(NOTHING,),
+        functions=(NOTHING,),
+        networked=False,
+        scenario="tester port to tester port, no device under test",
+    )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -50,7 +60,7 @@ class WirePath:
             yield Deployment(
                 ports=(ports[0], ports[1]),
                 evidence={
-                    "path": "wire",
+                    "path": self.kind.name,
                     "link": made,
                     "hops": [{"at": f"tester/{name}", "what": "tester port, veth"} for name in _INTERFACES],
                     "forwarding": "none",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bmwg.drivers import registry
 from bmwg.drivers.api import Deployment, JsonValue
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.workload.row import Row
@@ -24,15 +25,6 @@ _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
 _OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
-_SCENARIOS = {
-    "wire": "tester port to tester port, no device under test",
-    "node": "P2P: the node forwards between its two interfaces",
-    "pvp": "PVP: interface, pod, interface",
-    "p2p": "pod to pod on one node",
-    "p2p-underlay": "pod to pod on two nodes, one L2 segment",
-    "p2p-vxlan": "pod to pod on two nodes, by VXLAN",
-}
-_BETWEEN_NODES = {"p2p-underlay": "L2 underlay", "p2p-vxlan": "overlay: VXLAN"}
 
 
 def take(
@@ -48,7 +40,7 @@ def take(
     records: dict[str, dict[str, JsonValue]] = {}
     for name in bed.nodes:
         node = bed.node(name)
-        mine = {role: pod for role, pod in roles.items() if bed.pods[pod][0] == name}
+        mine = {role: pod for role, pod in roles.items() if bed.pods[pod].node.name == name}
         here = [found for where, found in attachments if where in ("", name)] if mine else []
         told: dict[str, JsonValue] = {"scope": "network"}
         if name == _TESTER:
@@ -60,11 +52,11 @@ def take(
                 role: _workload(bed, cell, pod, evidence, here, number)
                 for number, (role, pod) in enumerate(mine.items())
             }
-        if here:
-            told["attachments"] = _cni(here, bed.testbed.network(cell.network).plugin_dir or "")
+        if executed := [one for one in here if "conflist" in one]:
+            told["attachments"] = _cni(executed, bed.testbed.network(cell.network).plugin_dir or "")
         records[name] = node.call(_COLLECT, **told)
         for role, pod in mine.items():
-            pid = bed.pods[pod][1]
+            pid = bed.pods[pod].pid
             records[f"{name}/{role}"] = node.call(
                 _INSIDE, pid=pid, function=_COLLECT, arguments={"scope": "network"}
             )
@@ -77,9 +69,9 @@ def pod_roles(bed: Bed) -> dict[str, str]:
 
 
 def _attachments(node: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each CNI attachment within the evidence, with the node that it names ("" where it names none)."""
+    """Each attachment within the evidence, with the node that it names ("" where it names none)."""
     if isinstance(node, Mapping):
-        if "conflist" in node and "interface" in node:
+        if "network" in node and isinstance(node.get("interface"), Mapping):
             yield where, node
             return
         named = node.get("node")
@@ -105,6 +97,11 @@ def _cni(attachments: list[Mapping[str, Any]], plugin_dir: str) -> dict[str, Jso
     }
 
 
+def _made_by(attachment: Mapping[str, Any]) -> list[str]:
+    """Return the CNI plugins that made an attachment; none where another driver did."""
+    return [plugin["type"] for plugin in attachment.get("conflist", {}).get("plugins", ())]
+
+
 def _workload(
     bed: Bed,
     cell: Cell,
@@ -119,7 +116,7 @@ def _workload(
     interfaces = {str(one["interface"]["name"]): one["interface"] for one in mine}
     limits, testbed = bed.testbed.pods, bed.testbed
     return {
-        "pid": bed.pods[pod][1],
+        "pid": bed.pods[pod].pid,
         "kind": str(evidence.get("hosting", cell.hosting)),
         "function": "endpoint: its interface is the tester's port" if endpoint else str(cell.function),
         "image": "the node's root file system, read-only",
@@ -154,8 +151,9 @@ def _topology(
     cabled: bool,
 ) -> dict[str, JsonValue]:
     """What the path is. With lab ports nobody here knows what hardware lies between: that is left untold."""
-    plugins = sorted({plugin["type"] for _, one in attachments for plugin in one["conflist"]["plugins"]})
-    between = cell.path in _BETWEEN_NODES
+    plugins = sorted({name for _, one in attachments for name in _made_by(one)})
+    kind = registry.paths()[cell.path]
+    between = bool(kind.between_nodes)
     shown = evidence.get("network")
     option = next(iter(shown.values())) if isinstance(shown, Mapping) and between else shown
     if isinstance(option, Mapping) and "networking_model" not in option:
@@ -163,7 +161,7 @@ def _topology(
     model = option.get("networking_model") if isinstance(option, Mapping) else None
     function = cell.function if cell.function != "none" else "none: the tester's frames end in the pods"
     return {
-        "scenario": _SCENARIOS.get(cell.path, cell.path),
+        "scenario": kind.scenario,
         "model": model or {"not_applicable": "no container network takes part"},
         "host_component": {
             "plugins": plugins,
@@ -176,7 +174,7 @@ def _topology(
         "links": evidence.get("hops", []),
         "switches": None if cabled else [],
         "locality": "inter-node" if between else "intra-node",
-        "internode": _BETWEEN_NODES.get(cell.path, {"not_applicable": "the path stays on one node"}),
+        "internode": kind.between_nodes or {"not_applicable": "the path stays on one node"},
         "underlay": evidence.get("tunnel")
         or (
             (None if cabled else {"kind": "a veth pair between the nodes' network namespaces"})

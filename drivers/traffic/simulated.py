@@ -14,10 +14,12 @@ from pathlib import Path
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
+from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
     MIN_FRAME_OCTETS,
+    WIRE,
     Direction,
     HostDisturbance,
     LatencyHistogram,
@@ -95,9 +97,7 @@ class SimulatedTraffic:
         return TrafficLimits(
             min_frame_octets=MIN_FRAME_OCTETS,
             max_frame_octets=MAX_FRAME_OCTETS,
-            capabilities=frozenset(
-                {"ethernet", "ipv4-udp", "ipv6-udp", "vlan", "both-directions", "simulated"}
-            ),
+            capabilities=EVERYTHING,
         )
 
     def detach(self) -> None:
@@ -134,7 +134,7 @@ class SimulatedTraffic:
         sent = min(intended, max(1, int(config.tester_limit_fps * spec.total_s)))
         offered_fps = min(spec.load_fps, config.tester_limit_fps)
         knee_fps = config.knee_fps / directions
-        wired = self._ports is not None and self._ports[0].device == "wire"  # no DUT between the ports
+        wired = self._ports is not None and self._ports[0].device == WIRE  # no DUT between the ports
         passed = sent if wired else passed_frames(spec, sent, offered_fps, knee_fps)
         lost = self._binomial(passed, config.random_loss_ratio)
         if stalled:

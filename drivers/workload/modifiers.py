@@ -41,7 +41,7 @@ class Active:
 
 def modifiers(place: Place) -> dict[str, Callable[[], AbstractContextManager[Active]]]:
     """Return the modifiers that this path can take: those of a router, where the kernel routes."""
-    if place.cell.path not in ("node", "pvp") or place.cell.function != "kernel-l3":
+    if place.cell.function != "kernel-l3":
         return {}
     known: dict[str, Callable[[], AbstractContextManager[Active]]] = {
         MANAGEMENT: lambda: _management(place),

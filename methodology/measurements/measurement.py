@@ -61,7 +61,7 @@ class Cost:
 
 
 class Measurement(Protocol):
-    """One kind of answer. `name` is its key in profiles and in `suites.CASES`.
+    """One kind of answer. `name` is its key in profiles and in `suites.cases()`.
 
     With `needs_throughput` it runs at the load that the throughput of the same cell proves. `reads_latency`
     says that its outcomes need the histograms of its trials.

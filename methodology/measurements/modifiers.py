@@ -52,8 +52,7 @@ class Modified:
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Where a router forwards, at the sizes that the profile may list."""
-        able = cell.path in ("node", "pvp") and cell.function in self.functions
-        return able and wanted_size(profile, "modifiers", cell)
+        return cell.function in self.functions and wanted_size(profile, "modifiers", cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
         """Its metric."""

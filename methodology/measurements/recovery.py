@@ -9,7 +9,7 @@ from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, settings, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, Outcome, TrialSpec
+from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
@@ -28,7 +28,7 @@ class Recovery:
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
-        return cell.path != "wire" and wanted_size(profile, self.name, cell)
+        return not cell.qualifies_tester and wanted_size(profile, self.name, cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
         """One metric."""
@@ -69,7 +69,6 @@ class Reset:
 
     kind: str
     functions: tuple[str, ...] = ()  # only with these functions; empty: with any
-    paths: tuple[str, ...] = ("pvp",)
     needs_throughput: bool = True
     reads_latency: bool = True
 
@@ -90,7 +89,8 @@ class Reset:
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Where there is such a thing to reset, at the sizes that the profile may list."""
-        able = cell.path in self.paths and (not self.functions or cell.function in self.functions)
+        able = cell.hosting == POD and cell.function != NOTHING
+        able = able and (not self.functions or cell.function in self.functions)
         return able and wanted_size(profile, "reset", cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:

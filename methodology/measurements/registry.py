@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug
@@ -18,6 +18,7 @@ from bmwg.methodology.measurements import (
     throughput,
 )
 from bmwg.methodology.measurements.measurement import Measurement
+from bmwg.methodology.suites import Case
 
 _MODULES: Iterable[tuple[Measurement, ...]] = (
     throughput.MEASUREMENTS,
@@ -53,6 +54,9 @@ def recorded_as(metric: str) -> str:
     return max(able, key=len, default=metric)
 
 
-def tests_of(metric: str, path: str) -> frozenset[str]:
-    """Return every test that may ask for a metric on a path; none for a metric that nothing measures."""
-    return frozenset(test for one in finding(metric) for test in suites.tests_of(one.name, path))
+def tests_of(metric: str, path: str, among: Sequence[Case]) -> frozenset[str]:
+    """Return every test that may ask for a metric on a path; none for a metric that nothing measures.
+
+    `among` are the test cases that a run was made by.
+    """
+    return frozenset(test for one in finding(metric) for test in suites.tests_of(one.name, path, among))

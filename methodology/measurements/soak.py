@@ -26,7 +26,7 @@ class SoakMeasurement:
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
         """Every cell but the wire, at the sizes that the profile may list."""
-        return cell.path != "wire" and wanted_size(profile, NAME, cell)
+        return not cell.qualifies_tester and wanted_size(profile, NAME, cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
         """One metric for the series."""

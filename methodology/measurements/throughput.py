@@ -46,7 +46,7 @@ class Throughput:
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
         """The metric of the search, without a goal."""
-        if cell.path == "wire":
+        if cell.qualifies_tester:
             return throughput.ENVELOPE_METRIC
         return {TST009: tst009.METRIC, MLRSEARCH: goal_outcomes.METRIC}.get(
             self._searching(profile).search.algorithm, throughput.METRIC
@@ -62,7 +62,7 @@ class Throughput:
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """Trials and seconds of one search, on a device that carries part of the load."""
         profile = self._searching(profile)
-        if cell.path == "wire" or profile.search.algorithm == BISECTION:
+        if cell.qualifies_tester or profile.search.algorithm == BISECTION:
             trials = float(bisection_trials(profile, max_load_fps))
             return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
         if profile.search.algorithm == TST009:
@@ -76,7 +76,7 @@ class Throughput:
 
     def measure(self, asked: Asked) -> Answered:
         """Search the cell."""
-        if asked.cell.path == "wire":
+        if asked.cell.qualifies_tester:
             return self._qualify(asked)
         answered = throughput_search.search(
             lambda spec: asked.trial(spec, "search"),

@@ -16,7 +16,6 @@ from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.trial import TrialPolicy
 
 BISECTION, TST009, MLRSEARCH = "bisection", "tst009", "mlrsearch"
-WITHOUT_NETWORK = {"wire", "node"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +62,7 @@ class PathPlan:
     @property
     def needs_network(self) -> bool:
         """Whether a network option takes part in the path."""
-        return self.path not in WITHOUT_NETWORK
+        return self.all_networks or bool(self.networks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import SearchGoal
+from bmwg.methodology.paths import PathKind
 from bmwg.methodology.profiles.profile import (
     BISECTION,
     MLRSEARCH,
     TST009,
-    WITHOUT_NETWORK,
     Deviation,
     LatencySettings,
     PathPlan,
@@ -30,7 +31,6 @@ from bmwg.schemas.validation import Problem, near_name, problems
 
 ALL_NETWORKS = "all"
 _KEEP_AWAKE = "keep_awake"
-_HOSTINGS = {"wire": "none", "node": "baremetal"}  # every other path is of pods
 
 
 def builtin_names() -> tuple[str, ...]:
@@ -39,9 +39,10 @@ def builtin_names() -> tuple[str, ...]:
     return tuple(sorted(e.name.removesuffix(".yaml") for e in entries if e.name.endswith(".yaml")))
 
 
-def load_profile(name: str) -> Profile:
+def load_profile(name: str, *, paths: Mapping[str, PathKind] | None = None) -> Profile:
     """Return a profile that comes with the toolkit, or the one in a file whose name ends with `.yaml`.
 
+    `paths` are those that are installed; without them the paths of the profile are taken as they are.
     ConfigError PRF-01 with a near name when it is neither, PRF-02 to PRF-04 for what `parse_profile` refuses.
     """
     if name.endswith(".yaml"):
@@ -51,7 +52,7 @@ def load_profile(name: str) -> Profile:
             raise ConfigError(
                 "PRF-01", f"profile {name}", expected="a file of text", found=str(error)
             ) from None
-        return _explicit(parse_profile(text, source=name))
+        return _explicit(parse_profile(text, source=name, paths=paths))
     names = builtin_names()
     if name not in names:
         near = near_name(name, names)
@@ -63,7 +64,7 @@ def load_profile(name: str) -> Profile:
             hint=f"did you mean {near!r}?" if near else "",
         )
     file = resources.files("bmwg.methodology.profiles") / f"{name}.yaml"
-    return _explicit(parse_profile(file.read_text(encoding="utf-8"), source=f"{name}.yaml"))
+    return _explicit(parse_profile(file.read_text(encoding="utf-8"), source=f"{name}.yaml", paths=paths))
 
 
 def _explicit(profile: Profile) -> Profile:
@@ -74,8 +75,11 @@ def _explicit(profile: Profile) -> Profile:
     return replace(profile, keep_awake=asked, data={**profile.data, _KEEP_AWAKE: asked.value})
 
 
-def parse_profile(text: str, *, source: str) -> Profile:
+def parse_profile(text: str, *, source: str, paths: Mapping[str, PathKind] | None = None) -> Profile:
     """Read a profile from YAML text; `source` names it in messages. It may be that of a run's header.
+
+    `paths` are those that are installed here. Whoever reads a finished run gives none: it may have been
+    measured with a path that is not installed where it is read.
 
     Without `keep_awake` nothing keeps CPUs awake: so it was in runs from before that key.
 
@@ -87,7 +91,7 @@ def parse_profile(text: str, *, source: str) -> Profile:
         raise _refusal("PRF-02", source, document, list(document.problems))
     if found := problems(document.data, "profile"):
         raise _refusal("PRF-03", source, document, found)
-    if found := _contradictions(document.data):
+    if found := _contradictions(document.data, paths):
         raise _refusal("PRF-04", source, document, found)
     return _build(document.data)
 
@@ -98,7 +102,7 @@ def _refusal(error_id: str, source: str, document: Document, found: list[Problem
     return ConfigError(error_id, "\n          ".join([what, *lines]))
 
 
-def _contradictions(data: dict[str, Any]) -> list[Problem]:
+def _contradictions(data: dict[str, Any], paths: Mapping[str, PathKind] | None) -> list[Problem]:
     found: list[Problem] = []
     known = catalogue()
     for index, deviation in enumerate(data["deviations"]):
@@ -111,9 +115,9 @@ def _contradictions(data: dict[str, Any]) -> list[Problem]:
                     near=near_name(deviation["requirement"], known),
                 )
             )
-    found.extend(_path_contradictions(("paths",), data["paths"]))
+    found.extend(_path_contradictions(("paths",), data["paths"], paths))
     for suite, said in data.get("suites", {}).items():
-        found.extend(_path_contradictions(("suites", suite, "paths"), said["paths"]))
+        found.extend(_path_contradictions(("suites", suite, "paths"), said["paths"], paths))
     found.extend(_search_contradictions(data["search"], float(data["trial"]["duration_s"])))
     for index, goal in enumerate(data.get("benchmarks", {}).get(MLRSEARCH, {}).get("goals", ())):
         found.extend(_goal_contradictions(("benchmarks", MLRSEARCH, "goals", index), goal))
@@ -173,20 +177,29 @@ def _goal_contradictions(where: tuple[str | int, ...], goal: dict[str, Any]) -> 
     ]
 
 
-def _path_contradictions(where: tuple[str | int, ...], plans: list[dict[str, Any]]) -> list[Problem]:
-    """Hold each path against the hosting form and the networks that it can have."""
+def _path_contradictions(
+    where: tuple[str | int, ...], plans: list[dict[str, Any]], paths: Mapping[str, PathKind] | None
+) -> list[Problem]:
+    """Hold each path against those that are installed: hosting form, function and networks."""
     found: list[Problem] = []
-    for index, plan in enumerate(plans):
-        expected = _HOSTINGS.get(plan["path"], "pod")
-        if plan["hosting"] != expected:
+    for index, plan in enumerate(plans if paths is not None else ()):
+        assert paths is not None
+        name = plan["path"]
+        if name not in paths:
             found.append(
-                Problem(location=(*where, index, "hosting"), expected=expected, found=plan["hosting"])
+                Problem(
+                    location=(*where, index, "path"),
+                    expected=f"an installed path ({', '.join(sorted(paths))})",
+                    found=repr(name),
+                    near=near_name(name, paths),
+                )
             )
-        if (plan["networks"] == "none") is not (plan["path"] in WITHOUT_NETWORK):
-            word = "none" if plan["path"] in WITHOUT_NETWORK else "all or a list of names"
-            found.append(
-                Problem(location=(*where, index, "networks"), expected=word, found=str(plan["networks"]))
-            )
+            continue
+        said = paths[name].contradictions(plan["hosting"], plan["function"], str(plan["networks"]))
+        found.extend(
+            Problem(location=(*where, index, key), expected=expected, found=value)
+            for key, expected, value in said
+        )
     return found
 
 

@@ -80,7 +80,7 @@ def scope_of(evidence: Evidence, benchmark: str, fits: Callable[[str], bool]) ->
         for outcome in evidence.outcomes
         if fits(outcome.metric)
         and outcome.type is not OutcomeType.NOT_ASSESSED
-        and outcome.cell.path != "wire"  # the tester itself, not a device
+        and not outcome.cell.qualifies_tester
     )
     if not tried:
         return None

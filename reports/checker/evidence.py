@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bmwg.methodology import suites
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.procedures import FIRST, TRIAL
@@ -25,6 +26,7 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
+from bmwg.methodology.suites import Case
 from bmwg.methodology.throughput import ENVELOPE_METRIC
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import Declared, declared
@@ -86,14 +88,19 @@ class Evidence:
         """Return the trials of one cell and metric, in order."""
         return self.by_group.get((cell_id, metric), ())
 
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The test cases by which the run was made: the installed ones, and what the run says of others."""
+        said = self.run.get("cases", ()) if self.run else ()
+        return suites.with_those(map(Case.from_builtins, said)) if said else suites.cases()
+
     def outcome(self, cell_id: str, metric: str) -> Outcome | None:
         """Return the (first) outcome of one cell and metric."""
         return self.by_cell.get((cell_id, metric))
 
     def qualification(self, cell: Cell) -> Outcome | None:
         """Return the outcome of the tester's qualification for a cell's traffic."""
-        wire = replace(cell, path="wire", hosting="none", function="none", network="none").cell_id
-        return self.outcome(wire, ENVELOPE_METRIC)
+        return self.outcome(cell.qualification.cell_id, ENVELOPE_METRIC)
 
     def envelope_fps(self, cell: Cell) -> int | None:
         """Return the load (frames/s) up to which the run qualified its tester for a cell's traffic."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Validity
+from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell, Outcome, OutcomeType, Validity
 from bmwg.methodology.throughput import lossless_over_all
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
@@ -15,8 +15,6 @@ from bmwg.reports.store import JournalTrial, PlannedCell, Run
 THROUGHPUT = "throughput.rfc2544_26_1"
 ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
-_USUAL_HOSTING = {"wire": "none", "node": "baremetal"}  # of a path; pod for all others
-PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +65,15 @@ def facts(run: Run) -> Facts:
         by_cell[trial.cell_id].append(trial)
     answered = {(outcome.metric, outcome.cell.cell_id) for outcome in run.outcomes}
     counted = Counter(trial.validity for trial in run.trials)
+    planned = dict.fromkeys(
+        cell.path for cell in (*(p.cell for p in run.plan), *(o.cell for o in run.outcomes))
+    )
+    places = {path: number for number, path in enumerate(planned)}
     return Facts(
         run=run,
-        outcomes=tuple(sorted(run.outcomes, key=lambda outcome: (_order(outcome.cell), outcome.metric))),
+        outcomes=tuple(
+            sorted(run.outcomes, key=lambda outcome: (_order(outcome.cell, places), outcome.metric))
+        ),
         never_reached=tuple(
             planned for planned in run.plan if (planned.metric, planned.cell.cell_id) not in answered
         ),
@@ -78,9 +82,10 @@ def facts(run: Run) -> Facts:
     )
 
 
-def _order(cell: Cell) -> tuple[int, str, str, str, int, str]:
-    place = PATHS.index(cell.path) if cell.path in PATHS else len(PATHS)
-    return (place, cell.path, cell.function, cell.network, cell.frame_octets, cell.cell_id)
+def _order(cell: Cell, places: Mapping[str, int]) -> tuple[bool, int, str, str, int, str]:
+    """Order paths as the run planned them, bottom up, and the tester's own qualification before all."""
+    below = not cell.qualifies_tester
+    return (below, places[cell.path], cell.function, cell.network, cell.frame_octets, cell.cell_id)
 
 
 def _judged(trial: JournalTrial) -> JudgedTrial:
@@ -90,9 +95,9 @@ def _judged(trial: JournalTrial) -> JudgedTrial:
 def option(cell: Cell) -> str:
     """Return a cell without its frame size, as a reader would call it."""
     parts = [cell.path]
-    if cell.network != "none":
+    if cell.network != NOTHING:
         parts.append(cell.network)
-    if cell.hosting != _USUAL_HOSTING.get(cell.path, "pod"):
+    if cell.hosting != _implied_hosting(cell):
         parts.append(cell.hosting)
     if cell.function not in ("none", "kernel-l3"):
         parts.append(cell.function)
@@ -107,6 +112,13 @@ def option(cell: Cell) -> str:
     if cell.imix:
         parts.append(f"IMIX {cell.imix}")
     return " ".join(parts)
+
+
+def _implied_hosting(cell: Cell) -> str:
+    """Return the hosting form that goes without saying, beside the network option and the function."""
+    if cell.network != NOTHING:
+        return POD
+    return NOTHING if cell.function == NOTHING else BAREMETAL
 
 
 def percentile_name(metric: str) -> str:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bmwg.methodology.disturbed import hardly_usable
-from bmwg.methodology.ladder import PATHS as LADDER_PATHS
-from bmwg.methodology.ladder import Rung, ladder
+from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
@@ -222,7 +221,7 @@ def remarks(outcomes: Sequence[Outcome]) -> list[str]:
 
 def ladder_section(facts: Facts) -> list[str]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
-    outcomes = [o for o in facts.of_search() if o.cell.path in LADDER_PATHS]
+    outcomes = [o for o in facts.of_search() if stands_on(o.cell)]
     kinds = dict.fromkeys(
         (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in outcomes
     )

@@ -87,7 +87,7 @@ def matrices(facts: Facts) -> list[str]:
     lines = title("Matrices of RFC 8172 section 4.4", 1)
     groups: dict[str, list[Outcome]] = {}
     for outcome in facts.outcomes:
-        if outcome.cell.path != "wire" and outcome.type is not OutcomeType.NOT_ASSESSED:
+        if not outcome.cell.qualifies_tester and outcome.type is not OutcomeType.NOT_ASSESSED:
             groups.setdefault(option(outcome.cell), []).append(outcome)
     if not groups:
         return [*lines, "The run holds no answer for a network function.", ""]

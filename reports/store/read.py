@@ -34,6 +34,7 @@ LATER_HEADER_KEYS = (
     "procedures",
     "qualification_max_fps",
     "platform_bound",
+    "cases",
 )  # came within run/1.0; older headers lack them
 
 

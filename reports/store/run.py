@@ -13,6 +13,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.suites import Case
 from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
@@ -45,7 +46,8 @@ class RunHeader:
     `line_rate_bps` is the medium's rate in bit/s, or None where the medium has none (veth).
     `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
     `procedures` are versions by name (`methodology.procedures`); `qualification_max_fps` is the highest load
-    of the tester's qualification, frames/s per port and direction.
+    of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
+    that do not come with the toolkit: a reader may not have them.
     """
 
     toolkit_version: str
@@ -61,6 +63,7 @@ class RunHeader:
     drivers: tuple[Mapping[str, Any], ...] = ()
     procedures: Mapping[str, int] = field(default_factory=dict)
     qualification_max_fps: int | None = None
+    cases: tuple[Case, ...] = ()
 
 
 def _now() -> datetime:
@@ -126,6 +129,8 @@ class RunStore:
             run["procedures"] = dict(header.procedures)
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
+        if header.cases:
+            run["cases"] = [case.as_builtins() for case in header.cases]
         run["platform_bound"] = binding.VERSION
         run = as_json(run)
         run["seals"] = seal(run, lambda: secrets.token_hex(_SEAL_OCTETS))

@@ -21,7 +21,7 @@ _Run = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """One row: `name` for talking of it, `what` it protects from or shows, the first commit that had it."""
+    """One row: `name` for talking of it, `what` a run has by it, `after` the last commit without it."""
 
     name: str
     what: str
@@ -82,7 +82,7 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacking:
-    """A protection that a run lacks, with the last commit that had it not."""
+    """A protection that a run lacks; `after` is the last commit without it."""
 
     name: str
     what: str

@@ -106,7 +106,7 @@ def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 
 
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
-    if cell.path == "wire":
+    if cell.qualifies_tester:
         return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
     limit = evidence.envelope_fps(cell)
     if limit is None:

@@ -49,12 +49,12 @@ def recomputed(
     `former` is the rule of the version that the run was measured by, where that is not the current one.
     """
     where = outcome.outcome_id
-    case = suites.case(outcome.outcome_id.partition(":")[0])
+    case = suites.case(outcome.outcome_id.partition(":")[0], evidence.cases)
     if case is None or measurement(case.measurement) not in finding(outcome.metric):
         return iter([(where, "the test of a measurement that gives this metric", outcome.metric)])
     kind: Measurement | FormerRule = former or measurement(case.measurement)
     cell = outcome.cell
-    if cell.path != "wire" and envelope_fps is None:
+    if not cell.qualifies_tester and envelope_fps is None:
         return iter(
             [(where, "a tester qualified for this traffic before the search", "no envelope in the run")]
         )

@@ -35,12 +35,12 @@ def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
         if count > 1:
             yield f"{metric} on {cell_id}", "one outcome", str(count)
     for outcome in evidence.outcomes:
-        wire = outcome.cell.path == "wire"
+        wire = outcome.cell.qualifies_tester
         if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
             wire and outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC)
         ):
             yield outcome.outcome_id, "the tester's envelope on the wire, and only there", outcome.metric
-        tests = sorted(tests_of(outcome.metric, outcome.cell.path))
+        tests = sorted(tests_of(outcome.metric, outcome.cell.path, evidence.cases))
         wanted = [f"{test_id}:{outcome.cell.cell_id}" for test_id in tests]
         if wanted and not any(
             outcome.outcome_id == one or outcome.outcome_id.startswith(f"{one}:") for one in wanted
@@ -67,7 +67,7 @@ def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
 def tests_match(evidence: Evidence) -> Iterator[Shortfall]:
     """The journal's test id, metric and path go together."""
     for (cell_id, metric), group in evidence.by_group.items():
-        wanted = tests_of(metric, cell_id.split("/", 1)[0])
+        wanted = tests_of(metric, cell_id.split("/", 1)[0], evidence.cases)
         for trial in group:
             if wanted and trial.test_id not in wanted:
                 yield f"trial {trial.trial.seq}", " or ".join(sorted(wanted)), trial.test_id

@@ -1,6 +1,6 @@
 """The header of a run of HTTP experiments, with the network options that pods are measured with.
 
-They are the CNI options of the testbed file; a run that goes on takes them from its header, as its profile.
+They are those of the testbed file; a run that goes on takes them from its header, as its profile.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
 from bmwg.drivers.testbed_row import KEY as ROW
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.reports.store import RunHeader
 from bmwg.reports.store.run import CABLES
@@ -17,14 +19,23 @@ from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
-_CNI = "cni"
 _KEY = "networks"
 
 
 def of_testbed(settings: Settings) -> dict[str, Any]:
-    """Return the file's CNI options as it has them, by name. Raises ConfigError as reading the file does."""
-    written: Mapping[str, Any] = load_testbed(settings.testbed).data[_KEY]
-    return {name: dict(entry) for name, entry in written.items() if entry["driver"] == _CNI}
+    """Return the file's network options as it has them, by name.
+
+    Raises ConfigError as reading the file does, and INST-05 on a runtime that a run's header could not tell.
+    """
+    testbed = load_testbed(settings.testbed)
+    if testbed.pods.runtime != CRUN:
+        raise ConfigError(
+            "INST-05",
+            f"{testbed.file}: pods.runtime; nothing was started",
+            expected=f"{CRUN}, the only one that proxies in pods are measured with",
+            found=testbed.pods.runtime,
+        )
+    return {name: dict(entry) for name, entry in testbed.data[_KEY].items()}
 
 
 def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:

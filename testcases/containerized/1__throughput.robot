@@ -5,31 +5,30 @@ Documentation       Throughput after RFC 2544 section 26.1, on the baseline ladd
 ...                 that did not hold does.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Template       Throughput Is Found On Path
 Test Tags           metric:throughput    clause:rfc2544-26.1    req:RFC2544-26.1-01
 
 
 *** Test Cases ***
 Tester Envelope On The Wire
     [Tags]    id:CN-TPUT-1.1    path:wire
-    wire
+    Measure Its Cells
 
 Throughput Of Node Forwarding
     [Tags]    id:CN-TPUT-1.2    path:node
-    node
+    Measure Its Cells
 
 Throughput Of A Forwarding Pod
     [Tags]    id:CN-TPUT-1.3    path:pvp
-    pvp
+    Measure Its Cells
 
 Throughput Pod To Pod On One Node
     [Tags]    id:CN-TPUT-1.4    path:p2p
-    p2p
+    Measure Its Cells
 
 Throughput Pod To Pod On Two Nodes Over An Underlay
     [Tags]    id:CN-TPUT-1.5    path:p2p-underlay
-    p2p-underlay
+    Measure Its Cells
 
 Throughput Pod To Pod On Two Nodes Over VXLAN
     [Tags]    id:CN-TPUT-1.6    path:p2p-vxlan
-    p2p-vxlan
+    Measure Its Cells

@@ -5,31 +5,30 @@ Documentation       Latency of every frame at the throughput of each cell. RFC 2
 ...                 over twenty tagged frames.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Template       Latency Is Measured On Path
 Test Tags           metric:latency    clause:rfc2544-26.2    req:RFC2544-26.2-01
 
 
 *** Test Cases ***
 Latency On The Wire
     [Tags]    id:CN-LAT-1.1    path:wire
-    wire
+    Measure Its Cells
 
 Latency Of Node Forwarding
     [Tags]    id:CN-LAT-1.2    path:node
-    node
+    Measure Its Cells
 
 Latency Of A Forwarding Pod
     [Tags]    id:CN-LAT-1.3    path:pvp
-    pvp
+    Measure Its Cells
 
 Latency Pod To Pod On One Node
     [Tags]    id:CN-LAT-1.4    path:p2p
-    p2p
+    Measure Its Cells
 
 Latency Pod To Pod On Two Nodes Over An Underlay
     [Tags]    id:CN-LAT-1.5    path:p2p-underlay
-    p2p-underlay
+    Measure Its Cells
 
 Latency Pod To Pod On Two Nodes Over VXLAN
     [Tags]    id:CN-LAT-1.6    path:p2p-vxlan
-    p2p-vxlan
+    Measure Its Cells

@@ -4,27 +4,26 @@ Documentation       Throughput after RFC 2544 section 26.1, one way and both way
 ...                 outcome of its own. A slow device fails no test; a procedure that did not hold does.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Template       Benchmark Is Measured
 Test Tags           metric:throughput    clause:rfc2544-26.1    req:RFC2544-26.1-01    req:RFC2544-26.1-08
 
 
 *** Test Cases ***
 Throughput By The Search Of The Profile
     [Tags]    id:R2544-TPUT-1.1
-    throughput
+    Measure Its Cells
 
 Throughput In Both Directions At Once
     [Tags]    id:R2544-TPUT-1.2    clause:rfc2544-14    req:RFC2544-14-01
-    throughput
+    Measure Its Cells
 
 Throughput With Many Flows
     [Tags]    id:R2544-TPUT-1.3    clause:rfc2544-12    req:RFC2544-12-02
-    throughput
+    Measure Its Cells
 
 Throughput Over IPv6
     [Tags]    id:R2544-TPUT-1.4    clause:rfc5180-5
-    throughput
+    Measure Its Cells
 
 Throughput Of Mixed Frame Sizes
     [Tags]    id:R2544-IMIX-1.1    clause:rfc6985-4    req:SUP-6985-4-01    req:SUP-6985-6.1
-    imix
+    Measure Its Cells

@@ -5,7 +5,6 @@ Documentation       Delay variation at the throughput. Packet delay variation of
 ...                 a stream. Answers are medians over the streams.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Template       Benchmark Is Measured
 Test Tags           metric:delay-variation
 
 
@@ -13,9 +12,9 @@ Test Tags           metric:delay-variation
 Packet Delay Variation At The Throughput
     [Tags]    id:R2544-PDV-1.1    clause:rfc8219-7.3.1    clause:rfc5481-4.2    req:RFC8219-7.3.1-01
     ...       req:RFC8219-7.3.1-04    req:RFC8219-7.3.1-05    req:RFC8219-7.3.1-06
-    delay_variation
+    Measure Its Cells
 
 Inter Packet Delay Variation At The Throughput
     [Tags]    id:R2544-IPDV-1.1    clause:rfc5481-4.1    clause:rfc8219-7.3.2    req:RFC8219-7.3.2-02
     ...       req:RFC8219-7.3.2-03    req:RFC8219-7.3.2-05    req:TST009-10-01
-    ipdv
+    Measure Its Cells

@@ -3,7 +3,6 @@ Documentation       Frame loss rate of RFC 2544 section 26.3: from the highest l
 ...                 until two loads in succession lose nothing.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Template       Benchmark Is Measured
 Test Tags           metric:frame-loss    clause:rfc2544-26.3    req:RFC2544-26.3-01    req:RFC2544-26.3-02
 ...                 req:RFC2544-26.3-03    req:RFC2544-26.3-04    req:RFC2544-26.3-06
 ...                 req:RFC2544-26.3-07    req:RFC2544-26.3-08
@@ -12,4 +11,4 @@ Test Tags           metric:frame-loss    clause:rfc2544-26.3    req:RFC2544-26.3
 *** Test Cases ***
 Frame Loss Rate From The Highest Load Down
     [Tags]    id:R2544-LOSS-1.1
-    frame_loss
+    Measure Its Cells

@@ -3,7 +3,6 @@ Documentation       Back-to-back frames of RFC 9004: the longest burst at the hi
 ...                 searched several times, and the buffer time that it implies.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Template       Benchmark Is Measured
 Test Tags           metric:back-to-back    clause:rfc9004-6    req:RFC9004-6.2-07    req:RFC9004-6.3-01
 ...                 req:RFC9004-6.4-01    req:RFC9004-6.4-03
 
@@ -11,4 +10,4 @@ Test Tags           metric:back-to-back    clause:rfc9004-6    req:RFC9004-6.2-0
 *** Test Cases ***
 Longest Burst Without Loss
     [Tags]    id:R2544-B2B-1.1
-    back_to_back
+    Measure Its Cells

@@ -66,8 +66,8 @@ class Operator(threading.Thread):
             lines = self.journal.read_bytes().splitlines()
             if any(mark in line and b'"cell":"pvp/' in line for line in lines):
                 self.left.pop(octets)()
-                ((_, pid, _),) = self.bed.pods.values()
-                os.kill(pid, signal.SIGKILL)
+                (pod,) = self.bed.pods.values()
+                os.kill(pod.pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def run(tmp_path_factory):
     (folder / "bed.yaml").write_text(yaml.safe_dump(testbed))
     paths = [{**path, "frame_octets": SIZES} for path in PROFILE["paths"]]
     profile = parse_profile(yaml.safe_dump({**PROFILE, "paths": paths}), source="test")
-    before, session.load_profile = session.load_profile, lambda name: profile
+    before, session.load_profile = session.load_profile, lambda name, **_: profile
     try:
         settings = Settings(results=folder, run_id="run", testbed=folder / "bed.yaml")
         opened = bench.Bench.open(settings, TESTS)

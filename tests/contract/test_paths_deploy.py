@@ -226,10 +226,9 @@ def test_over_two_nodes_only_a_bridging_option_is_taken(bed):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"path": "pvpp"}, "near 'pvp'"),
         ({"hosting": "vm"}, "hosting 'vm'"),
         ({"function": "vpp"}, "function 'vpp'"),
-        ({"network": "none"}, "network 'none'"),
+        ({"network": "none"}, "networks 'none'"),
     ],
 )
 def test_cells_that_cannot_be_are_refused(bed, change, said):
@@ -237,6 +236,12 @@ def test_cells_that_cannot_be_are_refused(bed, change, said):
         path_driver(replace(_cell("pvp", "bridge"), **change), bed)
     assert caught.value.error_id == "PATH-04"
     assert said in caught.value.found
+
+
+def test_an_unknown_path_is_named_with_a_near_one(bed):
+    with pytest.raises(ConfigError, match="did you mean 'pvp'") as caught:
+        path_driver(_cell("pvpp", "bridge"), bed)
+    assert caught.value.error_id == "DRIVER-01"
 
 
 def test_an_unknown_network_is_named_with_a_near_one(bed):

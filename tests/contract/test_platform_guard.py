@@ -79,7 +79,7 @@ class Operator(threading.Thread):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guard")
     profile = parse_profile(yaml.safe_dump(PROFILE), source="test")
-    before, session.load_profile = session.load_profile, lambda name: profile
+    before, session.load_profile = session.load_profile, lambda name, **_: profile
     try:
         opened = bench.Bench.open(Settings(results=folder, run_id="run"), TESTS)
         operator = Operator(folder / "run" / "trials.jsonl", opened._session.bed.node("dut1").pid)

@@ -14,5 +14,6 @@ from bmwg.resources import session
 if __name__ == "__main__":
     source = Path(sys.argv[1])
     assert session.load_profile  # else this would replace nothing
-    session.load_profile = lambda name: parse_profile(source.read_text(encoding="utf-8"), source=str(source))
+    text = source.read_text(encoding="utf-8")
+    session.load_profile = lambda name, **_: parse_profile(text, source=str(source))
     sys.exit(run_cli(sys.argv[2:], exit=False))

@@ -71,7 +71,7 @@ def police(bed):
 def install(profile):
     """Have runs of this process take the profile from a file and police each bed that they open."""
     assert session.load_profile
-    session.load_profile = lambda name: parse_profile(
+    session.load_profile = lambda name, **_: parse_profile(
         profile.read_text(encoding="utf-8"), source=str(profile)
     )
     for module in (planning, header):

@@ -14,6 +14,8 @@ import yaml
 from robot import api
 from robot.api.parsing import ModelVisitor, get_model
 
+from bmwg.methodology import suites
+
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "testcases"
 CATALOGUE = ROOT / "methodology" / "catalogue"
@@ -149,6 +151,15 @@ def syntax_findings(*folders: Path) -> list[str]:
 
 def test_tags_of_the_suites() -> None:
     assert tag_findings(SUITES, None) == []
+
+
+def test_each_case_has_one_robot_test_whose_path_is_the_cases() -> None:
+    for suite in (suites.CONTAINERIZED, suites.RFC2544):
+        found = {}
+        for test in cases_of(api.TestSuite.from_file_system(SUITES / suite)):
+            said = dict(str(tag).split(":", 1) for tag in test.tags)
+            found[said["id"]] = said.get("path", "")
+        assert found == {case.test_id: case.path for case in suites.cases() if case.suite == suite}
 
 
 def test_requirements_of_the_suites_are_rows_of_the_catalogue() -> None:

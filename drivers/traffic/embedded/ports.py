@@ -18,6 +18,7 @@ from pyroute2 import IPRoute
 
 from bmwg.drivers.api import TesterPort, TrafficLimits
 from bmwg.drivers.netns import in_initial_namespace, within
+from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat
 
@@ -249,7 +250,5 @@ def limits_of(ports: tuple[TesterPort, TesterPort], mtus: list[int]) -> TrafficL
     return TrafficLimits(
         min_frame_octets=64,
         max_frame_octets=most,
-        capabilities=frozenset(
-            {"ethernet", "ipv4-udp", "ipv6-udp", "vlan", "both-directions", *(port.io for port in ports)}
-        ),
+        capabilities=EVERYTHING,
     )

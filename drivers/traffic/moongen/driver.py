@@ -21,14 +21,15 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
+from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.records import Direction, FrameFormat, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 
 SCRIPT = Path(__file__).with_name("trial.lua")
 START_S = 60.0  # DPDK, links: MoonGen starts anew for each trial
 MAX_FRAME_OCTETS = 1518
+_ABLE = frozenset({Capability.IPV4_UDP, Capability.BOTH_DIRECTIONS})
 _TEXT = ("dir", "mac_0", "mac_1")
 _SWITCHES = ("hardware_stamps", "software_pacing")
 _OPTIONS = (*_TEXT, *_SWITCHES, "port_0", "port_1", "burst")
@@ -124,7 +125,7 @@ class MoonGenTraffic:
         return TrafficLimits(
             min_frame_octets=64,
             max_frame_octets=MAX_FRAME_OCTETS,
-            capabilities=frozenset({"ipv4-udp", "both-directions", "moongen"}),
+            capabilities=_ABLE,
         )
 
     def detach(self) -> None:
@@ -156,15 +157,13 @@ class MoonGenTraffic:
     def _checked(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
         if self._ports is None:
             raise DriverError("MOON-06", "driver moongen: no ports are attached", hint="attach() comes first")
-        fits = spec.frame_octets <= MAX_FRAME_OCTETS and spec.flows <= MAX_FLOWS and spec.vlan_id is None
-        more = beyond_constant_load(spec)
-        if more or spec.frame_format is not FrameFormat.IPV4_UDP or not fits:
+        refuse_beyond(spec, _ABLE, "moongen")
+        if spec.frame_octets > MAX_FRAME_OCTETS or spec.flows > MAX_FLOWS:
             raise ConfigError(
                 "MOON-05",
                 "driver moongen: test frames; no traffic was sent",
-                expected=f"untagged UDP over IPv4, at most {MAX_FRAME_OCTETS} octets, {MAX_FLOWS} flows",
-                found=more
-                or f"{spec.frame_format}, {spec.frame_octets} octets, {spec.flows} flows, {spec.vlan_id}",
+                expected=f"at most {MAX_FRAME_OCTETS} octets, {MAX_FLOWS} flows",
+                found=f"{spec.frame_octets} octets, {spec.flows} flows",
             )
         return self._ports
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
+from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
@@ -37,6 +37,7 @@ POLL_S = 0.05
 TRIAL_MARGIN_S = 5.0
 LEAST_LEARNING_FRAMES = 10
 LEARNING_FPS = 200.0
+_ABLE = frozenset({Capability.IPV4_UDP, Capability.IPV6_UDP, Capability.VLAN, Capability.BOTH_DIRECTIONS})
 _OPTIONS = ("location", "port_0", "port_1", "verify", "mac_0", "mac_1")
 
 
@@ -145,11 +146,10 @@ class OtgTraffic:
         except TestbedError:
             self._latency = False  # without it?
             self._configure(probe, 1, 1.0)
-        found = {"ipv4-udp", "ipv6-udp", "vlan", "both-directions", "otg"}
         return TrafficLimits(
             min_frame_octets=MIN_FRAME_OCTETS,
             max_frame_octets=MAX_FRAME_OCTETS,
-            capabilities=frozenset(found | ({"latency"} if self._latency else set())),
+            capabilities=_ABLE | {Capability.LATENCY} if self._latency else _ABLE,
         )
 
     def detach(self) -> None:
@@ -176,13 +176,13 @@ class OtgTraffic:
     def _checked(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
         if self._ports is None or self._api is None:
             raise DriverError("OTG-06", "driver otg: no ports are attached", hint="attach() comes first")
-        more = beyond_constant_load(spec)
-        if more or spec.frame_format is FrameFormat.ETHERNET or spec.flows > MAX_FLOWS:
+        refuse_beyond(spec, _ABLE, "otg")
+        if spec.flows > MAX_FLOWS:
             raise ConfigError(
                 "OTG-05",
                 "driver otg: test frames; no traffic was sent",
-                expected=f"a constant load of equal UDP frames over IPv4 or IPv6, 1..{MAX_FLOWS} flows",
-                found=more or f"{spec.frame_format}, {spec.flows} flows",
+                expected=f"1..{MAX_FLOWS} flows",
+                found=f"{spec.flows} flows",
             )
         return self._ports
 

@@ -18,7 +18,6 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
 from bmwg.drivers.traffic.embedded.result import read_steal_ns
-from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
@@ -26,10 +25,20 @@ from bmwg.drivers.traffic.trex.connection import Connection, plain
 from bmwg.drivers.traffic.trex.server import Server, require_one_place
 from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
 from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
+from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
 
-_FAMILIES = (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP)
+_ABLE = frozenset(
+    {
+        Capability.IPV4_UDP,
+        Capability.IPV6_UDP,  # TRex counts streams by IP
+        Capability.VLAN,
+        Capability.BOTH_DIRECTIONS,
+        Capability.MIX,
+        Capability.LATENCY,
+    }
+)
 
 ClientFactory = Callable[[TrexConfig, str | None, IO[bytes]], Client]
 
@@ -97,7 +106,7 @@ class TrexTraffic:
         self._limits = TrafficLimits(
             min_frame_octets=64,
             max_frame_octets=most,
-            capabilities=frozenset({"ipv4-udp", "ipv6-udp", "vlan", "both-directions", ports[0].io}),
+            capabilities=_ABLE,
         )
         return self._limits
 
@@ -154,10 +163,7 @@ class TrexTraffic:
         """Refuse by name what TRex cannot send (TREX-16); the runner with the addresses of the family."""
         if self._runner is None or self._ports is None or self._limits is None:
             raise DriverError("TREX-05", "driver trex: no ports are attached", hint="attach() comes first")
-        if spec.frame_format not in _FAMILIES:
-            raise _unsendable("format", "frames with IP", spec.frame_format, "TRex counts streams by IP")
-        if more := beyond_constant_load(replace(spec, mix_octets=())):
-            raise _unsendable("trial", "a constant load", more)
+        refuse_beyond(spec, _ABLE, "trex")
         least = frames.min_frame_octets(spec.frame_format, tagged=spec.vlan_id is not None)
         smallest = min(spec.mix_octets or (spec.frame_octets,))
         if smallest < least or spec.frame_octets > self._limits.max_frame_octets:

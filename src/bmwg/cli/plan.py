@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bmwg.drivers import registry
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import budget, planning, suites
 from bmwg.methodology.errors import ConfigError
@@ -24,7 +25,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--suite",
         action="append",
-        choices=suites.SUITES,
+        choices=suites.suites(),
         help=f"suite to plan, more than once for several (default: {suites.CONTAINERIZED})",
     )
     parser.add_argument(
@@ -36,7 +37,7 @@ def add_parser(verbs: Any) -> None:
 def handle(chosen: argparse.Namespace) -> int:
     """Print each cell with its estimated traffic, then the totals and the finish time."""
     testbed = load_testbed(chosen.testbed)
-    profile = load_profile(chosen.profile)
+    profile = load_profile(chosen.profile, paths=registry.paths())
     networks = {network.name: network.vlan_id for network in testbed.networks}
     tests = suites.tests_in(chosen.suite or (suites.CONTAINERIZED,))
     plan = planning.cells(profile, networks, test_ids=tests)

@@ -102,9 +102,11 @@ def test_what_it_cannot_do_is_refused(moongen, tmp_path):
         with pytest.raises(TestbedError, match="MOON-07"):
             tester.attach(ports(gateway_ipv4="198.18.0.1"))
         tester.attach(ports())
-        for change in ({"vlan_id": 7}, {"frame_format": FrameFormat.IPV6_UDP}, {"frame_octets": 1519}):
-            with pytest.raises(ConfigError, match="MOON-05"):
+        for change in ({"vlan_id": 7}, {"frame_format": FrameFormat.IPV6_UDP}, {"loss_times": True}):
+            with pytest.raises(ConfigError, match="CAP-01"):
                 tester.run_trial(spec(**change))
+        with pytest.raises(ConfigError, match="MOON-05"):
+            tester.run_trial(spec(frame_octets=1519))
     with pytest.raises(ConfigError, match="MOON-02") as raised:
         read_options({"dir": "x", **MACS, "brust": 3, "port_0": "1"}, "lab.yaml", tmp_path, 0.05)
     assert "brust is unknown" in str(raised.value)

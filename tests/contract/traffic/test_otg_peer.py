@@ -9,6 +9,7 @@ import pytest
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.otg.driver import OtgConfig, OtgTraffic, read_options
+from bmwg.methodology.capabilities import Capability
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
 
@@ -102,7 +103,7 @@ def spec(**changes):
 def test_a_trial_both_ways_is_counted_as_the_peer_counts_it(peer):
     with driver(peer) as tester:
         limits = tester.attach(ports())
-        assert "latency" in limits.capabilities
+        assert Capability.LATENCY in limits.capabilities
         tester.learn(spec())
         result = tester.run_trial(spec(direction=Direction.BOTH, flows=4, vlan_id=7))
         assert tester.describe()["versions"]["implementation"] == "peer-1"
@@ -121,7 +122,7 @@ def test_a_trial_both_ways_is_counted_as_the_peer_counts_it(peer):
 def test_what_the_peer_cannot_do_is_found_by_asking(peer):
     peer.latency = False
     with driver(peer) as tester:
-        assert "latency" not in tester.attach(ports()).capabilities
+        assert Capability.LATENCY not in tester.attach(ports()).capabilities
         assert tester.run_trial(spec(frame_format=FrameFormat.IPV6_UDP)).fault is None
 
 

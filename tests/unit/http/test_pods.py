@@ -11,7 +11,7 @@ import pytest
 
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.paths.pod_hosting import conflist_sha256
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed import embedded_file, load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.orders import orders, savings
@@ -217,6 +217,17 @@ def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: 
     assert list(written) == ["bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan"]
     assert of_header({"networks": written}) == load_testbed().networks
     assert of_header({"name": "a run from before"}) == ()
+
+
+def test_another_runtime_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    written = embedded_file().read_text(encoding="utf-8")
+    file = tmp_path / "bed.yaml"
+    file.write_text(
+        written.replace('pods: {cpus: "1",', 'pods: {cpus: "1", runtime: podman,'), encoding="utf-8"
+    )
+    assert load_testbed(file).pods.runtime == "podman"
+    with pytest.raises(ConfigError, match="INST-05"):
+        of_testbed(Settings(testbed=file))
 
 
 def test_the_hash_of_a_configuration_is_of_what_it_says() -> None:

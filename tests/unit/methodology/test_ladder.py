@@ -16,7 +16,9 @@ from bmwg.methodology.trial import TrialPolicy
 
 
 def an_outcome(path, number, network="none", size=64, type_=OutcomeType.MEASURED):
-    cell = Cell(path=path, hosting="pod", function="kernel-l3", network=network, frame_octets=size)
+    hosting = {"wire": "none", "node": "baremetal"}.get(path, "pod")
+    function = "none" if path in ("wire", "p2p") else "kernel-l3"
+    cell = Cell(path=path, hosting=hosting, function=function, network=network, frame_octets=size)
     values = (Quantity(metric=throughput.METRIC, number=number, unit="frames/s"),) if number else ()
     return Outcome(outcome_id=path, metric=throughput.METRIC, cell=cell, type=type_, values=values)
 

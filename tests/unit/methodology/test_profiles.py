@@ -6,8 +6,9 @@ from itertools import pairwise
 import pytest
 import yaml
 
+from bmwg.drivers import registry
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import latency, throughput
+from bmwg.methodology import latency, suites, throughput
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.planning import cells, duration_s, traffic_s
@@ -15,7 +16,6 @@ from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
 from bmwg.methodology.records import Direction
 from bmwg.methodology.requirements import Basis, Level, catalogue, requirement, unknown_ids
 from bmwg.methodology.search.bisection import search
-from bmwg.methodology.suites import CASES
 
 NETWORKS = {"bridge": None, "ptp": None, "macvlan": None, "host-device": None}
 
@@ -141,7 +141,7 @@ def test_the_long_profile_runs_both_ways_with_one_and_many_flows():
 
 
 def test_every_planned_test_has_an_id_of_its_own():
-    assert len({case.test_id for case in CASES}) == len(CASES)
+    assert len({case.test_id for case in suites.cases()}) == len(suites.cases())
 
 
 def test_a_goal_never_starts_above_its_ceiling():
@@ -166,6 +166,8 @@ def test_profiles_are_frozen():
         ("RFC2544-24-01", "RFC2544-24-1", "PRF-04", ["deviations[0].requirement", "did you mean"]),
         ("path: node, hosting: baremetal", "path: node, hosting: pod", "PRF-04", ["paths[1].hosting"]),
         ("networks: all", "networks: none", "PRF-04", ["paths[3].networks: expected all or a list"]),
+        ("{path: pvp,", "{path: pvpp,", "PRF-04", ["paths[2].path: expected an installed", "mean 'pvp'"]),
+        ("function: testpmd", "function: vpp", "PRF-04", ["paths[4].function: expected kernel-l3 or"]),
         ("networks: all", "networks: al", "PRF-03", ["none, all, or a list of network names"]),
         ("max_repeats: 25", "max_repeats: 0", "PRF-04", ["search.short_limit: expected at most 1"]),
         ("name: quick", "name: quick\nname: q", "PRF-02", ["twice (lines"]),
@@ -175,7 +177,7 @@ def test_bad_profiles_are_refused(old, new, error_id, fragments):
     text = text_of("quick")
     assert old in text
     with pytest.raises(ConfigError) as caught:
-        parse_profile(text.replace(old, new, 1), source="mine.yaml")
+        parse_profile(text.replace(old, new, 1), source="mine.yaml", paths=registry.paths())
     assert caught.value.error_id == error_id
     for fragment in (*fragments, "mine.yaml:"):
         assert fragment in str(caught.value)

@@ -116,6 +116,6 @@ def test_a_falsified_tag_is_told_by_the_replay(tmp_path):
 def test_every_case_names_a_measurement_that_is_registered():
     from bmwg.methodology.measurements.registry import BY_NAME
 
-    assert {case.measurement for case in suites.CASES} <= set(BY_NAME)
-    tests = [case.test_id for case in suites.CASES]
+    assert {case.measurement for case in suites.cases()} <= set(BY_NAME)
+    tests = [case.test_id for case in suites.cases()]
     assert len(set(tests)) == len(tests)

@@ -1,0 +1,1 @@
+"""What forwards between the interfaces of a pod: one module a function."""

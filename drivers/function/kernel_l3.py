@@ -1,0 +1,57 @@
+"""The kernel routes in the pod's own network namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.hosting import batch
+from bmwg.drivers.paths import routers
+from bmwg.drivers.paths.bed import Bed
+
+_ROUTING = "bmwg.drivers.hosting.routing"
+
+
+class KernelL3:
+    """A pod whose kernel forwards at layer 3; the pod's program only sleeps."""
+
+    answers_neighbours: ClassVar[bool] = True
+    forwarding: ClassVar[str] = (
+        "the kernel in the pod's network namespace, run by the threads of the device queues"
+    )
+
+    def __init__(self, bed: Bed) -> None:
+        """Nothing of the bed is needed."""
+
+    def probe(self) -> Missing | None:
+        """Every kernel routes."""
+        return None
+
+    @contextmanager
+    def parts(self, pod_id: str) -> Iterator[PodParts]:
+        """Yield a pod that forwards."""
+        yield PodParts(forwarding=True)
+
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
+        """Give the pod its routes and fixed neighbours, so that it never asks."""
+        steps = []
+        for link in links:
+            steps.append(batch.step(f"{_ROUTING}:disable_reverse_path_filter", interface=link.interface))
+            for destination, via in link.routes:
+                steps.append(
+                    batch.step(
+                        f"{_ROUTING}:add_route", destination=destination, via=via, interface=link.interface
+                    )
+                )
+            for arguments in routers.neighbour_arguments(link.interface, link.neighbours, link.neighbour_mac):
+                steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
+        pod.inside("bmwg.drivers.hosting.batch:run", steps=steps)
+
+    def started(self, pod: Pod) -> dict[str, JsonValue]:
+        """Return evidence; the kernel forwards as soon as it is furnished."""
+        return {"name": "kernel-l3", "runs_in": "the pod's network namespace, by the node's kernel"}
+
+
+_: type[PodFunction] = KernelL3

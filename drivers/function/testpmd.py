@@ -1,0 +1,133 @@
+"""testpmd as the function in a pod: its command line, and when it is ready.
+
+It forwards at layer 2 in `mac` mode: the destination becomes the neighbour's MAC given for the port of
+departure, the source that port's own; nothing above the Ethernet header changes.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.methodology.errors import DriverError
+
+if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
+    from bmwg.drivers.paths.bed import Bed
+
+BINARY = "/usr/bin/dpdk-testpmd"
+_MEND = "apt-get install dpdk"
+_COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
+_BUNDLES = "/run/bmwg-pods"
+MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
+_READY = "packet forwarding -"
+
+
+class Testpmd:
+    """A pod whose program forwards at layer 2. It answers no ARP: its neighbours are told its MACs."""
+
+    answers_neighbours: ClassVar[bool] = False
+    forwarding: ClassVar[str] = (
+        "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
+    )
+
+    def __init__(self, bed: Bed) -> None:
+        self._folder = bed.run_dir / "commands"
+        self._cpu = bed.testbed.pods.cpus[0]
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: the program."""
+        if Path(BINARY).exists():
+            return None
+        return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+
+    @contextmanager
+    def parts(self, pod_id: str) -> Iterator[PodParts]:
+        """Yield a pod that takes its command line from a file: neighbours' MACs are known only after ADD."""
+        folder = self._folder / pod_id
+        folder.mkdir(parents=True)
+        try:
+            yield PodParts(
+                arguments=("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}"),
+                binds=((str(folder), _COMMAND_MOUNT, False),),
+            )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
+        """Write the command line where the pod's program, a shell, takes it from."""
+        first, second = links
+        line = arguments(
+            interfaces=(first.interface, second.interface),
+            neighbours=(first.neighbour_mac, second.neighbour_mac),
+            cpu=self._cpu,
+        )
+        file = self._folder / pod.pod_id / _COMMAND_FILE
+        file.write_text("exec " + shlex.join(line) + "\n", encoding="utf-8")
+
+    def started(self, pod: Pod) -> dict[str, JsonValue]:
+        """Wait until it forwards; return evidence. Raises DriverError PATH-06."""
+        said = pod.node.call(
+            "bmwg.drivers.function.testpmd:wait_ready", log=f"{_BUNDLES}/{pod.pod_id}/log", deadline_s=40.0
+        )
+        return {"name": "testpmd", "forward_mode": "mac", "port_kind": "net_af_packet", "said": said}
+
+
+def arguments(*, interfaces: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
+    """Return the command line: both interfaces by AF_PACKET, one forwarding core beside the idle main one."""
+    devices = [
+        f"--vdev=net_af_packet{number},iface={interface},framesz=2048,blocksz=65536,framecnt=4096"
+        for number, interface in enumerate(interfaces)
+    ]
+    peers = [f"--eth-peer={number},{mac}" for number, mac in enumerate(neighbours)]
+    return (
+        "stdbuf",
+        "-oL",
+        BINARY,
+        f"--lcores=(0-1)@{cpu}",
+        "--no-huge",
+        f"-m{MEMORY_MIB}",
+        "--no-pci",
+        "--no-telemetry",
+        "--no-shconf",
+        *devices,
+        "--",
+        "--forward-mode=mac",
+        *peers,
+        "--total-num-mbufs=8192",
+        "--no-flush-rx",
+        "--auto-start",
+        "--stats-period=3600",  # without a terminal it would end at once
+    )
+
+
+def wait_ready(*, log: str, ready_deadline_s: float = 20.0) -> str:
+    """Node function: wait until testpmd says that it forwards; return that line.
+
+    Raises DriverError PATH-06 with the last lines of its log when it does not within the deadline.
+    """
+    due_s = time.monotonic() + ready_deadline_s
+    lines: list[str] = []
+    while time.monotonic() < due_s:
+        path = Path(log)
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        for line in lines:
+            if _READY in line:
+                return line.strip()
+            if "Cause:" in line or "EAL: FATAL" in line:
+                due_s = 0.0
+        time.sleep(0.02)
+    raise DriverError(
+        "PATH-06",
+        "testpmd in the pod does not forward",
+        expected=f"{_READY!r} in its log within {ready_deadline_s:g} s",
+        found=" | ".join(lines[-8:]) or "an empty log",
+    )
+
+
+_: type[PodFunction] = Testpmd

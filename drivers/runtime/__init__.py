@@ -1,0 +1,1 @@
+"""What realizes a pod on a node: one module a runtime."""

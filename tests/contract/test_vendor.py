@@ -1,0 +1,129 @@
+"""A distribution that does not come with the toolkit: its path, network and suite are measured like ours.
+
+Nothing of the tree names it. `tests/data/vendor` is put on PYTHONPATH, which is as good as an installation.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.contract.guard_support import PROFILE
+
+from bmwg.drivers.testbed import embedded_file
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.store import read_run
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
+]
+VENDOR = Path(__file__).resolve().parents[1] / "data" / "vendor"
+WIRE, *_ = PROFILE["paths"]
+PATHS = [
+    {**WIRE, "frame_octets": [64]},
+    {
+        "path": "l2-node",
+        "hosting": "baremetal",
+        "function": "kernel-bridge",
+        "networks": "none",
+        "frame_octets": [64],
+    },
+    {"path": "pvp", "hosting": "pod", "function": "kernel-l3", "networks": ["pairs"], "frame_octets": [64]},
+]
+
+
+def bmwg(*arguments, installed=True):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BMWG_")}
+    kept["PYTHONPATH"] = str(VENDOR) if installed else ""
+    return subprocess.run(
+        [sys.executable, "-m", "bmwg", *map(str, arguments)],
+        check=False,
+        env=kept,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def settings(folder, **network):
+    bed = yaml.safe_load(embedded_file().read_text())
+    option = {"driver": "veth-pair", "uplink": "bridge_port", "model": "kernel", "options": {"prefix": "vt"}}
+    bed["networks"] = {"pairs": {**option, **network}}
+    (folder / "bed.yaml").write_text(yaml.safe_dump(bed))
+    (folder / "profile.yaml").write_text(yaml.safe_dump({**PROFILE, "paths": PATHS}))
+    options = ["--testbed", folder / "bed.yaml", "--profile", folder / "profile.yaml"]
+    return [*options, "--results", folder / "results"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("vendor")
+    done = bmwg("run", VENDOR / "suite", *settings(folder))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = (one for one in (folder / "results").iterdir() if (one / "run.json").exists())
+    return found
+
+
+def test_its_path_and_its_network_are_measured(run):
+    found = read_run(run)
+    assert found.status == "complete"
+    by_path = {outcome.cell.path: outcome for outcome in found.outcomes}
+    assert set(by_path) == {"wire", "l2-node", "pvp"}
+    for outcome in by_path.values():
+        assert outcome.type in (OutcomeType.MEASURED, OutcomeType.TESTER_LIMITED), outcome
+    assert by_path["pvp"].cell.network == "pairs"
+    journal = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    assert {line["test"] for line in journal if "/baremetal/" in line["cell"]} == {"TOY-TPUT-1.1"}
+
+
+def test_its_words_stand_in_the_record(run):
+    platform = json.loads((run / "platform.json").read_text())
+    text = json.dumps(platform)
+    assert "the node bridges between its two interfaces" in text
+    (deployed,) = (one for name, one in platform["deployments"].items() if name.startswith("pvp-"))
+    evidence = json.dumps(deployed)
+    assert '"driver": "veth-pair"' in evidence
+    assert "conflist" not in evidence
+
+
+def test_the_report_shows_them(run):
+    page = (run / "report.html").read_text()
+    assert "l2-node" in page
+    assert "pvp pairs" in page
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_its_bundle_verifies_also_where_it_is_not_installed(run, tmp_path, installed):
+    bundle = tmp_path / "bundle.tar"
+    made = bmwg("bundle", run, "--output", bundle)
+    assert made.returncode == 0, made.stdout + made.stderr
+    verified = bmwg("verify", bundle, installed=installed)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_nothing_of_it_is_left(run):
+    assert "vt0" not in os.listdir("/sys/class/net")
+    ledger = [json.loads(line) for line in (run / "ledger.jsonl").read_text().splitlines()]
+    made = {entry["number"] for entry in ledger if "kind" in entry}
+    assert made == {entry["done"] for entry in ledger if "done" in entry}
+
+
+def test_without_it_the_run_is_refused_before_anything_is_made(tmp_path):
+    done = bmwg("run", VENDOR / "suite", *settings(tmp_path), installed=False)
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "paths[1].path: expected an installed path" in said
+    assert "l2-node" in said
+
+
+def test_an_option_that_the_driver_does_not_know_is_refused_by_it(tmp_path):
+    done = bmwg("run", VENDOR / "suite", *settings(tmp_path, options={"prefixx": "a"}))
+    assert done.returncode != 0
+    assert "NET-04" in done.stdout + done.stderr
+    assert "prefixx" in done.stdout + done.stderr

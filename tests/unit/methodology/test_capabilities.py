@@ -1,0 +1,39 @@
+"""What a trial needs of a tester, by name."""
+
+import dataclasses
+
+import pytest
+
+from bmwg.methodology.capabilities import EVERYTHING, Capability, LackingError, needed, refuse_beyond
+from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+
+PLAIN = TrialSpec(frame_octets=128, load_fps=1000, duration_s=1.0)
+
+
+def test_a_constant_load_needs_its_format_alone():
+    assert needed(PLAIN) == {Capability.IPV4_UDP}
+
+
+@pytest.mark.parametrize(
+    ("change", "capability"),
+    [
+        ({"frame_format": FrameFormat.ETHERNET}, Capability.ETHERNET),
+        ({"frame_format": FrameFormat.IPV6_UDP}, Capability.IPV6_UDP),
+        ({"vlan_id": 7}, Capability.VLAN),
+        ({"direction": Direction.BOTH}, Capability.BOTH_DIRECTIONS),
+        ({"then_load_fps": 10, "then_duration_s": 0.1}, Capability.SECOND_LOAD),
+        ({"loss_times": True}, Capability.LOSS_TIMES),
+        ({"broadcast_every": 100}, Capability.BROADCAST),
+        ({"tag_after_s": 0.5, "tags": 20}, Capability.TAGGED_LATENCY),
+        ({"mix_octets": (64, 128)}, Capability.MIX),
+    ],
+)
+def test_each_demand_needs_its_capability(change, capability):
+    spec = dataclasses.replace(PLAIN, **change)
+    assert capability in needed(spec)
+    refuse_beyond(spec, EVERYTHING, "embedded")
+    with pytest.raises(LackingError) as caught:
+        refuse_beyond(spec, EVERYTHING - {capability}, "trex")
+    assert caught.value.error_id == "CAP-01"
+    assert "trex" in caught.value.what
+    assert capability in caught.value.what

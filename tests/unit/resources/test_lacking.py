@@ -1,0 +1,48 @@
+"""A tester that cannot do what a measurement asks: the cell is not assessed, and nothing fails."""
+
+from pathlib import Path
+
+from bmwg.drivers.traffic import simulated
+from bmwg.methodology.capabilities import EVERYTHING, Capability
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.bundle.make import folder_evidence
+from bmwg.reports.store import read_run
+from bmwg.reports.verify.replay import contradictions
+from bmwg.resources.bench import Bench
+from bmwg.resources.settings import Settings
+
+TESTBED = Path(__file__).resolve().parents[3] / "testbeds" / "simulated.yaml"
+
+
+def measured(tmp_path, monkeypatch, lacking, tests):
+    monkeypatch.setattr(simulated, "EVERYTHING", EVERYTHING - lacking)
+    bench = Bench.open(Settings(testbed=TESTBED, results=tmp_path, run_id="mine"), tests)
+    try:
+        answers = {test_id: bench.outcomes(test_id) for test_id in tests}
+    finally:
+        bench.close()
+    evidence = folder_evidence(tmp_path / "mine")
+    wrong = [found for outcome in evidence.outcomes for found in contradictions(evidence, outcome)]
+    return answers, read_run(tmp_path / "mine"), wrong
+
+
+def test_a_cell_that_needs_more_says_what_and_the_others_are_measured(tmp_path, monkeypatch):
+    answers, run, wrong = measured(
+        tmp_path, monkeypatch, {Capability.SECOND_LOAD}, ["R2544-TPUT-1.1", "R2544-RECOV-1.1"]
+    )
+    assert wrong == []
+    assert run.status == "complete"
+    (throughput,) = answers["R2544-TPUT-1.1"]
+    assert throughput.type is OutcomeType.MEASURED
+    (recovery,) = answers["R2544-RECOV-1.1"]
+    assert recovery.type is OutcomeType.NOT_ASSESSED
+    assert "simulated has no second load" in recovery.reason
+
+
+def test_a_format_that_it_cannot_send_is_not_assessed_from_the_qualification_on(tmp_path, monkeypatch):
+    answers, run, wrong = measured(tmp_path, monkeypatch, {Capability.IPV6_UDP}, ["R2544-TPUT-1.4"])
+    assert wrong == []
+    assert run.trials == ()
+    (outcome,) = answers["R2544-TPUT-1.4"]
+    assert outcome.type is OutcomeType.NOT_ASSESSED
+    assert "UDP over IPv6" in outcome.reason

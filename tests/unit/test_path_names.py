@@ -1,0 +1,33 @@
+"""A path's name stands in its own module, in its test case and in profiles: nothing else may list paths."""
+
+import re
+from pathlib import Path
+
+from bmwg.drivers import registry
+from bmwg.methodology.records import WIRE
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("methodology", "drivers", "resources", "reports", "src/bmwg/cli")
+ALLOWED = ("methodology/suites.py", "drivers/paths/")
+
+
+def test_no_module_outside_its_room_names_a_path():
+    names = "|".join(re.escape(name) for name in registry.names(registry.PATH) if name not in (WIRE, "node"))
+    assert "pvp" in names
+    named = re.compile(rf"""["']({names})["']""")
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for room in ROOMS
+        for file in sorted((ROOT / room).rglob("*.py"))
+        if not str(file.relative_to(ROOT)).startswith(ALLOWED)
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
+        if named.search(line) or f'path == "{WIRE}"' in line or f'path != "{WIRE}"' in line
+    ]
+    assert found == []
+
+
+def test_each_path_has_words_of_its_own():
+    kinds = registry.paths()
+    assert {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan"} <= set(kinds)
+    assert len({kinds[name].scenario for name in kinds}) == len(kinds)
+    assert all(kinds[name].name == name for name in kinds)
