@@ -14,6 +14,7 @@ from bmwg.reports.checker import (
     clauses_rfc9004,
     clauses_rfc9971,
     clauses_rfc9971_goals,
+    clauses_rfc9971_results,
     clauses_tst009,
 )
 from bmwg.reports.checker.verdicts import ClauseRule
@@ -24,6 +25,7 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_others.RULES,
     *clauses_rfc9971.RULES,
     *clauses_rfc9971_goals.RULES,
+    *clauses_rfc9971_results.RULES,
     *clauses_rfc9004.RULES,
     *clauses_rfc8219.RULES,
     *clauses_tst009.RULES,
