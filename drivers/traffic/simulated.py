@@ -201,6 +201,11 @@ class SimulatedTraffic:
         return {
             "driver": "simulated",
             "simulated": True,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "the model makes none",
+                "reordered_frames": "the model makes none",
+            },
             "knee_fps": self.config.knee_fps,
             "random_loss_ratio": self.config.random_loss_ratio,
             "stall_ratio": self.config.stall_ratio,

@@ -1,4 +1,4 @@
-"""What recorded trials let a report say of their load: how it varies, and how interfaces share it (RFC 9971)."""
+"""What recorded trials let a report say of their load: how it varies, how interfaces share it (RFC 9971)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EQUAL = "equal on each interface that sends"
 
 
 def load_shape(specs: Iterable[TrialSpec]) -> tuple[bool, str]:
-    """Return whether it can be said how the load varies and reacts to the Trial Load, and the words (4.5.2)."""
+    """Return whether a report can say how the load varies with the Trial Load, and the words (4.5.2)."""
     varying = [spec for spec in specs if spec.burst or spec.then_load_fps is not None]
     if not varying:
         return True, CONSTANT
@@ -24,7 +24,7 @@ def load_shape(specs: Iterable[TrialSpec]) -> tuple[bool, str]:
 
 
 def interface_shares(results: Iterable[TrialResult]) -> tuple[bool, str]:
-    """Return whether it can be said how loads of interfaces react to the Trial Load, and the words (4.5.2)."""
+    """Return whether a report can say how interfaces share the Trial Load, and the words (4.5.2)."""
     shares: set[float] = set()
     for result in results:
         counts = [stream.intended_frames for stream in result.streams]

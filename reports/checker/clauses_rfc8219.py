@@ -142,7 +142,9 @@ def throughput_first(scope: Scope) -> Answer:
         ):
             wrong.append(one.outcome_id)
     return held(
-        not wrong, "the throughput of each size, and streams at it", f"{len(wrong)} of {len(outcomes)} otherwise"
+        not wrong,
+        "the throughput of each size, and streams at it",
+        f"{len(wrong)} of {len(outcomes)} otherwise",
     )
 
 
@@ -179,7 +181,9 @@ def both_times(scope: Scope) -> Answer:
         for stream in trial.trial.result.streams
         if len(stream.tagged_at_ns) < len(trial.trial.result.spec.tag_frames)
         or any(
-            at is None for at, took in zip(stream.tagged_at_ns, stream.tagged_ns, strict=True) if took is not None
+            at is None
+            for at, took in zip(stream.tagged_at_ns, stream.tagged_ns, strict=True)
+            if took is not None
         )
     ]
     found = f"{len(lacking)} of {len(trials)} streams with less {lacking[:NAMED]}"

@@ -6,8 +6,13 @@ import re
 from collections.abc import Callable, Iterable
 
 from bmwg.methodology import throughput
-from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, METRIC, parameters
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.benchmarks.back_to_back import (
+    LEAST_DEPLETION_S,
+    LONGEST_BURST_S,
+    METRIC,
+    parameters,
+)
+from bmwg.methodology.records import RESIDUAL_WAIT, Outcome, OutcomeType
 from bmwg.methodology.trial import TrialPolicy, host_stall
 from bmwg.reports.checker.bursts import (
     burst_rates_fps,
@@ -21,6 +26,7 @@ from bmwg.reports.checker.bursts import (
     throughput_of,
 )
 from bmwg.reports.checker.clauses_common import ETHERNET_SIZES
+from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -30,6 +36,7 @@ from bmwg.reports.checker.verdicts import (
     clause,
     held,
     not_applicable,
+    not_assessed,
 )
 
 NEAR_LIMIT = 0.95  # choice: "at or near" the upper limit
@@ -179,8 +186,55 @@ def disturbance_removed(scope: Scope) -> Answer:
         for one in valid
         if not one.trial.lossless and host_stall(one.trial.result, HARMLESS_STALL)
     ]
-    found = f"{len(blind)} of {len(valid)} trials unwatched; {len(beside)} lossy ones beside a stall {beside[:NAMED]}"
+    found = f"{len(blind)} of {len(valid)} trials unwatched; {len(beside)} lost frames beside a stall"
     return held(bool(valid) and not blind and not beside, "loss of other sources told apart", found)
+
+
+def _listened_s(trial: Trial) -> float | None:
+    """Return how long the tester listened after the last frame of a burst; None where it is not told."""
+    ns = dict(trial.trial.result.auxiliary).get(RESIDUAL_WAIT)
+    return None if ns is None else ns / 1e9
+
+
+def _depletion(scope: Scope, expected: str, least_s: Callable[[Outcome, float], float | None]) -> Answer:
+    """Hold the time after each valid burst against the least one for its length (s), None for no demand."""
+    asked = [
+        (one, wanted)
+        for outcome in scope.outcomes
+        for one in taken(scope, outcome)
+        if one.trial.valid and (wanted := least_s(outcome, one.trial.result.spec.duration_s)) is not None
+    ]
+    if not asked:
+        return not_applicable("no burst and no buffer is as long")
+    if any(_listened_s(one) is None for one, _ in asked):
+        return not_assessed("the journal does not hold how long the tester listened after a burst")
+    short = [one.trial.seq for one, wanted in asked if (_listened_s(one) or 0.0) < wanted]
+    least = min(_listened_s(one) or 0.0 for one, _ in asked)
+    found = f"{len(short)} of {len(asked)} bursts with less {short[:NAMED]}; the least is {least:g} s"
+    return held(not short, expected, found)
+
+
+@clause("RFC9004-6.2-02")
+def depletion(scope: Scope) -> Answer:
+    """The tester listened after each burst for what is still to come at the throughput, and 2 s more."""
+
+    def least_s(outcome: Outcome, burst_s: float) -> float:
+        rate, found = min(burst_rates_fps(scope, outcome)), throughput_fps(scope, outcome)
+        behind_s = burst_s * rate / found - burst_s if found else 0.0
+        return LEAST_DEPLETION_S + max(0.0, behind_s)
+
+    return _depletion(scope, f"what is still to come, and {LEAST_DEPLETION_S:g} s", least_s)
+
+
+@clause("RFC9004-6.2-03")
+def longer_depletion(scope: Scope) -> Answer:
+    """Where a burst or the buffer lasts for more than 2 s, the tester listened for as long."""
+
+    def least_s(outcome: Outcome, burst_s: float) -> float | None:
+        longer_s = max(burst_s, stated(outcome, _IMPLIED) or 0.0)
+        return longer_s if longer_s > LEAST_DEPLETION_S else None
+
+    return _depletion(scope, "as long as the burst and the buffer last", least_s)
 
 
 @clause("RFC9004-6.2-04")
@@ -341,6 +395,8 @@ RULES: tuple[ClauseRule, ...] = (
     zero_loss,
     measured_directly,
     disturbance_removed,
+    depletion,
+    longer_depletion,
     limit_configurable,
     below_limit,
     tst009_search,

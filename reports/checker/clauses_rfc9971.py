@@ -97,7 +97,7 @@ def learning_each_trial(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.4.4.4-03")
 def scope_of_loads(scope: Scope) -> Answer:
-    """Loads are said to be of one interface; each trial behind one bears that out, or says how many it is of."""
+    """Loads are said to be of one interface: each trial behind one bears that out, or tells its factor."""
     trials = proving(scope, scope.outcomes)
     if not trials:
         return not_applicable("no load is stated as a bound")
@@ -216,7 +216,7 @@ def forwarding_ratio(scope: Scope) -> Answer:
 
 
 def _unsent(scope: Scope) -> list[Trial]:
-    """Return the trials behind bounds in which sent and intended frames differ: so do the two denominators."""
+    """Return the trials behind bounds in which sent and intended frames differ, and so the denominators."""
     return [
         one
         for one in proving(scope, scope.outcomes)
@@ -253,7 +253,7 @@ def denominator_described(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.5.8-03")
 def effective_duration(scope: Scope) -> Answer:
-    """The Trial Effective Duration that classifies is the Trial Duration; a trial behind a bound lasted as long."""
+    """The Trial Duration classifies, as the report says; each trial behind a bound sent for as long."""
     trials = proving(scope, scope.outcomes)
     if not trials:
         return not_applicable("no bound rests on a trial")
@@ -311,7 +311,7 @@ def below_highest(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.9.1-01")
 def freedoms_documented(scope: Scope) -> Answer:
-    """The tester says how duplicate and reordered frames count, and no trial behind a bound contradicts it."""
+    """The tester says how duplicate and reordered frames count."""
     said = [one["counting"] for one in scope.run["drivers"] if isinstance(one.get("counting"), dict)]
     whole = bool(said) and all({"duplicate_frames", "reordered_frames"} <= set(one) for one in said)
     words = "; ".join(f"{name}: {text}" for one in said for name, text in one.items())
@@ -339,7 +339,7 @@ def short_counts_as_loss(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.9.3-01")
 def initialized_first(scope: Scope) -> Answer:
-    """Machine and deployment were recorded, and the tester qualified, before the first trial of each search."""
+    """Machine and deployment were recorded and the tester qualified before the first trial of each search."""
     platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
     wrong = []
     for one in scope.outcomes:

@@ -1,4 +1,4 @@
-"""RFC 9971 sections 4.6 and 4.10 as rules: the goals that a run records, by its profile and by its results."""
+"""RFC 9971 sections 4.6 and 4.10 as rules: the goals that a run records, by its profile and its results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _goals_hold(scope: Scope, expected: str, fits: Callable[[RecordedGoal], bool
 
 
 def _unprofiled(scope: Scope) -> list[str]:
-    """Return the codes of results whose goal the profile does not have: its other attributes are not recorded."""
+    """Return the codes of results whose goal the profile does not have, and so not its other attributes."""
     known = {goal.code for goal in goals(scope)}
     return [code for code in codes(scope) if code not in known]
 
@@ -90,7 +90,7 @@ def other_stop(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.6.5-04")
 def width_named(scope: Scope) -> Answer:
-    """The report says of each width that it is relative to the upper bound; goals have no other kind of width."""
+    """The report says of each width that it is relative to the upper bound; goals have no other kind."""
     given = goals(scope)
     return by_construction("which quantity the width is", f"relative to the upper bound, {len(given)} goals")
 

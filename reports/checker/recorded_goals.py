@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.mlr.classify import conditional_throughput_fps, goal_result, trial_outputs
-from bmwg.methodology.mlr.classify import GoalResult
+from bmwg.methodology.mlr.classify import (
+    GoalResult,
+    conditional_throughput_fps,
+    goal_result,
+    trial_outputs,
+)
 from bmwg.methodology.mlr.goal import SearchGoal
 from bmwg.methodology.mlr.outcome import METRIC
 from bmwg.methodology.profiles.profile import MLRSEARCH

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bmwg.reports.checker import (
     clauses_benchmarks,
     clauses_common,
+    clauses_companions,
     clauses_isolation,
     clauses_others,
     clauses_rfc8219,
@@ -30,4 +31,5 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_rfc8219.RULES,
     *clauses_tst009.RULES,
     *clauses_isolation.RULES,
+    *clauses_companions.RULES,
 )
