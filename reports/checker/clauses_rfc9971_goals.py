@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bmwg.reports.checker.proof import NAMED
-from bmwg.reports.checker.recorded_goals import RecordedGoal, codes, goals, recorded
+from bmwg.reports.checker.recorded_goals import RecordedGoal, code_of, codes, goals, recorded
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -81,11 +81,13 @@ def width_positive(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.6.5-03")
 def other_stop(scope: Scope) -> Answer:
-    """Only without a goal width: of a result whose goal the profile does not have, no stop is recorded."""
-    lacking = _unprofiled(scope)
-    if not lacking:
+    """Only without a goal width: a result whose goal the profile does not have says what stopped its search."""
+    without = _unprofiled(scope)
+    if not without:
         return not_applicable("every goal has a width")
-    return held(False, "a width, or another stop of the search", f"neither for {lacking[:NAMED]}")
+    silent = [one.outcome_id for one in scope.outcomes if code_of(one) in without and not one.reason]
+    found = f"goals without a width: {without[:NAMED]}; no other stop in {silent[:NAMED] or 'none'}"
+    return held(not silent, "another stop of the search", found)
 
 
 @clause("RFC9971-4.6.5-04")
