@@ -103,12 +103,12 @@ def put(**values: Any) -> Callable[[Run], None]:
     return lambda one: one.update(values)
 
 
-def value(metric: str, **values: Any) -> Callable[[Run], None]:
+def value(beginning: str, /, **values: Any) -> Callable[[Run], None]:
     """Return a change of the values of an outcome whose metric begins so."""
 
     def change(one: Run) -> None:
         for number in one["values"]:
-            if number["metric"].startswith(metric):
+            if number["metric"].startswith(beginning):
                 number.update(values)
 
     return change
