@@ -8,8 +8,8 @@ from bmwg.methodology.mlr.classify import LOSS_DEFINITION
 from bmwg.methodology.mlr.outcome import METRIC, UNIT
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.trial import Learning
-from bmwg.reports.checker.clauses_common import RESTABILIZE_S, WAIT_S
 from bmwg.reports.checker.clauses_rfc9971_goals import goals
+from bmwg.reports.checker.clauses_waits import RESTABILIZE_S, WAIT_S
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
