@@ -9,7 +9,7 @@ from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, BurstGoal
 from bmwg.methodology.measurements.back_to_back import NAME, burst_goal
 from bmwg.methodology.measurements.measurement import settings
-from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError, replay
 from bmwg.reports.checker.evidence import Trial
@@ -62,8 +62,7 @@ def burst_rates_fps(scope: Scope, outcome: Outcome) -> set[int]:
 
 def theoretical_fps(scope: Scope, outcome: Outcome) -> int | None:
     """Return the medium's maximum frame rate for the outcome's frames; None of a medium without one."""
-    rate = scope.run["medium"]["line_rate_bps"]
-    return ethernet_fps(rate, outcome.cell.frame_octets) if rate else None
+    return cell_fps(scope.run["medium"]["line_rate_bps"], outcome.cell)
 
 
 def limit_s(scope: Scope) -> float:

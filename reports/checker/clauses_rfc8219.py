@@ -93,8 +93,10 @@ def media_noted(scope: Scope) -> Answer:
     """The medium in the header is the one that the tester's ports have, with its rate where it has one."""
     medium = scope.run["medium"]
     kind, rate = str(medium["kind"]), medium["line_rate_bps"]
-    ports = (scope.run["testbed"].get("tester") or {}).get("ports")
-    kinds = {
+    tester = scope.run["testbed"].get("tester") or {}
+    ports = tester.get("ports")
+    kinds = {str(tester["io"])} if "io" in tester else set()
+    kinds |= {
         str(port["io"])
         for port in (ports if isinstance(ports, list) else [])
         if isinstance(port, dict) and "io" in port

@@ -12,7 +12,7 @@ from bmwg.methodology.benchmarks.back_to_back import (
     METRIC,
     parameters,
 )
-from bmwg.methodology.records import RESIDUAL_WAIT, Outcome, OutcomeType
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.trial import TrialPolicy, host_stall
 from bmwg.reports.checker.bursts import (
     burst_rates_fps,
@@ -26,7 +26,6 @@ from bmwg.reports.checker.bursts import (
     throughput_of,
 )
 from bmwg.reports.checker.clauses_common import ETHERNET_SIZES
-from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -38,6 +37,7 @@ from bmwg.reports.checker.verdicts import (
     not_applicable,
     not_assessed,
 )
+from bmwg.reports.checker.waits import residual_ns
 
 NEAR_LIMIT = 0.95  # choice: "at or near" the upper limit
 HARMLESS_STALL = TrialPolicy(
@@ -190,12 +190,6 @@ def disturbance_removed(scope: Scope) -> Answer:
     return held(bool(valid) and not blind and not beside, "loss of other sources told apart", found)
 
 
-def _listened_s(trial: Trial) -> float | None:
-    """Return how long the tester listened after the last frame of a burst; None where it is not told."""
-    ns = dict(trial.trial.result.auxiliary).get(RESIDUAL_WAIT)
-    return None if ns is None else ns / 1e9
-
-
 def _depletion(scope: Scope, expected: str, least_s: Callable[[Outcome, float], float | None]) -> Answer:
     """Hold the time after each valid burst against the least one for its length (s), None for no demand."""
     asked = [
@@ -206,11 +200,12 @@ def _depletion(scope: Scope, expected: str, least_s: Callable[[Outcome, float], 
     ]
     if not asked:
         return not_applicable("no burst and no buffer is as long")
-    if any(_listened_s(one) is None for one, _ in asked):
+    waits = [(one.trial.seq, residual_ns(one), wanted) for one, wanted in asked]
+    short = [seq for seq, found_ns, wanted in waits if found_ns is not None and found_ns < wanted * 1e9]
+    if not short and any(found_ns is None for _, found_ns, _ in waits):
         return not_assessed("the journal does not hold how long the tester listened after a burst")
-    short = [one.trial.seq for one, wanted in asked if (_listened_s(one) or 0.0) < wanted]
-    least = min(_listened_s(one) or 0.0 for one, _ in asked)
-    found = f"{len(short)} of {len(asked)} bursts with less {short[:NAMED]}; the least is {least:g} s"
+    least_ns = min(found_ns for _, found_ns, _ in waits if found_ns is not None)
+    found = f"{len(short)} of {len(asked)} bursts with less {short[:NAMED]}; the least {least_ns / 1e9:g} s"
     return held(not short, expected, found)
 
 

@@ -8,8 +8,7 @@ from bmwg.methodology.mlr.classify import LOSS_DEFINITION
 from bmwg.methodology.mlr.outcome import METRIC, UNIT
 from bmwg.methodology.mlr.stated import CONSTANT, EQUAL, interface_shares, load_shape
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
-from bmwg.methodology.trial import Learning
-from bmwg.reports.checker.clauses_common import RESTABILIZE_S, WAIT_S
+from bmwg.reports.checker.clauses_waits import learning, residual_wait, restabilize, routing_wait
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import (
     NAMED,
@@ -25,11 +24,14 @@ from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
     Scope,
+    Verdict,
     by_construction,
     clause,
     held,
     not_applicable,
+    not_assessed,
 )
+from bmwg.reports.checker.waits import NO_TIMES
 
 FACTOR = "load_factor.rfc9971"  # of an aggregate load: how many interfaces it is of
 
@@ -41,14 +43,15 @@ def _trials_hold(trials: Sequence[Trial], expected: str, fits: Callable[[Trial],
 
 
 def _shorter_phases(scope: Scope) -> list[str]:
-    """Return the rows of RFC 2544 section 23 whose phases the profile shortens."""
-    policy = scope.profile.policy
-    phases = (
-        ("RFC2544-23-02", policy.learning is Learning.TRIAL and policy.learning_wait_s >= WAIT_S),
-        ("RFC2544-23-04", policy.drain_s >= WAIT_S),
-        ("RFC2544-23-05", policy.restabilize_s >= RESTABILIZE_S),
-    )
-    return [row for row, kept in phases if not kept]
+    """Return the rows of RFC 2544 section 23 whose phases were shorter, by the journal's times."""
+    rules = (routing_wait, learning, residual_wait, restabilize)
+    return [one.requirement for one in rules if one.check(scope).verdict is Verdict.NOT_MET]
+
+
+def _untold_phases(scope: Scope) -> bool:
+    """Whether the journal does not tell of a phase, and none was shorter."""
+    answers = [one.check(scope).verdict for one in (routing_wait, learning, residual_wait, restabilize)]
+    return Verdict.NOT_ASSESSED in answers and Verdict.NOT_MET not in answers
 
 
 @clause("RFC9971-4.3")
@@ -75,6 +78,8 @@ def deviations_described(scope: Scope) -> Answer:
     """Each phase of RFC 2544 section 23 that is shortened is declared."""
     declared = {entry.requirement for entry in scope.evidence.deviations}
     shorter = _shorter_phases(scope)
+    if _untold_phases(scope):
+        return not_assessed(NO_TIMES)
     if not shorter:
         return not_applicable("no phase of RFC 2544 section 23 is shortened")
     lacking = [row for row in shorter if row not in declared]
@@ -84,15 +89,22 @@ def deviations_described(scope: Scope) -> Answer:
 @clause("RFC9971-4.4.3-03")
 def no_deviation(scope: Scope) -> Answer:
     """No phase of RFC 2544 section 23 is shortened."""
+    if _untold_phases(scope):
+        return not_assessed(NO_TIMES)
     shorter = _shorter_phases(scope)
     return held(not shorter, "the phases of RFC 2544 section 23", f"shortened: {shorter or 'none'}")
 
 
 @clause("RFC9971-4.4.3-04")
 def learning_each_trial(scope: Scope) -> Answer:
-    """Learning frames go before each trial."""
-    word = scope.profile.policy.learning.value
-    return held(scope.profile.policy.learning is Learning.TRIAL, "before each trial", f"once a {word}")
+    """Learning frames went before each trial, as the journal's times have it."""
+    if any(one.times is None for one in scope.trials):
+        return not_assessed(NO_TIMES)
+    return _trials_hold(
+        scope.trials,
+        "learning frames before each trial",
+        lambda one: one.times is not None and one.times.learnt_ns is not None,
+    )
 
 
 @clause("RFC9971-4.4.4.4-03")

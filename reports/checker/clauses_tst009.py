@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology import latency, throughput
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
 from bmwg.methodology.search import tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
@@ -24,7 +25,10 @@ def _goal(scope: Scope, one: Outcome) -> Tst009Goal | None:
         return None
     try:
         return scope.profile.searching("tst009").tst009_goal(
-            one.cell, max_load_fps=envelope, envelope_fps=envelope
+            one.cell,
+            max_load_fps=envelope,
+            envelope_fps=envelope,
+            medium_fps=cell_fps(scope.run["medium"]["line_rate_bps"], one.cell),
         )
     except ValueError:
         return None

@@ -16,12 +16,16 @@ from bmwg.reports.checker import (
     clauses_rfc9971,
     clauses_rfc9971_goals,
     clauses_rfc9971_results,
+    clauses_tester,
     clauses_tst009,
+    clauses_waits,
 )
 from bmwg.reports.checker.verdicts import ClauseRule
 
 RULES: tuple[ClauseRule, ...] = (
     *clauses_common.RULES,
+    *clauses_tester.RULES,
+    *clauses_waits.RULES,
     *clauses_benchmarks.RULES,
     *clauses_others.RULES,
     *clauses_rfc9971.RULES,

@@ -80,7 +80,11 @@ class Dying(Each):
 
     def stream(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         wired = self._ports is not None and self._ports[0].device == "wire"
-        return stream if wired or spec.load_fps < 900_000 else counted(stream, sent=stream.sent_frames, received=0)
+        return (
+            stream
+            if wired or spec.load_fps < 900_000
+            else counted(stream, sent=stream.sent_frames, received=0)
+        )
 
 
 class Silent(Tester):

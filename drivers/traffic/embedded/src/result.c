@@ -79,11 +79,12 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->tags) : json_null());
 	for (unsigned int i = 0; i < PORTS; i++)
 		json_array_append_new(unassigned, count(t->unassigned[i]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
 			 "port_counters_before", counters_before, "port_counters", result_counters(),
 			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
 			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
+			 "residual_wait_ns", count(clock_ns(record->residual)),
 			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json(),
 			 "started_ns", count(record->started_ns), "extras", extras_json());
 }
