@@ -54,6 +54,7 @@ RESET_LINK, ROUTES, FILTER_1, FILTERS_25 = (
     "R2544-MOD-1.4",
     "R2544-MOD-1.5",
 )
+IMIX = "R2544-IMIX-1.1"
 BROADCAST, MANAGEMENT = "R2544-MOD-1.1", "R2544-MOD-1.2"
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -162,7 +163,7 @@ def _made(key: str, tester: type[Tester]) -> Evidence:
         data = {
             "schema": "deviations/1.0",
             "deviations": [
-                {"requirement": row, "what": "otherwise", "why": "for a test", "by": "a test"}
+                {"requirement": row, "what": "done otherwise", "why": "for this test alone", "by": "a test"}
                 for row in deviations
             ],
         }
