@@ -5,7 +5,7 @@ from __future__ import annotations
 from foreign import Change, said, undescribed
 from runs import IMIX, QUALIFIED, RESET_LINK, TPUT, run
 from testers import Dying
-from three import Built, Three
+from three import Three
 
 RESET = {
     "suites": {
@@ -49,7 +49,7 @@ def named(genome, sizes) -> Change:
 
 
 ROW = "SUP-"
-CASES: dict[str, Three | Built] = {
+CASES: dict[str, Three] = {
     f"{ROW}6201-1.4-03": Three(met=RESETS, not_met=said(RESETS, undescribed), not_applicable=NONE),
     f"{ROW}6201-1.4-04": Three(
         met=RESETS,

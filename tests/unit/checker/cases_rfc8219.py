@@ -5,7 +5,7 @@ from __future__ import annotations
 from foreign import header, outcomes, said, trials, value
 from runs import IPDV, LATENCY_8219, PDV, TPUT, paths, run
 from testers import Differences
-from three import Built, Three
+from three import Three
 
 from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.tagged_latency import TYPICAL_METRIC, WORST_METRIC
@@ -54,7 +54,7 @@ def three(met, not_met, not_applicable=NONE):
 
 LAB = header(lambda data: data["testbed"].update(lab_ports=["eth7"]))
 ROW = "RFC8219-"
-CASES: dict[str, Three | Built] = {
+CASES: dict[str, Three] = {
     f"{ROW}5": three(LATENCY, ETHERNET),
     f"{ROW}5.1-02": three(LATENCY, said(LATENCY, LAB)),
     f"{ROW}5.1.1-01": three(run(LATENCY_8219, profile={"paths": paths(*SIZES)}), LATENCY),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -112,12 +112,14 @@ def run(
     waited: float = 1.0,
     deviations: tuple[str, ...] = (),
     submission: Mapping[str, Any] | None = None,
+    broken: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Callable[[], Evidence]:
     """Return what makes a run of these tests, or gives the one made before.
 
     `base` names a profile, made small by `SMALL` and then changed by `profile`; `testbed` changes the
     simulated testbed's file, `device` its tester's options. `waited` is the share of each wait that is
-    waited. `deviations` are rows that a `deviations.yaml` declares.
+    waited. `deviations` are rows that a `deviations.yaml` declares. `broken` is entered while the run is made: it
+    replaces a step of the real code by one that is wrong.
     """
     wanted = _deep(_deep(copy.deepcopy(dict(load_profile(base).data)), SMALL), profile or {})
     bed = _deep(yaml.safe_load(SIMULATED.read_text("utf-8")), testbed or {})
@@ -126,14 +128,14 @@ def run(
     made = submission
 
     def make() -> Evidence:
-        evidence = _made(key, tester)
+        evidence = _made(key, tester, broken)
         return evidence if made is None else replace(evidence, submission=made)
 
     return make
 
 
 @cache
-def _made(key: str, tester: type[Tester]) -> Evidence:
+def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextManager[object]]) -> Evidence:
     tests, profile, testbed, waited, deviations = yaml.safe_load(key)
     folder = ROOT[0] / f"made-{len(list(ROOT[0].iterdir()))}"
     folder.mkdir()
@@ -153,6 +155,7 @@ def _made(key: str, tester: type[Tester]) -> Evidence:
         )
         stack.enter_context(patch.object(session, "machine_record", lambda *_: machine()))
         stack.enter_context(patch.object(session, "write_report", lambda made: made))
+        stack.enter_context(broken())
         bench = Bench.open(settings, set(tests), clock)
         try:
             for test in tests:
