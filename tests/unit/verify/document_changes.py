@@ -200,3 +200,29 @@ def all_sizes_known(scope):
 def no_throughput(scope):
     kept = {key: one for key, one in scope.evidence.by_cell.items() if key[1] != throughput.METRIC}
     return replace(scope, evidence=replace(scope.evidence, by_cell=kept))
+
+
+def run(**changes):
+    return lambda scope: replace(
+        scope, evidence=replace(scope.evidence, run={**scope.evidence.run, **changes})
+    )
+
+
+def unrecorded(scope):
+    platform = {**scope.evidence.platform, "base": {"before": None, "after": None}}
+    return replace(scope, evidence=replace(scope.evidence, platform=platform))
+
+
+def _changed_trial(trial, spec, stream):
+    result = trial.trial.result
+    if spec:
+        result = replace(result, spec=replace(result.spec, **spec))
+    if stream:
+        result = replace(result, streams=tuple(replace(s, **stream) for s in result.streams))
+    return replace(trial, trial=replace(trial.trial, result=result))
+
+
+def trials(*, spec=None, stream=None):
+    return lambda scope: replace(
+        scope, trials=tuple(_changed_trial(trial, spec, stream) for trial in scope.trials)
+    )

@@ -26,15 +26,17 @@ from document_changes import (
     one_of_other_traffic,
     outcomes,
     policy,
+    run,
     same,
     search,
     sizes,
     stream,
     streams,
+    trials,
     undeclared,
+    unrecorded,
     values,
 )
-from test_clauses import run, trials, unrecorded
 
 from bmwg.methodology.benchmarks.back_to_back import METRIC as BURST
 from bmwg.methodology.mlr.classify import LOSS_DEFINITION
