@@ -168,6 +168,7 @@ class SimulatedTraffic:
             burst = int(offered_fps * config.stall_ns / 1e9)
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
+        tagged_ns = tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps))
         return StreamCounts(
             intended_frames=intended,
             sent_frames=sent,
@@ -178,7 +179,11 @@ class SimulatedTraffic:
             effective_duration_ns=round(spec.total_s * 1e9),
             losses=loss_times(spec, sent, sent - received),
             latency=self._latency(received, offered_fps / knee_fps),
-            tagged_ns=tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps)),
+            tagged_ns=tagged_ns,
+            tagged_at_ns=tuple(
+                None if took is None else int(sequence * 1e9 / spec.load_fps)
+                for sequence, took in zip(spec.tag_frames, tagged_ns, strict=True)
+            ),
         )
 
     def _tagged_ns(
@@ -220,6 +225,11 @@ class SimulatedTraffic:
         return {
             "driver": "simulated",
             "simulated": True,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "the model makes none",
+                "reordered_frames": "the model makes none",
+            },
             "knee_fps": self.config.knee_fps,
             "random_loss_ratio": self.config.random_loss_ratio,
             "stall_ratio": self.config.stall_ratio,

@@ -304,6 +304,11 @@ class EmbeddedTraffic:
         return {
             "driver": "embedded",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "beside the received ones, which hold the first copy of each; never lost",
+                "reordered_frames": "received, and counted beside (RFC 4737 3.3); never lost",
+            },
             "dpdk": self._hello.get("dpdk"),
             "protocol": self._hello.get("protocol"),
             "tsc_hz": self._hello.get("tsc_hz"),

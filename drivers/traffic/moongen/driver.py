@@ -220,6 +220,11 @@ class MoonGenTraffic:
         return {
             "driver": "moongen",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "not told apart: each copy is a received frame",
+                "reordered_frames": "received, and not told apart",
+            },
             "program": str(self.config.program),
             "hardware_stamps": self.config.hardware_stamps,
             "verifies": [],

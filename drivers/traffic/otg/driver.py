@@ -284,6 +284,11 @@ class OtgTraffic:
         return {
             "driver": "otg",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "not told apart: each copy is a received frame",
+                "reordered_frames": "received, and not told apart",
+            },
             "versions": dict(self._versions),
             "latency": self._latency,
             "verifies": ["flow"],

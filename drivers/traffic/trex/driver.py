@@ -214,6 +214,11 @@ class TrexTraffic:
         return {
             "driver": "trex",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "taken off the received ones, by TRex's own count",
+                "reordered_frames": "received, and counted beside by TRex",
+            },
             "mode": options.mode,
             "versions": dict(self._versions) or self._found_version(),
             "cpus": list(self.config.cpus),

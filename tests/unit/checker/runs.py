@@ -54,6 +54,7 @@ RESET_LINK, ROUTES, FILTER_1, FILTERS_25 = (
     "R2544-MOD-1.4",
     "R2544-MOD-1.5",
 )
+IMIX = "R2544-IMIX-1.1"
 BROADCAST, MANAGEMENT = "R2544-MOD-1.1", "R2544-MOD-1.2"
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 MEDIUM = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}  # 1,488,095 frames/s of 64 octets
@@ -124,7 +125,7 @@ def run(
     wanted = _deep(_deep(copy.deepcopy(dict(load_profile(base).data)), SMALL), profile or {})
     bed = _deep(yaml.safe_load(SIMULATED.read_text("utf-8")), testbed or {})
     bed["tester"]["options"] |= {"stall_ratio": 0.0, **(device or {})}
-    key = yaml.safe_dump([sorted(tests or (TPUT,)), wanted, bed, waited, sorted(deviations)])
+    key = yaml.safe_dump([list(tests or (TPUT,)), wanted, bed, waited, sorted(deviations)])
     made = submission
 
     def make() -> Evidence:

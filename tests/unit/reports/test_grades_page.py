@@ -83,7 +83,7 @@ def test_counts_and_coverage_stand_apart_from_grades(run_folder: Path) -> None:
         "clauses with SHOULD",
         "met without a measurement",
     )
-    assert [row[0] for row in counts.rows] == ["RFC 6815"]
+    assert [row[0] for row in counts.rows] == ["RFC 6815", "vsperf test design"]
     coverage = next(grid for name, grid in told.items() if name.startswith("Coverage"))
     for row in coverage.rows:
         answered, _, missing = map(int, row[1:4])

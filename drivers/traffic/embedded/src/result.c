@@ -18,6 +18,15 @@ static json_t *tagged_json(const struct stream *s, uint32_t tags)
 	return out;
 }
 
+static json_t *tagged_at_json(const struct stream *s, uint32_t tags)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < tags; i++)
+		json_array_append_new(out, s->tagged_ns[i] ? count(s->tagged_at_ns[i]) : json_null());
+	return out;
+}
+
 static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t tags)
 {
 	json_t *out = json_object();
@@ -38,8 +47,10 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 	json_object_set_new(out, "broadcast_sent_frames", count(s->broadcast_sent));
 	json_object_set_new(out, "broadcast_received_frames", count(s->broadcast_received));
 	json_object_set_new(out, "latency", histogram_json(&s->latency));
-	if (tags)
+	if (tags) {
 		json_object_set_new(out, "tagged_ns", tagged_json(s, tags));
+		json_object_set_new(out, "tagged_at_ns", tagged_at_json(s, tags));
+	}
 	if (pace) {
 		uint64_t last = 0;
 		bool any = account_last_lost(s, &last);
