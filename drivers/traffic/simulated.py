@@ -143,7 +143,7 @@ class SimulatedTraffic:
         )
 
     def _listened_s(self, spec: TrialSpec, directions: int) -> float:
-        """Return how long it listens after the last frame: after a burst until all that is queued has come."""
+        """Return how long it listens after the last frame: after a burst until what is queued has come."""
         if not spec.burst:
             return self.drain_s
         offered_fps = min(spec.load_fps, self.config.tester_limit_fps)
