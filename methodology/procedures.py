@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 TRIAL = "trial"
-OF_EVERY_RUN = (TRIAL,)  # versions that are of no metric and stand in every header
+RULES = "clause_rules"  # how verdicts come about; beside the procedures in the header
+OF_EVERY_RUN = (TRIAL, RULES)  # versions that are of no metric and stand in every header
 FIRST = 1  # of every procedure, and of runs whose header names no version
 
 
@@ -72,6 +73,11 @@ CHANGES: tuple[Change, ...] = (
         what="a load without a valid trial is unknown, not too high, and below a load that did not hold the "
         "search goes on",
         versions={"tester.envelope": 3},
+    ),
+    Change(  # docs/adr/0247
+        after="4327fa19fd95",
+        what="each clause rule is judged by evidence, and a verdict says on what it rests",
+        versions={RULES: 2},
     ),
 )
 CURRENT: Mapping[str, int] = {

@@ -226,7 +226,8 @@ class StreamCounts:
     last frame sent. `largest_gap_ns` is the longest time in which the sender, though due, did not run;
     `largest_lateness_ns` the longest that a frame left after its due time. `losses` is there when the trial
     asks for the times of losses; `tagged_ns` has the latency of each tagged frame, None for one that never
-    came.
+    came, and `tagged_at_ns` when each was sent, in nanoseconds since the stream's first frame was (empty
+    where the tester does not tell).
     """
 
     intended_frames: int
@@ -244,6 +245,7 @@ class StreamCounts:
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     losses: LossTimes | None = None
     tagged_ns: tuple[int | None, ...] = ()
+    tagged_at_ns: tuple[int | None, ...] = ()
 
     @property
     def lost_frames(self) -> int:
@@ -308,6 +310,30 @@ class TrialResult:
     def loss_ratio(self) -> float:
         """Share of sent frames lost, 0..1, all directions together."""
         return self.lost_frames / self.sent_frames if self.sent_frames else 0.0
+
+
+RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialTimes:
+    """When the steps around a trial happened (RFC 2544 section 23): nanoseconds of one monotonic clock.
+
+    `deployed_ns` is when the deployment and the tester's ports stood, `learning_ns` when learning frames
+    were begun and `learnt_ns` when they had been sent (None: none before this trial), `began_ns` when the
+    trial was commanded and `ended_ns` when its counts were there. Only readings of one deployment compare.
+    """
+
+    deployed_ns: int
+    learning_ns: int | None
+    learnt_ns: int | None
+    began_ns: int
+    ended_ns: int
+
+    @property
+    def first_ns(self) -> int:
+        """When the first frame for this trial could leave: a learning frame, or the trial's own."""
+        return self.began_ns if self.learning_ns is None else self.learning_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,10 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.needs import lacking
@@ -40,9 +42,9 @@ class Bench:
         self._outcomes = {(outcome.metric, outcome.cell.cell_id): outcome for outcome in standing}
 
     @classmethod
-    def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
+    def open(cls, settings: Settings, selected: Collection[str], clock: Clock | None = None) -> Bench:
         """Open a session for the selected tests; raises what `open_session` raises."""
-        return cls(open_session(settings, selected))
+        return cls(open_session(settings, selected, clock))
 
     @property
     def run_id(self) -> str:
@@ -180,6 +182,8 @@ class Bench:
             display=session.display,
             fault=fault,
             watch=session.watch,
+            clock=session.clock,
+            deployed_ns=self._deployments.deployed_ns,
             recorded=session.continued.recorded(planned) if session.continued else None,
         )
         envelope_fps = None if cell.qualifies_tester else self._envelope(cell)
@@ -188,9 +192,10 @@ class Bench:
             cell=cell,
             outcome_id=f"{planned.test_id}:{cell.cell_id}",
             trial=trials.trial,
-            max_load_fps=envelope_fps or planning.QUALIFICATION_MAX_FPS,
+            max_load_fps=envelope_fps or planning.qualification_max_fps(cell, session.testbed.line_rate_bps),
             envelope_fps=envelope_fps,
             throughput=found,
+            medium_fps=cell_fps(session.testbed.line_rate_bps, cell),
         )
         outcomes = trials.measure(kind, asked)
         for outcome in outcomes if trials.broken else session.platform.judged(outcomes):

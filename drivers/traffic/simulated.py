@@ -14,11 +14,14 @@ from pathlib import Path
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
+from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
     MIN_FRAME_OCTETS,
+    RESIDUAL_WAIT,
     WIRE,
     Direction,
     HostDisturbance,
@@ -28,6 +31,9 @@ from bmwg.methodology.records import (
     TrialSpec,
 )
 
+ROUTE_UPDATES = "route-updates"  # a modifier of trials
+UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedConfig:
@@ -36,7 +42,8 @@ class SimulatedConfig:
     `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
     in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
     `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
-    and grows towards the knee.
+    and grows towards the knee. `verifies`, `latency_definition` and `destination_networks` are what it says
+    of itself, as every tester does.
     """
 
     knee_fps: int = 1_000_000
@@ -46,6 +53,9 @@ class SimulatedConfig:
     tester_limit_fps: int = 10_000_000
     latency_ns: int = 10_000
     seed: int = 1
+    verifies: tuple[str, ...] = ("signature", "sequence", "length", "payload")
+    latency_definition: str = STORE_AND_FORWARD
+    destination_networks: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -64,9 +74,11 @@ class SimulatedConfig:
 class SimulatedTraffic:
     """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
 
-    def __init__(self, config: SimulatedConfig | None = None) -> None:
+    def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
         self.config = config or SimulatedConfig()
+        self.drain_s = drain_s
         self._random = random.Random(self.config.seed)
+        self.updates = 0  # routing updates sent, whose states take turns
         self._ports: tuple[TesterPort, TesterPort] | None = None
 
     @classmethod
@@ -83,7 +95,7 @@ class SimulatedTraffic:
                     found=name,
                     hint=f"did you mean {near[0]}?" if near else "",
                 )
-        return cls(SimulatedConfig(**testbed.tester.options))
+        return cls(SimulatedConfig(**testbed.tester.options), drain_s)
 
     def __enter__(self) -> SimulatedTraffic:
         return self
@@ -120,12 +132,37 @@ class SimulatedTraffic:
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
+        listened_s = self._listened_s(spec, directions)
+        counts = (("simulated", 1), (RESIDUAL_WAIT, round(listened_s * 1e9)), *self._updates(spec))
         return TrialResult(
             spec=spec,
             streams=streams,
-            wall_time_ns=round(spec.total_s * 1e9),
+            wall_time_ns=round((spec.total_s + listened_s) * 1e9),
             disturbance=HostDisturbance(),
-            auxiliary=tuple(sorted((("simulated", 1), *shown(spec, streams[0].sent_frames)))),
+            auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames)))),
+        )
+
+    def _listened_s(self, spec: TrialSpec, directions: int) -> float:
+        """Return how long it listens after the last frame: after a burst until what is queued has come."""
+        if not spec.burst:
+            return self.drain_s
+        offered_fps = min(spec.load_fps, self.config.tester_limit_fps)
+        behind = max(0.0, offered_fps * directions / self.config.knee_fps - 1)
+        return listening_s(spec, self.drain_s)[0] + behind * spec.duration_s
+
+    def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
+        """Return how many routing updates of each state a trial sent, and which came first."""
+        if spec.modifier != ROUTE_UPDATES:
+            return ()
+        first = 1 + self.updates % 2
+        sent = 1 + int(spec.total_s / UPDATE_INTERVAL_S)
+        self.updates += sent
+        ahead, behind = (sent + 1) // 2, sent // 2
+        states = (ahead, behind) if first == 1 else (behind, ahead)
+        return (
+            ("modifier.first_state", first),
+            ("modifier.updates_1_frames", states[0]),
+            ("modifier.updates_2_frames", states[1]),
         )
 
     def _stream(self, spec: TrialSpec, directions: int, *, stalled: bool) -> StreamCounts:
@@ -141,6 +178,7 @@ class SimulatedTraffic:
             burst = int(offered_fps * config.stall_ns / 1e9)
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
+        tagged_ns = tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps))
         return StreamCounts(
             intended_frames=intended,
             sent_frames=sent,
@@ -151,7 +189,11 @@ class SimulatedTraffic:
             effective_duration_ns=round(spec.total_s * 1e9),
             losses=loss_times(spec, sent, sent - received),
             latency=self._latency(received, offered_fps / knee_fps),
-            tagged_ns=tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps)),
+            tagged_ns=tagged_ns,
+            tagged_at_ns=tuple(
+                None if took is None else int(sequence * 1e9 / spec.load_fps)
+                for sequence, took in zip(spec.tag_frames, tagged_ns, strict=True)
+            ),
         )
 
     def _tagged_ns(
@@ -193,9 +235,17 @@ class SimulatedTraffic:
         return {
             "driver": "simulated",
             "simulated": True,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "the model makes none",
+                "reordered_frames": "the model makes none",
+            },
             "knee_fps": self.config.knee_fps,
             "random_loss_ratio": self.config.random_loss_ratio,
             "stall_ratio": self.config.stall_ratio,
             "tester_limit_fps": self.config.tester_limit_fps,
             "seed": self.config.seed,
+            "verifies": list(self.config.verifies),
+            "latency_definition": self.config.latency_definition,
+            "destination_networks": self.config.destination_networks,
         }

@@ -7,6 +7,7 @@ from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
 QUEUE_FRAMES = 256
 OUTAGE_NS = 50_000_000  # choice: any known length does
 _NS = 1_000_000_000
+_SHOWN = {"answered_frames": 1, "learnt_routes": 25}
 _EVIDENCE = {"management": "answered_frames", "route-updates": "learnt_routes"}
 
 
@@ -59,7 +60,7 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         counts.append(("forward.broadcast_sent_frames", sent // spec.broadcast_every))
     if spec.modifier is not None:
         name = _EVIDENCE.get(spec.modifier, "matched_frames")
-        counts.append((f"modifier.{name}", sent if name == "matched_frames" else 1))
+        counts.append((f"modifier.{name}", _SHOWN.get(name, sent)))
     return tuple(counts)
 
 

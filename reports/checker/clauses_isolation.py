@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_assessed
+from bmwg.reports.checker.evidence import Load
+from bmwg.reports.checker.verdicts import (
+    EVERY_LOAD,
+    Answer,
+    ClauseRule,
+    Scope,
+    by_declaration,
+    clause,
+    held,
+    not_assessed,
+)
 
+NONE = "none"  # what a submission says where there is nothing to tell
 MADE = ("namespace", "qemu", "vm")  # kinds of nodes that a run makes itself
 
 
@@ -15,6 +26,8 @@ def _isolated(scope: Scope) -> Answer:
     testbed: Mapping[str, Any] = scope.evidence.run["testbed"] if scope.evidence.run else {}
     if "row" in testbed:
         return not_assessed("a row of hosts: no file shows where their cables lead")
+    if scope.evidence.load is Load.REQUESTS:
+        return _between_places(testbed)
     tester = testbed.get("tester")
     ports = tester.get("ports") if isinstance(tester, dict) else None
     if not isinstance(ports, list) or not ports:
@@ -33,23 +46,44 @@ def _isolated(scope: Scope) -> Answer:
     return held(not outside, expected, f"on other nodes: {sorted(outside) or 'none'}; no lab port")
 
 
-def _undeclared(what: str) -> Answer:
-    return not_assessed(f"nobody declared {what}")
+def _between_places(testbed: Mapping[str, Any]) -> Answer:
+    """Whether client, proxy and server are places that the run made; it names hosts by where they are."""
+    nodes = testbed.get("nodes")
+    names = nodes if isinstance(nodes, list) else sorted(nodes) if isinstance(nodes, dict) else []
+    hosts = [name for name in names if isinstance(nodes, dict) and nodes[name].get("kind") not in MADE]
+    expected = "client, proxy and server in places that the run made"
+    return held(bool(names) and not hosts, expected, f"{len(names)} places, {len(hosts)} of them hosts")
 
 
-@clause("RFC8172-5-01")
+def _declared(scope: Scope, name: str, what: str) -> Answer:
+    """Whether a submission says `none` to what only a person can answer."""
+    said = ((scope.evidence.submission or {}).get("laboratory") or {}).get(name)
+    if not said:
+        return not_assessed(f"submission.yaml says nothing of {what} (laboratory.{name})")
+    return by_declaration(str(said).strip().lower() == NONE, f"no {what}", f"declared: {said}")
+
+
+def _special(scope: Scope) -> Answer:
+    return _declared(scope, "special_capabilities", "capability that is there for benchmarks alone")
+
+
+def _security(scope: Scope) -> Answer:
+    return _declared(scope, "other_security", "difference in security between laboratory and production")
+
+
+@clause("RFC8172-5-01", loads=EVERY_LOAD)
 def rfc8172(scope: Scope) -> Answer:
     """The test network is isolated."""
     return _isolated(scope)
 
 
-@clause("RFC8204-6-01")
+@clause("RFC8204-6-01", loads=EVERY_LOAD)
 def rfc8204(scope: Scope) -> Answer:
     """As RFC8172-5-01."""
     return _isolated(scope)
 
 
-@clause("CINF08-7-01")
+@clause("CINF08-7-01", loads=EVERY_LOAD)
 def containerized(scope: Scope) -> Answer:
     """As RFC8172-5-01."""
     return _isolated(scope)
@@ -67,28 +101,40 @@ def rfc8219(scope: Scope) -> Answer:
     return _isolated(scope)
 
 
-@clause("RFC6815-7-01")
+@clause("RFC6815-7-01", loads=EVERY_LOAD)
 def rfc6815(scope: Scope) -> Answer:
     """As RFC8172-5-01."""
     return _isolated(scope)
 
 
-@clause("RFC6815-5-02")
+@clause("RFC6815-5-02", loads=EVERY_LOAD)
 def no_production(scope: Scope) -> Answer:
     """A network that the run made is no production network."""
     return _isolated(scope)
 
 
-@clause("RFC6815-7-02")
+@clause("RFC6815-7-02", loads=EVERY_LOAD)
 def no_special_capability(scope: Scope) -> Answer:
-    """Whether the device has a capability only for benchmarks, no file shows."""
-    return _undeclared("that the device has no capability made for benchmarks")
+    """Whether the device has a capability only for benchmarks, a person says."""
+    return _special(scope)
 
 
-@clause("RFC6815-7-03")
+@clause("RFC6815-7-03", loads=EVERY_LOAD)
 def same_security(scope: Scope) -> Answer:
-    """Whether production has the same security, no file shows."""
-    return _undeclared("that laboratory and production are secured alike")
+    """Whether production has the same security, a person says."""
+    return _security(scope)
+
+
+@clause("RFC9004-8-02")
+def rfc9004_no_special_capability(scope: Scope) -> Answer:
+    """As RFC6815-7-02."""
+    return _special(scope)
+
+
+@clause("RFC9004-8-03")
+def rfc9004_same_security(scope: Scope) -> Answer:
+    """As RFC6815-7-03."""
+    return _security(scope)
 
 
 RULES: tuple[ClauseRule, ...] = (
@@ -101,4 +147,6 @@ RULES: tuple[ClauseRule, ...] = (
     no_production,
     no_special_capability,
     same_security,
+    rfc9004_no_special_capability,
+    rfc9004_same_security,
 )

@@ -10,13 +10,15 @@ from functools import partial
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, catalogue
-from bmwg.reports.checker import clauses_benchmarks, clauses_common, clauses_others
 from bmwg.reports.checker.documents import (
+    COMPANIONS,
     COUNTED,
     COVERED,
     EVERY_RUN,
     DocumentGrade,
     Grade,
+    accompanied,
+    bases_of,
     counted,
     covered,
     demanded,
@@ -26,18 +28,9 @@ from bmwg.reports.checker.documents import (
 )
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.state import state
-from bmwg.reports.checker.verdicts import (
-    ClauseRule,
-    ClauseVerdict,
-    Scope,
-    Verdict,
-)
+from bmwg.reports.checker.verdicts import ClauseVerdict, Scope, Verdict
+from bmwg.reports.checker.version import RULES_VERSION, later_rules, version_of
 
-RULES: tuple[ClauseRule, ...] = (
-    *clauses_common.RULES,
-    *clauses_benchmarks.RULES,
-    *clauses_others.RULES,
-)
 BENCHMARKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     # of RFC 2544: section, metric ids; one that ends in a point is a family
     "throughput": ("26.1", (throughput.METRIC,)),
@@ -55,11 +48,21 @@ _MAX_REASONS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Everything that the checker says of a run. `state` holds why no grade can be given, if so."""
+    """Everything that the checker says of a run. `state` holds why no grade can be given, if so.
+
+    `rules_version` is the version of the rules that judged, `measured_under` of those at the run's time.
+    """
 
     state: tuple[str, ...]
     verdicts: tuple[ClauseVerdict, ...]
     grades: tuple[DocumentGrade, ...]
+    rules_version: int = RULES_VERSION
+    measured_under: int = RULES_VERSION
+
+    @property
+    def later_rules(self) -> str:
+        """Say so where the run is older than the rules that judged it; empty otherwise."""
+        return later_rules(self.measured_under, self.rules_version)
 
 
 def among(metrics: tuple[str, ...], metric: str) -> bool:
@@ -77,7 +80,7 @@ def judge(evidence: Evidence) -> Judgement:
         if scope is None:
             grades.append(ungraded("RFC2544", benchmark, "the run holds no outcome of it"))
             continue
-        mine = [verdict_on(row, benchmark, scope, RULES) for row in _rows("RFC2544", section)]
+        mine = [verdict_on(row, benchmark, scope) for row in _rows("RFC2544", section)]
         verdicts.extend(mine)
         grades.append(_grade(benchmark, mine, scope, said))
     for document, beginnings in COUNTED.items():
@@ -88,11 +91,20 @@ def judge(evidence: Evidence) -> Judgement:
         mine, grade = demanded(evidence, document, said)
         verdicts.extend(mine)
         grades.append(grade)
+    for document in COMPANIONS:
+        mine, grade = accompanied(evidence, document, said)
+        verdicts.extend(mine)
+        grades.append(grade)
     for document in COVERED:
         mine, grade = covered(evidence, document)
         verdicts.extend(mine)
         grades.append(grade)
-    return Judgement(state=said, verdicts=tuple(verdicts), grades=tuple(grades))
+    return Judgement(
+        state=said,
+        verdicts=tuple(verdicts),
+        grades=tuple(grades),
+        measured_under=version_of(evidence.run),
+    )
 
 
 def _rows(document: str, section: str) -> list[Requirement]:
@@ -112,6 +124,7 @@ def _grade(
     failed = [one for one in musts if one.failed]
     unknown = [one for one in musts if one.verdict is Verdict.NOT_ASSESSED]
     short = [one for one in shoulds if one.verdict not in _KEPT]
+    described = [one for one in verdicts if one.row.level is Level.INFO and one.original is Verdict.NOT_MET]
     reasons: list[str] = []
     if said:
         grade = Grade.NOT_GRADED
@@ -124,9 +137,10 @@ def _grade(
         grade = Grade.INCOMPLETE
         reasons.append("no outcome is a plain number")
     else:
-        grade = Grade.CONDITIONAL if short else Grade.UNCONDITIONAL
+        grade = Grade.CONDITIONAL if short or described else Grade.UNCONDITIONAL
     reasons += [f"{one.row.level} {one.requirement}: {one.found}" for one in (*failed, *unknown)]
     reasons += [f"{one.row.level} {one.requirement}: {one.verdict.value}" for one in short]
+    reasons += [f"described, not kept {one.requirement}: {one.found}" for one in described]
     counts = Counter(f"{one.row.level.value} {one.verdict.value}" for one in (*musts, *shoulds))
     return DocumentGrade(
         document="RFC2544",
@@ -134,4 +148,5 @@ def _grade(
         grade=grade,
         reasons=tuple(reasons[:_MAX_REASONS]),
         counts=tuple(sorted(counts.items())),
+        bases=bases_of(verdicts),
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from bmwg.reports.checker.documents import COUNTED, EVERY_RUN, DocumentGrade, Grade
+from bmwg.methodology.requirements import VerdictBasis
+from bmwg.reports.checker.documents import COMPANIONS, COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import FolderFiles
@@ -25,6 +26,8 @@ NAMES = {
     "RFC8172": "RFC 8172",
     "RFC8204": "RFC 8204",
     "TST009": "ETSI GS NFV-TST 009",
+    "SUP": "RFC 6201 and RFC 6985",
+    "LTD": "vsperf test design",
     "CINF08": "draft-ietf-bmwg-containerized-infra-08",
 }
 ROLES = {  # how a grade looks; a role is of `page.ROLES`
@@ -42,10 +45,14 @@ WORDS = {
     Verdict.NOT_APPLICABLE: "not applicable",
     Verdict.NOT_ASSESSED: "not assessed",
 }
+BASES = {
+    VerdictBasis.MEASURED: "this run",
+    VerdictBasis.BY_CONSTRUCTION: "construction",
+    VerdictBasis.DECLARED: "a declaration",
+}
 LEVELS = {"MUST": ("MUST", "MUST NOT"), "SHOULD": ("SHOULD", "SHOULD NOT")}
 _TOLD = (Verdict.NOT_MET, Verdict.DEVIATED, Verdict.MET, Verdict.NOT_APPLICABLE)  # with what was found
 _COVERAGE = ("answered", "not_applicable", "missing")
-_NO_RULE = "no rule assesses this row"
 _NONE_HELD = "No benchmark of RFC 2544 is assessed: no answer of one is here, or the profile cannot be read."
 
 
@@ -68,10 +75,11 @@ def grades(facts: Facts) -> list[str]:
         "What a submission block says of the product counts in a bundle alone.",
         "",
     ]
+    lines += [esc(f"{judgement.later_rules}."), ""] if judgement.later_rules else []
     lines += _state(judgement)
     held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
     lines += _benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
-    lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN)])
+    lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN, *COMPANIONS)])
     lines += _coverages([one for one in held if one.grade is Grade.COVERED])
     lines += _not_held([one for one in judgement.grades if one not in held and one.document != "RFC2544"])
     for (document, benchmark), verdicts in _groups(judgement.verdicts).items():
@@ -94,10 +102,11 @@ def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
             esc(one.benchmark),
             role(ROLES[one.grade], one.grade.value),
             *(esc(_of_level(one, level)) for level in LEVELS),
+            esc(one.rests_on or NONE),
         ]
         for one in found
     ]
-    head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD"]
+    head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     reasons = [
         [esc(one.benchmark), esc(reason)]
         for one in found
@@ -118,8 +127,15 @@ def _deciding(one: DocumentGrade) -> list[str]:
 
 
 def _counts(found: Sequence[DocumentGrade]) -> list[str]:
-    rows = [[esc(_name(one.document)), *(esc(_of_level(one, level)) for level in LEVELS)] for one in found]
-    head = ["document", "clauses with MUST", "clauses with SHOULD"]
+    rows = [
+        [
+            esc(_name(one.document)),
+            *(esc(_of_level(one, level)) for level in LEVELS),
+            esc(one.rests_on or NONE),
+        ]
+        for one in found
+    ]
+    head = ["document", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     return table(head, rows, "Documents with the words of BCP 14: how many clauses were kept")
 
 
@@ -174,7 +190,7 @@ def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -
     name = _name(document) if benchmark in NAMES else f"{_name(document)}, {benchmark}"
     counted = Counter(one.verdict for one in verdicts)
     said = ", ".join(f"{counted[verdict]} {WORDS[verdict]}" for verdict in WORDS if counted[verdict])
-    silent = [one for one in verdicts if one.verdict is Verdict.NOT_ASSESSED and one.found == _NO_RULE]
+    silent = [one for one in verdicts if one.verdict is Verdict.NOT_ASSESSED and one.found == NO_RULE]
     told = sorted(
         (one for one in verdicts if one not in silent),
         key=lambda one: _TOLD.index(one.verdict) if one.verdict in _TOLD else len(_TOLD),
@@ -184,12 +200,13 @@ def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -
             esc(one.requirement),
             esc(one.row.level.value),
             esc(_verdict(one)),
+            esc(BASES[one.basis] if one.basis else NONE),
             esc(one.expected or NONE),
             esc(one.found or NONE),
         ]
         for one in told
     ]
-    head = ["clause", "level", "verdict", "expected", "found"]
+    head = ["clause", "level", "verdict", "rests on", "expected", "found"]
     body = table(head, rows, f"Verdicts: {name}")
     if silent:
         body += ["", esc(f"No rule assesses: {', '.join(one.requirement for one in silent)}."), ""]

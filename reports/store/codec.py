@@ -21,6 +21,7 @@ from bmwg.methodology.records import (
     StreamCounts,
     TrialResult,
     TrialSpec,
+    TrialTimes,
 )
 
 Json = dict[str, Any]
@@ -120,6 +121,8 @@ def _stream_to_json(stream: StreamCounts) -> Json:
         data["losses"] = _losses_to_json(stream.losses)
     if stream.tagged_ns:
         data["tagged_ns"] = list(stream.tagged_ns)
+    if stream.tagged_at_ns:
+        data["tagged_at_ns"] = list(stream.tagged_at_ns)
     return data
 
 
@@ -159,6 +162,7 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
         ),
         losses=_losses_from_json(data["losses"]) if "losses" in data else None,
         tagged_ns=tuple(data.get("tagged_ns", ())),
+        tagged_at_ns=tuple(data.get("tagged_at_ns", ())),
     )
 
 
@@ -195,6 +199,19 @@ def result_from_json(spec: Mapping[str, Any], data: Mapping[str, Any]) -> TrialR
         fault=data["fault"],
         auxiliary=tuple(sorted(data["auxiliary"].items())),
     )
+
+
+_TIMES = ("deployed_ns", "learning_ns", "learnt_ns", "began_ns", "ended_ns")
+
+
+def times_to_json(times: TrialTimes) -> Json:
+    """Write when the steps around a trial happened."""
+    return {name: getattr(times, name) for name in _TIMES}
+
+
+def times_from_json(data: Mapping[str, Any] | None) -> TrialTimes | None:
+    """Read when the steps around a trial happened; None of a line from before they were written."""
+    return None if data is None else TrialTimes(**{name: data[name] for name in _TIMES})
 
 
 def cell_to_json(cell: Cell) -> Json:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.record.seals import seal
-from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, TrialTimes, Validity
 from bmwg.methodology.suites import Case
 from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
@@ -232,8 +232,9 @@ class RunStore:
         result: TrialResult,
         validity: Validity,
         reason: str = "",
+        times: TrialTimes | None = None,
     ) -> int:
-        """Record one trial; return its sequence number once it is on the disk.
+        """Record one trial, and when its steps happened; return its sequence number once it is on the disk.
 
         Raises TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our own schema).
         """
@@ -248,6 +249,7 @@ class RunStore:
             reason=reason,
             at=utc_text(self._clock()),
             platform=self.platform.bound(deployment_id),
+            times=times,
         ).seq
 
     def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:

@@ -59,10 +59,10 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from _measured(evidence, evidence.profile, outcome)
 
 
-def qualification_max_fps(evidence: Evidence) -> int:
+def qualification_max_fps(evidence: Evidence, cell: Cell) -> int:
     """Return the highest load (frames/s) of the tester's qualification, as the run's header has it."""
     stated = evidence.run.get("qualification_max_fps") if evidence.run else None
-    return planning.QUALIFICATION_MAX_FPS if stated is None else int(stated)
+    return planning.qualification_max_fps(cell, evidence.line_rate_bps, stated)
 
 
 def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str, int], ...]:
@@ -107,11 +107,13 @@ def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
     if cell.qualifies_tester:
-        return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
+        return profile.goal(cell, max_load_fps=qualification_max_fps(evidence, cell), qualifies_tester=True)
     limit = evidence.envelope_fps(cell)
     if limit is None:
         return None
-    return profile.searching(BISECTION).goal(cell, max_load_fps=limit, envelope_fps=limit)
+    return profile.searching(BISECTION).goal(
+        cell, max_load_fps=limit, envelope_fps=limit, medium_fps=evidence.medium_fps(cell)
+    )
 
 
 def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
@@ -194,7 +196,7 @@ def _measured(
         profile,
         outcome,
         None if qualifies else evidence.envelope_fps(outcome.cell),
-        qualification_max_fps(evidence),
+        qualification_max_fps(evidence, outcome.cell),
         former,
     )
     if isinstance(computed, Outcome):

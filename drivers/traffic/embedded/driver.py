@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.build import source_digest
-from bmwg.drivers.traffic.embedded.extras import extras
+from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
@@ -24,7 +25,9 @@ from bmwg.drivers.traffic.embedded.ports import (
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
+from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
+from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
@@ -58,6 +61,7 @@ class EmbeddedTraffic:
         self._queue_refused = False  # the kernel refused frames of a queue: it gets a new one
         self._instance = 0
         self._trial_number = 0
+        self._updates = 0  # routing updates sent so far
         self._hello: Mapping[str, Any] = {}
 
     def __enter__(self) -> EmbeddedTraffic:
@@ -214,6 +218,9 @@ class EmbeddedTraffic:
     def _order(self, spec: TrialSpec, intended: int, load_fps: float, direction: Direction) -> dict[str, Any]:
         self._trial_number = self._trial_number % MAX_TRIAL_NUMBER + 1
         ports = self._ports
+        quiet_s, limit_s = self.config.drain_quiet_s, self.config.drain_limit_s
+        if spec.burst:
+            quiet_s, limit_s = listening_s(spec, quiet_s)
         return {
             "number": self._trial_number,
             "frame_octets": spec.frame_octets,
@@ -225,14 +232,14 @@ class EmbeddedTraffic:
             "forward": direction in (Direction.FORWARD, Direction.BOTH),
             "reverse": direction in (Direction.REVERSE, Direction.BOTH),
             "burst_limit": self.config.burst_frames,
-            "drain_quiet_s": self.config.drain_quiet_s,
-            "drain_limit_s": self.config.drain_limit_s,
+            "drain_quiet_s": quiet_s,
+            "drain_limit_s": limit_s,
             "first": spec.first_frames if spec.then_load_fps else intended,
             "then_load_fps": float(spec.then_load_fps or 0),
             "late_s": BURST_LATE_S if spec.burst else LATE_S,
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
-            "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._trial_number) if ports else [],
+            "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._updates) if ports else [],
             **_tags(spec),
             "mix": list(spec.mix_octets),
         }
@@ -246,7 +253,9 @@ class EmbeddedTraffic:
         spec = plain(spec)
         frames = max(10, spec.flows)
         load_fps = max(200.0, frames / 2.0)
-        self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
+        reply = self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
+        if spec.modifier == ROUTES:
+            self._updates += sum(int(extra["sent_frames"]) for extra in reply["extras"])
 
     def run_trial(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a tester that dies or hangs gives a result with `fault`."""
@@ -261,14 +270,14 @@ class EmbeddedTraffic:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = read_result(spec, ports, reply, steal_before_ns)
+        result = self._with_updates(read_result(spec, ports, reply, steal_before_ns), reply)
         self._queue_refused = any(
             value for key, value in result.auxiliary if key.endswith(".queue_tx_refused")
         )
         return result
 
     def _trial(self, order: Mapping[str, Any], duration_s: float) -> Mapping[str, Any]:
-        deadline_s = duration_s + self.config.drain_limit_s + TRIAL_MARGIN_S
+        deadline_s = duration_s + float(order["drain_limit_s"]) + TRIAL_MARGIN_S
         try:
             reply = self._process.request("trial", order, deadline_s=deadline_s)
         except RefusalError as refusal:
@@ -285,11 +294,25 @@ class EmbeddedTraffic:
             raise nonsense("trial", reply)
         return reply
 
+    def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
+        """Tell the states of a trial's routing updates; the next trial's go on from there."""
+        if result.spec.modifier != ROUTES:
+            return result
+        sent = [int(extra["sent_frames"]) for extra in reply["extras"]]
+        told = states(sent, self._updates)
+        self._updates += sum(sent)
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
+
     def describe(self) -> Mapping[str, JsonValue]:
         """Name, versions and settings, for the platform record."""
         return {
             "driver": "embedded",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "beside the received ones, which hold the first copy of each; never lost",
+                "reordered_frames": "received, and counted beside (RFC 4737 3.3); never lost",
+            },
             "dpdk": self._hello.get("dpdk"),
             "protocol": self._hello.get("protocol"),
             "tsc_hz": self._hello.get("tsc_hz"),
@@ -301,6 +324,10 @@ class EmbeddedTraffic:
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "max_flows": MAX_FLOWS,
+            "verifies": ["signature", "sequence", "length", "payload"],
+            "latency_definition": STORE_AND_FORWARD,
+            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
+            "destination_networks": 1,
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

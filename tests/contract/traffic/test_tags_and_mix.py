@@ -3,8 +3,9 @@
 import pytest
 
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import DriverError, ToolkitError
-from bmwg.methodology.records import Direction, TrialSpec, Validity
+from bmwg.methodology.records import RESIDUAL_WAIT, Direction, TrialSpec, Validity
 from bmwg.methodology.trial import RecordedTrial, TrialPolicy, judge
 
 POLICY = TrialPolicy(max_stall_ns=1_000_000_000, set_aside_host_stalls=False)
@@ -39,6 +40,10 @@ def test_tagged_frames_are_told_one_by_one_and_lie_within_the_histogram(tester):
         assert len(arrived) >= 500 - stream.lost_frames
         assert stream.latency.min_ns <= min(arrived)
         assert max(arrived) <= stream.latency.max_ns
+        sent = [at for at in stream.tagged_at_ns if at is not None]
+        assert [at is None for at in stream.tagged_at_ns] == [ns is None for ns in stream.tagged_ns]
+        assert sent == sorted(sent)
+        assert max(sent) <= stream.effective_duration_ns
     one = valid(tester, TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.2, tag_after_s=0.1, tags=1))
     assert len(one.streams[0].tagged_ns) == 1
     assert (
@@ -70,3 +75,12 @@ def test_a_mix_beyond_the_tester_is_refused(tester):
         tester.run_trial(TrialSpec(frame_octets=72, load_fps=1_000, duration_s=0.1, mix_octets=sizes))
     with pytest.raises(ToolkitError):
         tester.run_trial(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1, mix_octets=(64,) * 65))
+
+
+@pytest.mark.usefixtures("wire")
+def test_a_burst_is_listened_after_for_as_long_as_it_lasts(tester):
+    spec = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.5, burst=True)
+    told = dict(valid(tester, spec).auxiliary)
+    quiet_s, limit_s = listening_s(spec, tester.config.drain_quiet_s)
+    assert quiet_s >= spec.duration_s
+    assert quiet_s * 1e9 <= told[RESIDUAL_WAIT] < (limit_s + 5) * 1e9
