@@ -148,7 +148,7 @@ def _failures_told(scope: Scope, fits: Callable[[Cell], bool]) -> Answer:
 @clause("LTD-3.2.2.1.3-02")
 def failures_reported(scope: Scope) -> Answer:
     """A device that stopped forwarding above its throughput is recorded as failed."""
-    return _failures_told(scope, lambda cell: cell.path != "wire")
+    return _failures_told(scope, lambda cell: not cell.qualifies_tester)
 
 
 @clause("LTD-3.2.2.3.4-02")
