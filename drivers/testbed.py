@@ -96,9 +96,6 @@ class NetworkSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-VIRTUAL = "veth"  # a medium without a rate
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
@@ -120,10 +117,7 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testbed:
-    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from.
-
-    `medium_kind` is what lies between tester and device, `line_rate_bps` its rate (None: it has none).
-    """
+    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from."""
 
     __test__ = False  # not a pytest class
 
@@ -136,8 +130,6 @@ class Testbed:
     networks: tuple[NetworkSpec, ...]
     pods: PodSpec
     lab_ports: tuple[str, ...] = ()
-    medium_kind: str = VIRTUAL
-    line_rate_bps: int | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeSpec:
@@ -309,8 +301,6 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             runtime=pods.get("runtime", CRUN),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
-        medium_kind=data.get("medium", {}).get("kind", VIRTUAL),
-        line_rate_bps=data.get("medium", {}).get("line_rate_bps"),
         data=data,
     )
 
