@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 TRIAL = "trial"
+RULES = "clause_rules"  # how verdicts come about; beside the procedures in the header
 FIRST = 1  # of every procedure, and of runs whose header names no version
 CURRENT: Mapping[str, int] = {
     # name: version; one that is not named here has its first version still
     # Disturbed trials alone make an answer unstable, no longer invalid (docs/adr/0182).
+    RULES: 2,  # each rule judged by evidence, with a basis (docs/adr/0247)
     "back_to_back.rfc9004": 2,
     "conditional_throughput.rfc9971": 2,
     "frame_loss_ratio.rfc2544_26_3": 2,
@@ -46,8 +48,8 @@ def version(name: str) -> int:
 
 
 def versions(names: Iterable[str]) -> dict[str, int]:
-    """Return the versions of procedures, and of `trial`, by name."""
-    return {name: version(name) for name in sorted({TRIAL, *names})}
+    """Return the versions of procedures, of `trial` and of the clause rules, by name."""
+    return {name: version(name) for name in sorted({TRIAL, RULES, *names})}
 
 
 def other_versions(recorded: Mapping[str, int], name: str) -> tuple[tuple[str, int, int], ...]:

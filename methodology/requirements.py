@@ -36,9 +36,21 @@ class Basis(StrEnum):
     MEMORY = "M"
 
 
+class VerdictBasis(StrEnum):
+    """On what a verdict rests (design decision 14)."""
+
+    MEASURED = "measured"  # trials, counters, time stamps and records of this run
+    BY_CONSTRUCTION = "by_construction"  # the code can do no other, and a test of the code shows it
+    DECLARED = "declared"  # a person said so
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """One row: `requirement` in our words, `check` how a run shows it."""
+    """One row: `requirement` in our words, `check` how a run shows it.
+
+    `allowed` is on what a verdict that speaks for the run may rest. A row that no run can show names
+    another basis than `measured` in its catalogue file, under `verdict_basis`.
+    """
 
     id: str
     document: str
@@ -47,6 +59,7 @@ class Requirement:
     requirement: str
     check: str
     basis: Basis
+    allowed: tuple[VerdictBasis, ...] = (VerdictBasis.MEASURED,)
 
 
 @cache
@@ -74,6 +87,7 @@ def catalogue() -> Mapping[str, Requirement]:
                 requirement=row["requirement"],
                 check=row["check"],
                 basis=Basis(row["basis"]),
+                allowed=tuple(VerdictBasis(one) for one in row.get("verdict_basis", ("measured",))),
             )
     return MappingProxyType(rows)
 

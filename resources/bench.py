@@ -17,6 +17,7 @@ from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.needs import lacking
@@ -40,9 +41,9 @@ class Bench:
         self._outcomes = {(outcome.metric, outcome.cell.cell_id): outcome for outcome in standing}
 
     @classmethod
-    def open(cls, settings: Settings, selected: Collection[str]) -> Bench:
+    def open(cls, settings: Settings, selected: Collection[str], clock: Clock | None = None) -> Bench:
         """Open a session for the selected tests; raises what `open_session` raises."""
-        return cls(open_session(settings, selected))
+        return cls(open_session(settings, selected, clock))
 
     @property
     def run_id(self) -> str:
@@ -177,6 +178,8 @@ class Bench:
             display=session.display,
             fault=fault,
             watch=session.watch,
+            clock=session.clock,
+            deployed_ns=self._deployments.deployed_ns,
             recorded=session.continued.recorded(planned) if session.continued else None,
         )
         envelope_fps = None if cell.path == "wire" else self._envelope(cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -23,6 +22,7 @@ class Deployments:
         self._session = session
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
+        self.deployed_ns = 0  # of the one that stands: when it and the tester's ports did
         self._count = len(session.continued.run.deployments) if session.continued else 0
 
     @contextmanager
@@ -37,7 +37,8 @@ class Deployments:
                 require_closed(session.bed)
             session.store.add_deployment(deployment_id, deployment.evidence)
             with self._attached(deployment) as traffic:
-                time.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
+                self.deployed_ns = session.clock.monotonic_ns()
+                session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
                 with (
                     session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched,
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,

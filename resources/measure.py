@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,9 +12,10 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.measurements.remarks import trial_remarks
 from bmwg.methodology.planning import PlannedCell
-from bmwg.methodology.records import Outcome, TrialSpec, Validity
+from bmwg.methodology.records import Outcome, TrialSpec, TrialTimes, Validity
 from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
 from bmwg.reports.store import RunStore
+from bmwg.resources.clock import Clock, HostClock
 from bmwg.resources.continuation import Recorded
 from bmwg.resources.progress import LineDisplay, bounds_text, narrowed, trial_text
 
@@ -48,12 +48,17 @@ class CellMeasurement:
         fault: Callable[[], str | None] = lambda: None,
         recorded: Recorded | None = None,
         watch: LeakWatch | None = None,
+        clock: Clock | None = None,
+        deployed_ns: int = 0,
     ) -> None:
         """Take what the cell stands on.
 
         `fault` says what of the deployment no longer stands; `recorded` holds the finished trials of a run
         that is continued, which are used before any new one is run. `watch` looks for test frames outside.
+        `deployed_ns` is when the deployment and the tester's ports stood, by `clock`.
         """
+        self._clock = clock or HostClock()
+        self._deployed_ns = deployed_ns
         self._watch = watch
         self._fault = fault
         self._recorded = recorded or Recorded()
@@ -82,16 +87,20 @@ class CellMeasurement:
             self._display.estimate.done_s += spec.duration_s
             return before
         learning = self._policy.learning
+        learning_ns = learnt_ns = None
         if learning is Learning.TRIAL or (learning is Learning.DEPLOYMENT and not self._learnt):
+            learning_ns = self._clock.monotonic_ns()
             self._traffic.learn(spec)  # rfc2544-23, phase b
-            time.sleep(self._policy.learning_wait_s)
+            learnt_ns = self._clock.monotonic_ns()
+            self._clock.sleep(self._policy.learning_wait_s)
             self._learnt = True
         self._store.begin_trial(cell_id=self._planned.cell.cell_id, phase=phase, spec=spec)
         if self._watch is not None:
             self._watch.begin()
         with self._display.trial(self._planned.cell.cell_id, phase, spec):
+            began_ns = self._clock.monotonic_ns()
             result = self._traffic.run_trial(spec)
-        ended_s = time.monotonic()
+            ended_ns = self._clock.monotonic_ns()
         if self._watch is not None:
             others = ("machine.other_frames", self._watch.check())
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
@@ -107,6 +116,13 @@ class CellMeasurement:
             result=result,
             validity=assessment.validity,
             reason=assessment.reason,
+            times=TrialTimes(
+                deployed_ns=self._deployed_ns,
+                learning_ns=learning_ns,
+                learnt_ns=learnt_ns,
+                began_ns=began_ns,
+                ended_ns=ended_ns,
+            ),
         )
         judged = JudgedTrial(
             seq=sequence, result=result, validity=assessment.validity, reason=assessment.reason
@@ -123,7 +139,8 @@ class CellMeasurement:
             bounds_text(self._lower_fps, self._upper_fps),
         )
         # rfc2544-23, phase e: the DUT rests from the trial's end on, while the trial is recorded
-        time.sleep(max(0.0, ended_s + self._policy.restabilize_s - time.monotonic()))
+        rested_s = (self._clock.monotonic_ns() - ended_ns) / 1e9
+        self._clock.sleep(max(0.0, self._policy.restabilize_s - rested_s))
         return judged
 
     def measure(self, kind: Measurement, asked: Asked) -> list[Outcome]:

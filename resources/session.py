@@ -22,6 +22,7 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.reports.render.report import write_report
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import RunStore, read_run
+from bmwg.resources.clock import Clock, HostClock
 from bmwg.resources.continuation import Continuation, check_platform, clear_away, continuation, find_run
 from bmwg.resources.guest_record import record_guest
 from bmwg.resources.header import run_header
@@ -49,6 +50,7 @@ class Session:
     continued: Continuation | None = None
     watch: LeakWatch | None = None
     stopped: BaseException | None = None
+    clock: Clock = field(default_factory=HostClock)
     stack: ExitStack = field(default_factory=ExitStack)
 
     @property
@@ -111,7 +113,7 @@ def _wanted_awake(testbed: Testbed, profile: Profile) -> tuple[KeepAwake, list[i
     return profile.keep_awake, [*testbed.tester.cpus, *testbed.dut.cpus, *testbed.pods.cpus]
 
 
-def open_session(settings: Settings, selected: Collection[str]) -> Session:
+def open_session(settings: Settings, selected: Collection[str], clock: Clock | None = None) -> Session:
     """Check the settings, make the run folder, build the bed. Nothing stays behind when a step fails.
 
     With `settings.continue_run` that run goes on, with its own testbed and profile. Raises what
@@ -180,5 +182,6 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
             ),
             continued=continued,
             watch=watch,
+            clock=clock or HostClock(),
             stack=stack.pop_all(),
         )

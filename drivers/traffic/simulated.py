@@ -18,6 +18,7 @@ from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
     MIN_FRAME_OCTETS,
+    RESIDUAL_WAIT,
     Direction,
     HostDisturbance,
     LatencyHistogram,
@@ -62,8 +63,9 @@ class SimulatedConfig:
 class SimulatedTraffic:
     """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
 
-    def __init__(self, config: SimulatedConfig | None = None) -> None:
+    def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
         self.config = config or SimulatedConfig()
+        self.drain_s = drain_s
         self._random = random.Random(self.config.seed)
         self._ports: tuple[TesterPort, TesterPort] | None = None
 
@@ -81,7 +83,7 @@ class SimulatedTraffic:
                     found=name,
                     hint=f"did you mean {near[0]}?" if near else "",
                 )
-        return cls(SimulatedConfig(**testbed.tester.options))
+        return cls(SimulatedConfig(**testbed.tester.options), drain_s)
 
     def __enter__(self) -> SimulatedTraffic:
         return self
@@ -120,12 +122,13 @@ class SimulatedTraffic:
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
+        counts = (("simulated", 1), (RESIDUAL_WAIT, round(self.drain_s * 1e9)))
         return TrialResult(
             spec=spec,
             streams=streams,
-            wall_time_ns=round(spec.total_s * 1e9),
+            wall_time_ns=round((spec.total_s + self.drain_s) * 1e9),
             disturbance=HostDisturbance(),
-            auxiliary=tuple(sorted((("simulated", 1), *shown(spec, streams[0].sent_frames)))),
+            auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames)))),
         )
 
     def _stream(self, spec: TrialSpec, directions: int, *, stalled: bool) -> StreamCounts:

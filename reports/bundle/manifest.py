@@ -20,6 +20,7 @@ _CUT = 2000  # characters of a sentence, as the schema has it
 def judged(judgement: Judgement) -> dict[str, Any]:
     """Return what the checker said, as the manifest holds it."""
     return {
+        "rules_version": judgement.rules_version,
         "state": [text[:_CUT] for text in judgement.state],
         "verdicts": [
             {
@@ -28,6 +29,7 @@ def judged(judgement: Judgement) -> dict[str, Any]:
                 "verdict": one.verdict.value,
                 "original": one.original.value,
                 "declared": one.declared,
+                "basis": one.basis.value if one.basis else None,
                 "expected": one.expected[:_CUT],
                 "found": one.found[:_CUT],
             }
@@ -40,6 +42,7 @@ def judged(judgement: Judgement) -> dict[str, Any]:
                 "grade": one.grade.value,
                 "reasons": [text[:_CUT] for text in one.reasons],
                 "counts": dict(one.counts),
+                "bases": dict(one.bases),
             }
             for one in judgement.grades
         ],

@@ -10,6 +10,7 @@ from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
     Scope,
+    by_declaration,
     clause,
     held,
     not_applicable,
@@ -34,7 +35,7 @@ def configured_by_instructions(scope: Scope) -> Answer:
     """A person names the published instructions; nothing in a run shows that they were followed."""
     said = ((scope.evidence.submission or {}).get("product") or {}).get("configuration")
     if said:
-        return held(True, "the instructions that the product's users have", f"declared: {said}")
+        return by_declaration(True, "the instructions that the product's users have", f"declared: {said}")
     return not_assessed("submission.yaml names no product.configuration")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -12,17 +12,10 @@ from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.record.coverage import Answer as Covered
 from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.requirements import Level, Requirement, catalogue
-from bmwg.reports.checker import (
-    clauses_isolation,
-    clauses_rfc8219,
-    clauses_rfc9004,
-    clauses_rfc9971,
-    clauses_rfc9971_goals,
-    clauses_tst009,
-)
+from bmwg.methodology.requirements import Level, Requirement, VerdictBasis, catalogue
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.verdicts import ClauseRule, ClauseVerdict, Scope, concluded, not_assessed
+from bmwg.reports.checker.table import RULES
+from bmwg.reports.checker.verdicts import ClauseVerdict, Scope, Verdict, concluded, not_assessed
 
 COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids that claim them
     "RFC9971": ("conditional_throughput.rfc9971",),
@@ -30,18 +23,12 @@ COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids 
     "RFC8219": ("latency.rfc8219", "pdv.rfc8219", "ipdv.rfc8219"),
     "TST009": ("throughput.tst009",),
 }
+NO_RULE = "no rule assesses this row"
 EVERY_RUN = ("RFC6815",)
 COVERED = ("RFC8172", "RFC8204", "CINF08")
-RULES: tuple[ClauseRule, ...] = (
-    *clauses_rfc9971.RULES,
-    *clauses_rfc9971_goals.RULES,
-    *clauses_rfc9004.RULES,
-    *clauses_rfc8219.RULES,
-    *clauses_tst009.RULES,
-    *clauses_isolation.RULES,
-)
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 _RECORD = "record"
+_WORDS = {VerdictBasis.DECLARED: "by declaration", VerdictBasis.BY_CONSTRUCTION: "by construction"}
 
 
 class Grade(StrEnum):
@@ -59,13 +46,34 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentGrade:
-    """The grade of one document or of one of its benchmarks, with reasons and counts of verdicts or rows."""
+    """The grade of one document or of one of its benchmarks, with reasons and counts of verdicts or rows.
+
+    `bases` counts the rows that are met on another basis than `measured` (design decision 14).
+    """
 
     document: str
     benchmark: str
     grade: Grade
     reasons: tuple[str, ...]
     counts: tuple[tuple[str, int], ...] = ()
+    bases: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def rests_on(self) -> str:
+        """What of the grade no run shows: `1 row by declaration`; empty where all of it was measured."""
+        return ", ".join(
+            f"{count} row{'s' * (count > 1)} {_WORDS[VerdictBasis(basis)]}" for basis, count in self.bases
+        )
+
+
+def bases_of(verdicts: Iterable[ClauseVerdict]) -> tuple[tuple[str, int], ...]:
+    """Count the rows that are met on another basis than `measured`."""
+    counts = Counter(
+        one.basis.value
+        for one in verdicts
+        if one.verdict is Verdict.MET and one.basis not in (None, VerdictBasis.MEASURED)
+    )
+    return tuple(sorted(counts.items()))
 
 
 def scope_of(evidence: Evidence, benchmark: str, fits: Callable[[str], bool]) -> Scope | None:
@@ -86,16 +94,18 @@ def scope_of(evidence: Evidence, benchmark: str, fits: Callable[[str], bool]) ->
         return None
     groups = dict.fromkeys((outcome.cell.cell_id, recorded_as(outcome.metric)) for outcome in tried)
     trials = tuple(trial for cell_id, metric in groups for trial in evidence.of(cell_id, metric))
-    return Scope(
-        evidence=evidence, profile=evidence.profile, benchmark=benchmark, outcomes=tried, trials=trials
-    )
+    return Scope(evidence=evidence, benchmark=benchmark, outcomes=tried, trials=trials)
 
 
-def verdict_on(row: Requirement, benchmark: str, scope: Scope, rules: Iterable[ClauseRule]) -> ClauseVerdict:
-    """Return the verdict on one row; not assessed where no rule is of it."""
-    answer = not_assessed("no rule assesses this row")
-    for one in rules:
-        if one.requirement == row.id and (not one.benchmarks or benchmark in one.benchmarks):
+def verdict_on(row: Requirement, benchmark: str, scope: Scope) -> ClauseVerdict:
+    """Return the verdict on one row; not assessed where no rule is of it, or none for this kind of load."""
+    answer = not_assessed(NO_RULE)
+    for one in RULES:
+        if (
+            one.requirement == row.id
+            and (not one.benchmarks or benchmark in one.benchmarks)
+            and scope.evidence.load in one.loads
+        ):
             answer = one.check(scope)
     declared = any(entry.requirement == row.id for entry in scope.evidence.deviations)
     return concluded(row, benchmark, answer, declared=declared)
@@ -109,11 +119,11 @@ def counted(
     if scope is None:
         return [], ungraded(document, "all", "the run holds no outcome that claims it")
     rows = [row for row in catalogue().values() if row.document == document and row.level in _DEMANDS]
-    verdicts = [verdict_on(row, document, scope, RULES) for row in rows]
+    verdicts = [verdict_on(row, document, scope) for row in rows]
     return verdicts, _counts(document, verdicts, said)
 
 
-def _counts(document: str, verdicts: list[ClauseVerdict], said: tuple[str, ...]) -> DocumentGrade:
+def _counts(document: str, verdicts: Sequence[ClauseVerdict], said: tuple[str, ...]) -> DocumentGrade:
     counts = Counter(f"{one.row.level.value} {one.verdict.value}" for one in verdicts)
     return DocumentGrade(
         document=document,
@@ -121,6 +131,7 @@ def _counts(document: str, verdicts: list[ClauseVerdict], said: tuple[str, ...])
         grade=Grade.COUNTED,
         reasons=said,
         counts=tuple(sorted(counts.items())),
+        bases=bases_of(verdicts),
     )
 
 
@@ -130,7 +141,7 @@ def demanded(
     """Judge what a document demands of every run, whatever it measures; count verdicts by level."""
     verdicts = _demanded(evidence, document)
     if not verdicts:
-        return [], ungraded(document, "all", "the run holds no trial")
+        return [], ungraded(document, "all", "the run holds no trial and no repetition")
     return verdicts, _counts(document, verdicts, said)
 
 
@@ -161,20 +172,14 @@ def _demanded(evidence: Evidence, document: str) -> list[ClauseVerdict]:
     if scope is None:
         return []
     rows = [row for row in catalogue().values() if row.document == document and row.level in _DEMANDS]
-    return [verdict_on(row, document, scope, RULES) for row in rows]
+    return [verdict_on(row, document, scope) for row in rows]
 
 
 def _whole(evidence: Evidence, document: str) -> Scope | None:
-    """Return a scope of the whole run."""
-    if evidence.profile is None or evidence.run is None or not evidence.trials:
+    """Return a scope of the whole run, whatever its kind of load; None when nothing in it was executed."""
+    if evidence.run is None or not evidence.executions:
         return None
-    return Scope(
-        evidence=evidence,
-        profile=evidence.profile,
-        benchmark=document,
-        outcomes=evidence.outcomes,
-        trials=evidence.trials,
-    )
+    return Scope(evidence=evidence, benchmark=document, outcomes=evidence.outcomes, trials=evidence.trials)
 
 
 def ungraded(document: str, benchmark: str, reason: str) -> DocumentGrade:

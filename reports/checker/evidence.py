@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
+from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.procedures import TRIAL, other_versions
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
@@ -22,21 +24,30 @@ from bmwg.methodology.records import (
     OutcomeType,
     TrialResult,
     TrialSpec,
+    TrialTimes,
     Validity,
 )
 from bmwg.methodology.throughput import ENVELOPE_METRIC
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
-from bmwg.reports.checker.source import RunFiles
+from bmwg.reports.checker.source import HTTP_FILES, RunFiles
 from bmwg.reports.checker.strict import strict_json
+from bmwg.reports.http.journal import checked_lines
 from bmwg.reports.store.checks import check_document, check_version
-from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json, result_from_json
+from bmwg.reports.store.codec import (
+    PlannedCell,
+    outcome_from_json,
+    planned_from_json,
+    result_from_json,
+    times_from_json,
+)
 from bmwg.reports.store.journal import checked_line, genesis
 from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
 
 MAX_DOCUMENT_OCTETS = 16 << 20
+HTTP_PROFILE = "http_profile/1.0"
 _MAX_MISJUDGED = 20
 _MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
@@ -58,6 +69,14 @@ class Trial:
     start: int
     octets: int
     platform: tuple[int, int, str] | None = None  # looks of the doctor, changes, hash
+    times: TrialTimes | None = None
+
+
+class Load(StrEnum):
+    """The kind of load that a run offered."""
+
+    FRAMES = "frames"
+    REQUESTS = "requests"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +84,7 @@ class Evidence:
     """What a run's files hold. `findings` are what reading them found; None and empty stand for unreadable.
 
     `whole_journal` is False where the chain broke: what rests on trials can then not be replayed.
+    A run of frames has `trials`, one of requests `repetitions`, each with its line's number.
     """
 
     files: RunFiles
@@ -75,11 +95,23 @@ class Evidence:
     plan: tuple[PlannedCell, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     trials: tuple[Trial, ...] = ()
+    repetitions: tuple[tuple[int, Repetition], ...] = ()
     whole_journal: bool = False
     deviations: tuple[Declared, ...] = ()
     submission: Mapping[str, Any] | None = None
     by_group: Mapping[tuple[str, str], tuple[Trial, ...]] = field(default_factory=dict)
     by_cell: Mapping[tuple[str, str], Outcome] = field(default_factory=dict)
+
+    @property
+    def load(self) -> Load:
+        """The kind of load of the run."""
+        of_requests = self.run is not None and self.run["profile"].get("schema") == HTTP_PROFILE
+        return Load.REQUESTS if of_requests else Load.FRAMES
+
+    @property
+    def executions(self) -> int:
+        """How often load was offered: trials of frames, or repetitions of requests."""
+        return len(self.trials) + len(self.repetitions)
 
     def of(self, cell_id: str, metric: str) -> tuple[Trial, ...]:
         """Return the trials of one cell and metric, in order."""
@@ -139,6 +171,7 @@ def read_evidence(
         plan=plan,
         outcomes=outcomes,
         trials=tuple(trials),
+        repetitions=_repetitions(files, run),
         whole_journal=whole,
         deviations=deviations,
         submission=submission,
@@ -160,13 +193,24 @@ def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) ->
 
 
 def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
-    if run["profile"].get("schema") == "http_profile/1.0":
+    if run["profile"].get("schema") == HTTP_PROFILE:
         return None  # has no trials; `verify.http_run` holds it against its own schema
     try:
         return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
     except ToolkitError as error:
         findings.append(of_error(error))
         return None
+
+
+def _repetitions(files: RunFiles, run: Mapping[str, Any] | None) -> tuple[tuple[int, Repetition], ...]:
+    """Read the repetitions of a run of requests; none where they cannot be read, which VER-16 tells."""
+    if run is None or run["profile"].get("schema") != HTTP_PROFILE or not files.has(HTTP_FILES[1]):
+        return ()
+    try:
+        lines = [line for _, line, whole in files.lines(HTTP_FILES[1]) if whole]
+        return checked_lines(lines, HTTP_FILES[1], run["run_id"], header_hash(run))
+    except (ToolkitError, ValueError, KeyError, TypeError):
+        return ()
 
 
 def _answers(
@@ -283,13 +327,14 @@ def _trial(
         start=start,
         octets=octets,
         platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
+        times=times_from_json(data.get("times")),
     )
     return trial, wrong
 
 
 def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:
     streams = tuple(replace(stream, latency=_NO_LATENCY) for stream in result.streams)
-    return replace(result, spec=spec, streams=streams, auxiliary=(), disturbance=None)
+    return replace(result, spec=spec, streams=streams, disturbance=None)
 
 
 def _finding(rule_id: str, files: RunFiles, expected: str, found: str) -> Finding:

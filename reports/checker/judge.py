@@ -10,13 +10,13 @@ from functools import partial
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, catalogue
-from bmwg.reports.checker import clauses_benchmarks, clauses_common, clauses_others
 from bmwg.reports.checker.documents import (
     COUNTED,
     COVERED,
     EVERY_RUN,
     DocumentGrade,
     Grade,
+    bases_of,
     counted,
     covered,
     demanded,
@@ -26,18 +26,9 @@ from bmwg.reports.checker.documents import (
 )
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.state import state
-from bmwg.reports.checker.verdicts import (
-    ClauseRule,
-    ClauseVerdict,
-    Scope,
-    Verdict,
-)
+from bmwg.reports.checker.verdicts import ClauseVerdict, Scope, Verdict
+from bmwg.reports.checker.version import RULES_VERSION, later_rules, version_of
 
-RULES: tuple[ClauseRule, ...] = (
-    *clauses_common.RULES,
-    *clauses_benchmarks.RULES,
-    *clauses_others.RULES,
-)
 BENCHMARKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     # of RFC 2544: section, metric ids; one that ends in a point is a family
     "throughput": ("26.1", (throughput.METRIC,)),
@@ -55,11 +46,21 @@ _MAX_REASONS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Everything that the checker says of a run. `state` holds why no grade can be given, if so."""
+    """Everything that the checker says of a run. `state` holds why no grade can be given, if so.
+
+    `rules_version` is the version of the rules that judged, `measured_under` of those at the run's time.
+    """
 
     state: tuple[str, ...]
     verdicts: tuple[ClauseVerdict, ...]
     grades: tuple[DocumentGrade, ...]
+    rules_version: int = RULES_VERSION
+    measured_under: int = RULES_VERSION
+
+    @property
+    def later_rules(self) -> str:
+        """Say so where the run is older than the rules that judged it; empty otherwise."""
+        return later_rules(self.measured_under, self.rules_version)
 
 
 def among(metrics: tuple[str, ...], metric: str) -> bool:
@@ -77,7 +78,7 @@ def judge(evidence: Evidence) -> Judgement:
         if scope is None:
             grades.append(ungraded("RFC2544", benchmark, "the run holds no outcome of it"))
             continue
-        mine = [verdict_on(row, benchmark, scope, RULES) for row in _rows("RFC2544", section)]
+        mine = [verdict_on(row, benchmark, scope) for row in _rows("RFC2544", section)]
         verdicts.extend(mine)
         grades.append(_grade(benchmark, mine, scope, said))
     for document, beginnings in COUNTED.items():
@@ -92,7 +93,12 @@ def judge(evidence: Evidence) -> Judgement:
         mine, grade = covered(evidence, document)
         verdicts.extend(mine)
         grades.append(grade)
-    return Judgement(state=said, verdicts=tuple(verdicts), grades=tuple(grades))
+    return Judgement(
+        state=said,
+        verdicts=tuple(verdicts),
+        grades=tuple(grades),
+        measured_under=version_of(evidence.run),
+    )
 
 
 def _rows(document: str, section: str) -> list[Requirement]:
@@ -134,4 +140,5 @@ def _grade(
         grade=grade,
         reasons=tuple(reasons[:_MAX_REASONS]),
         counts=tuple(sorted(counts.items())),
+        bases=bases_of(verdicts),
     )

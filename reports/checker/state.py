@@ -7,9 +7,8 @@ from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.record.drift import run_drift
-from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.evidence import Evidence, Load
 
-HTTP_PROFILE = "http_profile/1.0"
 _MAX_NAMED = 5
 
 
@@ -29,7 +28,7 @@ def state(evidence: Evidence) -> tuple[str, ...]:
         said.append(f"indicative: the profile {run['profile']['name']} shortens the procedures")
     if run["status"] != "complete":
         said.append(f"incomplete: the run is {run['status']}")
-    if not evidence.outcomes and not of_http(run):
+    if not evidence.outcomes and evidence.load is Load.FRAMES:
         said.append("empty: the run holds no outcome")
     if not evidence.whole_journal:
         said.append("broken: the journal could not be read to its end")
@@ -38,11 +37,6 @@ def state(evidence: Evidence) -> tuple[str, ...]:
     if times != sorted(times):
         said.append("clock: the machine's time went backwards during the run")
     return tuple(said)
-
-
-def of_http(run: Mapping[str, Any]) -> bool:
-    """Whether a run is one of HTTP experiments, whose answers stand in files of their own."""
-    return bool(run["profile"].get("schema") == HTTP_PROFILE)
 
 
 def _platform(platform: Mapping[str, Any] | None) -> list[str]:

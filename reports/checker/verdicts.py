@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
+from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Outcome
-from bmwg.methodology.requirements import Basis, Level, Requirement, requirement
-from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.methodology.requirements import Basis, Level, Requirement, VerdictBasis, requirement
+from bmwg.reports.checker.evidence import Evidence, Load, Trial
 
+EVERY_LOAD = frozenset(Load)
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 
 
@@ -26,36 +29,62 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a clause is judged on: one benchmark's outcomes that were tried, and their trials."""
+    """What a clause is judged on: one benchmark's outcomes that were tried, and their trials.
+
+    A run of requests has neither: its executions are `evidence.repetitions`.
+    """
 
     evidence: Evidence
-    profile: Profile
     benchmark: str
     outcomes: tuple[Outcome, ...]
     trials: tuple[Trial, ...]
 
+    @property
+    def run(self) -> Mapping[str, Any]:
+        """The run's header and answers as data. Raises ToolkitBug VER-26 where there is none to judge."""
+        if self.evidence.run is None:
+            raise ToolkitBug("VER-26", "a clause was judged", expected="a run that can be read", found="none")
+        return self.evidence.run
+
+    @property
+    def profile(self) -> Profile:
+        """The profile of a run of frames. Raises ToolkitBug VER-26: no other kind of load has one."""
+        if self.evidence.profile is None:
+            raise ToolkitBug(
+                "VER-26", "a clause of frames was judged", expected="a profile of frames", found="none"
+            )
+        return self.evidence.profile
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one rule says to one clause."""
+    """What one rule says to one clause, and on what that rests."""
 
     verdict: Verdict
     expected: str
     found: str
+    basis: VerdictBasis = VerdictBasis.MEASURED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseRule:
-    """The rule of one catalogue row; `benchmarks` empty stands for all of the document."""
+    """The rule of one catalogue row; `benchmarks` empty stands for all of the document.
+
+    `loads` are the kinds of load whose runs it can judge.
+    """
 
     requirement: str
     benchmarks: tuple[str, ...]
     check: Callable[[Scope], Answer]
+    loads: frozenset[Load] = frozenset({Load.FRAMES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseVerdict:
-    """The verdict on one row for one benchmark. `original` is what it was before a declaration counted."""
+    """The verdict on one row for one benchmark. `original` is what it was before a declaration counted.
+
+    `basis` is on what it rests; None where nothing was assessed.
+    """
 
     requirement: str
     benchmark: str
@@ -64,6 +93,7 @@ class ClauseVerdict:
     declared: bool
     expected: str
     found: str
+    basis: VerdictBasis | None = VerdictBasis.MEASURED
 
     @property
     def row(self) -> Requirement:
@@ -76,11 +106,16 @@ class ClauseVerdict:
         return Verdict.NOT_MET in (self.verdict, self.original) or self.verdict is Verdict.DEVIATED
 
 
-def clause(row: str, *benchmarks: str) -> Callable[[Callable[[Scope], Answer]], ClauseRule]:
-    """Make a function the rule of a row. It registers nothing: each module lists its rules itself."""
+def clause(
+    row: str, *benchmarks: str, loads: frozenset[Load] = frozenset({Load.FRAMES})
+) -> Callable[[Callable[[Scope], Answer]], ClauseRule]:
+    """Make a function the rule of a row. It registers nothing: each module lists its rules itself.
+
+    Without `loads` it judges runs of frames alone; `EVERY_LOAD` is for a row that asks of every run.
+    """
 
     def made(check: Callable[[Scope], Answer]) -> ClauseRule:
-        return ClauseRule(requirement=row, benchmarks=benchmarks, check=check)
+        return ClauseRule(requirement=row, benchmarks=benchmarks, check=check, loads=loads)
 
     return made
 
@@ -88,6 +123,16 @@ def clause(row: str, *benchmarks: str) -> Callable[[Callable[[Scope], Answer]], 
 def held(condition: bool, expected: str, found: str) -> Answer:
     """Return met or not met."""
     return Answer(verdict=Verdict.MET if condition else Verdict.NOT_MET, expected=expected, found=found)
+
+
+def by_declaration(condition: bool, expected: str, found: str) -> Answer:
+    """Return met or not met as a person said it; only a row of that basis lets it count."""
+    return replace(held(condition, expected, found), basis=VerdictBasis.DECLARED)
+
+
+def by_construction(expected: str, found: str) -> Answer:
+    """Return met because the code can do no other; only a row of that basis lets it count."""
+    return replace(held(True, expected, found), basis=VerdictBasis.BY_CONSTRUCTION)
 
 
 def not_applicable(reason: str) -> Answer:
@@ -107,6 +152,9 @@ def concluded(row: Requirement, benchmark: str, answer: Answer, *, declared: boo
     """
     original = answer.verdict
     found = answer.found
+    if original is Verdict.MET and answer.basis not in row.allowed:
+        wanted = " or ".join(row.allowed)
+        original, found = Verdict.NOT_ASSESSED, f"{found} ({answer.basis}: the row asks for {wanted})"
     if original is Verdict.NOT_MET and row.basis is not Basis.TEXT:
         original, found = Verdict.NOT_ASSESSED, f"{found} (the row's text was not read: no verdict)"
     verdict = original
@@ -122,4 +170,5 @@ def concluded(row: Requirement, benchmark: str, answer: Answer, *, declared: boo
         declared=declared,
         expected=answer.expected,
         found=found,
+        basis=None if original is Verdict.NOT_ASSESSED else answer.basis,
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from bmwg.reports.checker.documents import COUNTED, EVERY_RUN, DocumentGrade, Grade
+from bmwg.methodology.requirements import VerdictBasis
+from bmwg.reports.checker.documents import COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import FolderFiles
@@ -42,10 +43,14 @@ WORDS = {
     Verdict.NOT_APPLICABLE: "not applicable",
     Verdict.NOT_ASSESSED: "not assessed",
 }
+BASES = {
+    VerdictBasis.MEASURED: "this run",
+    VerdictBasis.BY_CONSTRUCTION: "construction",
+    VerdictBasis.DECLARED: "a declaration",
+}
 LEVELS = {"MUST": ("MUST", "MUST NOT"), "SHOULD": ("SHOULD", "SHOULD NOT")}
 _TOLD = (Verdict.NOT_MET, Verdict.DEVIATED, Verdict.MET, Verdict.NOT_APPLICABLE)  # with what was found
 _COVERAGE = ("answered", "not_applicable", "missing")
-_NO_RULE = "no rule assesses this row"
 _NONE_HELD = "No benchmark of RFC 2544 is assessed: no answer of one is here, or the profile cannot be read."
 
 
@@ -68,6 +73,7 @@ def grades(facts: Facts) -> list[str]:
         "What a submission block says of the product counts in a bundle alone.",
         "",
     ]
+    lines += [esc(f"{judgement.later_rules}."), ""] if judgement.later_rules else []
     lines += _state(judgement)
     held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
     lines += _benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
@@ -92,7 +98,7 @@ def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
     rows = [
         [
             esc(one.benchmark),
-            role(ROLES[one.grade], one.grade.value),
+            _grade(one),
             *(esc(_of_level(one, level)) for level in LEVELS),
         ]
         for one in found
@@ -108,6 +114,12 @@ def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
         *table(head, rows, "RFC 2544 section 5, for each of its benchmarks"),
         *table(["benchmark", "reason"], reasons, "What decides these grades"),
     ]
+
+
+def _grade(one: DocumentGrade) -> str:
+    """Return the grade, and what of it no run shows (design decision 14)."""
+    said = role(ROLES[one.grade], one.grade.value)
+    return f"{said} ({esc(one.rests_on)})" if one.rests_on else said
 
 
 def _deciding(one: DocumentGrade) -> list[str]:
@@ -174,7 +186,7 @@ def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -
     name = _name(document) if benchmark in NAMES else f"{_name(document)}, {benchmark}"
     counted = Counter(one.verdict for one in verdicts)
     said = ", ".join(f"{counted[verdict]} {WORDS[verdict]}" for verdict in WORDS if counted[verdict])
-    silent = [one for one in verdicts if one.verdict is Verdict.NOT_ASSESSED and one.found == _NO_RULE]
+    silent = [one for one in verdicts if one.verdict is Verdict.NOT_ASSESSED and one.found == NO_RULE]
     told = sorted(
         (one for one in verdicts if one not in silent),
         key=lambda one: _TOLD.index(one.verdict) if one.verdict in _TOLD else len(_TOLD),
@@ -184,12 +196,13 @@ def _clauses(document: str, benchmark: str, verdicts: Sequence[ClauseVerdict]) -
             esc(one.requirement),
             esc(one.row.level.value),
             esc(_verdict(one)),
+            esc(BASES[one.basis] if one.basis else NONE),
             esc(one.expected or NONE),
             esc(one.found or NONE),
         ]
         for one in told
     ]
-    head = ["clause", "level", "verdict", "expected", "found"]
+    head = ["clause", "level", "verdict", "rests on", "expected", "found"]
     body = table(head, rows, f"Verdicts: {name}")
     if silent:
         body += ["", esc(f"No rule assesses: {', '.join(one.requirement for one in silent)}."), ""]

@@ -21,6 +21,7 @@ from bmwg.methodology.records import (
     StreamCounts,
     TrialResult,
     TrialSpec,
+    TrialTimes,
 )
 
 Json = dict[str, Any]
@@ -195,6 +196,19 @@ def result_from_json(spec: Mapping[str, Any], data: Mapping[str, Any]) -> TrialR
         fault=data["fault"],
         auxiliary=tuple(sorted(data["auxiliary"].items())),
     )
+
+
+_TIMES = ("deployed_ns", "learning_ns", "learnt_ns", "began_ns", "ended_ns")
+
+
+def times_to_json(times: TrialTimes) -> Json:
+    """Write when the steps around a trial happened."""
+    return {name: getattr(times, name) for name in _TIMES}
+
+
+def times_from_json(data: Mapping[str, Any] | None) -> TrialTimes | None:
+    """Read when the steps around a trial happened; None of a line from before they were written."""
+    return None if data is None else TrialTimes(**{name: data[name] for name in _TIMES})
 
 
 def cell_to_json(cell: Cell) -> Json:

@@ -21,10 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.records import LARGEST_COUNT, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import LARGEST_COUNT, TrialResult, TrialSpec, TrialTimes, Validity
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.store.checks import check_document, check_own, check_version, read_bytes
-from bmwg.reports.store.codec import result_from_json, result_to_json, spec_from_json, spec_to_json
+from bmwg.reports.store.codec import (
+    result_from_json,
+    result_to_json,
+    spec_from_json,
+    spec_to_json,
+    times_to_json,
+)
 from bmwg.reports.store.files import not_written, sync_folder
 from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.redact import redact
@@ -231,10 +237,11 @@ class JournalWriter:
         reason: str,
         at: str,
         platform: Mapping[str, Any] | None = None,
+        times: TrialTimes | None = None,
     ) -> JournalTrial:
         """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug.
 
-        `platform` is what the trial is bound to of platform.json.
+        `platform` is what the trial is bound to of platform.json, `times` when its steps happened.
         """
         if self._broken is not None:
             raise not_written(self._path, self._broken)
@@ -257,6 +264,8 @@ class JournalWriter:
         }
         if platform is not None:
             body["platform"] = dict(platform)
+        if times is not None:
+            body["times"] = times_to_json(times)
         try:
             text = canonical(body)
         except (TypeError, ValueError) as error:

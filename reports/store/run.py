@@ -12,7 +12,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.record.seals import seal
-from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, TrialTimes, Validity
 from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
@@ -227,8 +227,9 @@ class RunStore:
         result: TrialResult,
         validity: Validity,
         reason: str = "",
+        times: TrialTimes | None = None,
     ) -> int:
-        """Record one trial; return its sequence number once it is on the disk.
+        """Record one trial, and when its steps happened; return its sequence number once it is on the disk.
 
         Raises TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our own schema).
         """
@@ -243,6 +244,7 @@ class RunStore:
             reason=reason,
             at=utc_text(self._clock()),
             platform=self.platform.bound(deployment_id),
+            times=times,
         ).seq
 
     def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:

@@ -15,10 +15,9 @@ from bmwg.methodology.http.records import HttpOutcome, Repetition
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.checker.evidence import MAX_DOCUMENT_OCTETS, Evidence
+from bmwg.reports.checker.evidence import MAX_DOCUMENT_OCTETS, Evidence, Load
 from bmwg.reports.checker.findings import Finding, Rule, Shortfall, of_error, rule
 from bmwg.reports.checker.source import HTTP_FILES
-from bmwg.reports.checker.state import of_http
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.journal import checked_lines
@@ -51,7 +50,7 @@ def http_findings(evidence: Evidence) -> tuple[list[Finding], HttpEvidence | Non
     run = evidence.run
     if run is None:
         return [], None
-    wanted = of_http(run)
+    wanted = evidence.load is Load.REQUESTS
     wrong = [name for name in HTTP_FILES if evidence.files.has(name) is not wanted]
     if wrong or not wanted:
         expected = "the files of HTTP experiments" if wanted else "none: the profile has no HTTP experiments"

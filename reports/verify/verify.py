@@ -18,11 +18,13 @@ from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
+from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.http_run import HttpEvidence, http_findings
 from bmwg.reports.verify.rules import RULES
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
+_JUDGED = ("verdicts", "state", "grades", "rules_version")
 _RENDERED = ("report.rst", "report.html")
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
@@ -113,9 +115,9 @@ def _verify(
         findings += _manifest_agrees(document, evidence)
         same = own_commit is not None and own_commit == document["toolkit"]["commit"]
         same = same and document["toolkit"]["dirty"] is False
-        if document["verdicts"] != judged(judgement)["verdicts"] or any(
-            document[name] != judged(judgement)[name] for name in ("state", "grades")
-        ):
+        if earlier := by_earlier_rules(document, judgement):
+            notes += earlier
+        elif any(document.get(name) != judged(judgement)[name] for name in _JUDGED):
             if same or not _weaker(document, judgement):
                 findings.append(_finding("VER-23", MANIFEST_PART, "the verdicts as computed here", "others"))
             else:

@@ -66,8 +66,10 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
 
 def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:
     said = [f"state: {shown(text)}" for text in judgement.state]
+    said += [f"rules: {judgement.later_rules}"] if judgement.later_rules else []
     for one in judgement.grades:
         counts = ", ".join(f"{count} {name}" for name, count in one.counts)
+        counts = "; ".join(text for text in (counts, one.rests_on) if text)
         said.append(f"{one.document} {one.benchmark}: {one.grade.value}" + (f" ({counts})" if counts else ""))
     if clauses:
         for verdict in judgement.verdicts:
@@ -76,7 +78,8 @@ def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:
                 for name, text in (("expected", verdict.expected), ("found", verdict.found))
                 if text
             )
-            said.append(f"{verdict.benchmark}: {verdict.requirement} {verdict.verdict.value}: {texts}")
+            basis = f" ({verdict.basis.value})" if verdict.basis else ""
+            said.append(f"{verdict.benchmark}: {verdict.requirement} {verdict.verdict.value}{basis}: {texts}")
     else:
         tally = Counter(verdict.verdict.value for verdict in judgement.verdicts)
         said.append("clauses: " + (", ".join(f"{n} {name}" for name, n in sorted(tally.items())) or "none"))

@@ -128,7 +128,7 @@ def test_a_declaration_of_the_run_is_in_the_verdict(run_folder: Path, tmp_path: 
         "    what: 64 octets only\n    why: sold for that size\n    by: the lab\n"
     )
     verdict = {
-        cells[0]: cells[2] for grid in grids(folder).values() for cells in grid.rows if len(cells) == 5
+        cells[0]: cells[2] for grid in grids(folder).values() for cells in grid.rows if len(cells) == 6
     }
     assert verdict[row] == "deviated, as declared"
 

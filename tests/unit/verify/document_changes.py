@@ -33,10 +33,13 @@ def both(*changes):
     return changed
 
 
+def of_profile(scope, **changes):
+    evidence = replace(scope.evidence, profile=replace(scope.profile, **changes))
+    return replace(scope, evidence=evidence)
+
+
 def policy(**changes):
-    return lambda scope: replace(
-        scope, profile=replace(scope.profile, policy=replace(scope.profile.policy, **changes))
-    )
+    return lambda scope: of_profile(scope, policy=replace(scope.profile.policy, **changes))
 
 
 UNHURRIED = policy(learning=Learning.TRIAL, learning_wait_s=2.0, drain_s=2.0, restabilize_s=5.0)
@@ -59,21 +62,19 @@ def goals(*changes):
                 object.__setattr__(one, name, goal.get(name, getattr(own, name)))
             found.append(one)
         search = replace(scope.profile.search, algorithm="mlrsearch", goals=tuple(found))
-        return replace(scope, profile=replace(scope.profile, search=search))
+        return of_profile(scope, search=search)
 
     return changed
 
 
 def search(**changes):
-    return lambda scope: replace(
-        scope, profile=replace(scope.profile, search=replace(scope.profile.search, **changes))
-    )
+    return lambda scope: of_profile(scope, search=replace(scope.profile.search, **changes))
 
 
 def benchmark(name, **changes):
     def changed(scope):
         said = {**scope.profile.benchmarks, name: changes}
-        return replace(scope, profile=replace(scope.profile, benchmarks=said))
+        return of_profile(scope, benchmarks=said)
 
     return changed
 

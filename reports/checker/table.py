@@ -1,0 +1,31 @@
+"""The one table of clause rules: every rule of every document and kind of load.
+
+A new rule is a section of a `clauses_*` module, which lists it in its `RULES`; a new module is a line here.
+"""
+
+from __future__ import annotations
+
+from bmwg.reports.checker import (
+    clauses_benchmarks,
+    clauses_common,
+    clauses_isolation,
+    clauses_others,
+    clauses_rfc8219,
+    clauses_rfc9004,
+    clauses_rfc9971,
+    clauses_rfc9971_goals,
+    clauses_tst009,
+)
+from bmwg.reports.checker.verdicts import ClauseRule
+
+RULES: tuple[ClauseRule, ...] = (
+    *clauses_common.RULES,
+    *clauses_benchmarks.RULES,
+    *clauses_others.RULES,
+    *clauses_rfc9971.RULES,
+    *clauses_rfc9971_goals.RULES,
+    *clauses_rfc9004.RULES,
+    *clauses_rfc8219.RULES,
+    *clauses_tst009.RULES,
+    *clauses_isolation.RULES,
+)
