@@ -14,7 +14,7 @@ from importlib import resources
 from types import MappingProxyType
 
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.methodology.requirements import Level, catalogue
+from bmwg.methodology.requirements import Level, VerdictBasis, catalogue
 from bmwg.schemas.document import parse
 from bmwg.schemas.validation import near_name, problems
 
@@ -38,7 +38,8 @@ class Unjudged:
     """One row without a rule. `reason` is its own sentence, empty where the group's says it all.
 
     `by` are the tests that show what is carried out. With `never_applies` no run can bring about the row's
-    condition, so the checker's verdict on it is `not_applicable`.
+    condition, so the checker's verdict on it is `not_applicable`; with `by_construction` the code can do no
+    other than keep it, so the verdict is `met` on that basis.
     """
 
     row: str
@@ -48,6 +49,7 @@ class Unjudged:
     reason: str
     by: tuple[str, ...]
     never_applies: bool
+    by_construction: bool
 
     @property
     def sentence(self) -> str:
@@ -101,6 +103,7 @@ def read(sources: Iterable[Source]) -> tuple[dict[str, Unjudged], list[str]]:
                     reason=" ".join((reason or "").split()),
                     by=tuple(group.get("by", ())),
                     never_applies=group.get("never_applies", False),
+                    by_construction=group.get("by_construction", False),
                 )
     return rows, faults
 
@@ -141,13 +144,29 @@ def _weak(rows: Mapping[str, Unjudged]) -> list[str]:
         for text in filter(None, (entry.reason, entry.group_says)):
             if len(text.split()) < LEAST_WORDS or _LAZY.fullmatch(text.strip(" .")):
                 found.append(f"{row}: {text!r} does not say what is missing")
-        if entry.never_applies and entry.row_class in (RowClass.CARRIED_OUT, RowClass.GUEST):
-            found.append(f"{row}: carried out, and never applies")
+        found += _wrong_flags(entry)
     found += [
         f"{', '.join(same[:3])} and {len(same) - 3} more: the same sentence; give them a group that explains it"
         for same in alike.values()
         if len(same) > MOST_ALIKE
     ]
+    return found
+
+
+def _wrong_flags(entry: Unjudged) -> list[str]:
+    """Return where a flag claims more than the row's class, level or catalogue allows."""
+    found: list[str] = []
+    row = catalogue().get(entry.row)
+    if entry.never_applies and entry.row_class in (RowClass.CARRIED_OUT, RowClass.GUEST):
+        found.append(f"{entry.row}: carried out, and never applies")
+    if not entry.by_construction:
+        return found
+    if entry.row_class is not RowClass.CARRIED_OUT:
+        found.append(f"{entry.row}: kept by construction, and not carried out here")
+    if row is not None and row.level not in (Level.SHOULD, Level.SHOULD_NOT):
+        found.append(f"{entry.row}: {row.level} cannot be kept by construction without a rule")
+    if row is not None and VerdictBasis.BY_CONSTRUCTION not in row.allowed:
+        found.append(f"{entry.row}: the catalogue's verdict_basis does not allow by_construction")
     return found
 
 
