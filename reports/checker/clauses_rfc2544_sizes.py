@@ -1,0 +1,63 @@
+"""RFC 2544 rows on how results over frame sizes are told: the graph of throughput, latency's table, mixes."""
+
+from __future__ import annotations
+
+from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.throughput import METRIC as THROUGHPUT
+from bmwg.reports.checker.clauses_common import ETHERNET_SIZES, conditions
+from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+
+LEAST_POINTS = 2  # choice: one point is no line; the report draws none either
+
+
+@clause("RFC2544-18-01")
+def mixed_sizes(scope: Scope) -> Answer:
+    """A mix holds every size of the list in section 9.1."""
+    mixes = {
+        trial.trial.result.spec.mix_octets
+        for trial in scope.evidence.trials
+        if trial.trial.result.spec.mix_octets
+    }
+    if not mixes:
+        return not_applicable("no frames of several sizes are sent in one trial")
+    lacking = sorted(set().union(*(ETHERNET_SIZES - set(mix) for mix in mixes)))
+    wanted = ", ".join(map(str, sorted(ETHERNET_SIZES)))
+    return held(not lacking, f"mixes of {wanted} octets", f"without {lacking or 'none'}")
+
+
+@clause("RFC2544-26.1-03", "throughput")
+def throughput_graph(scope: Scope) -> Answer:
+    """The report draws a condition that has plain numbers at two sizes or more."""
+    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    if not measured:
+        return not_applicable("no throughput of the run is a plain number")
+    most = max(len(sizes) for sizes in conditions(measured).values())
+    return held(
+        most >= LEAST_POINTS,
+        f"a graph, for which a condition needs {LEAST_POINTS} sizes",
+        f"{most} sizes at most",
+    )
+
+
+@clause("RFC2544-26.2-09", "latency")
+def latency_rows(scope: Scope) -> Answer:
+    """Each frame size whose throughput is a plain number has an answer on latency in the same condition."""
+    rated = [
+        one
+        for one in scope.evidence.outcomes
+        if one.metric == THROUGHPUT and one.type is OutcomeType.MEASURED and one.cell.path != "wire"
+    ]
+    wanted, found = conditions(rated), conditions(scope.outcomes)
+    if not wanted:
+        return not_applicable("no throughput of the run is a plain number")
+    lacking = {name: sorted(sizes - found[name]) for name, sizes in wanted.items() if name in found}
+    short = {name: sizes for name, sizes in lacking.items() if sizes}
+    name, sizes = next(iter(short.items()), ("", []))
+    return held(
+        bool(lacking) and not short,
+        "a row for each frame size",
+        f"{len(short)} of {len(lacking)} conditions lack sizes" + (f"; {name}: {sizes}" if short else ""),
+    )
+
+
+RULES: tuple[ClauseRule, ...] = (mixed_sizes, throughput_graph, latency_rows)
