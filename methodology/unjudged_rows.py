@@ -1,6 +1,6 @@
 """The rows that no rule of the checker judges: what becomes of each, and why. Pure.
 
-One file a document in `methodology/unjudged/`; rows stand in groups, each of one class and with one explanation.
+One file a document in `methodology/unjudged/`; rows stand in groups of one class, each group explained.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bmwg.schemas.validation import near_name, problems
 MOST_ALIKE = 6  # choice: rows with the same sentence of their own; more are a group's
 LEAST_WORDS = 3  # choice: fewer say nothing of what is missing
 OWN_SENTENCE = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
-_LAZY = re.compile(r"not (yet )?(covered|implemented|supported|done)\.?|no reason|todo|tbd|n/?a", re.IGNORECASE)
+_LAZY = re.compile(r"not (yet )?(covered|implemented|supported|done)( yet)?|todo|tbd", re.IGNORECASE)
 
 
 class RowClass(StrEnum):
@@ -94,7 +94,9 @@ def read(sources: Iterable[Source]) -> tuple[dict[str, Unjudged], list[str]]:
         for group in document.data["groups"]:
             for row, reason in group["rows"].items():
                 if row in rows:
-                    faults.append(f"{source.name}: {row} stands twice: in {rows[row].group} and {group['name']}")
+                    faults.append(
+                        f"{source.name}: {row} stands twice: in {rows[row].group} and {group['name']}"
+                    )
                 rows[row] = Unjudged(
                     row=row,
                     row_class=RowClass(group["class"]),
@@ -146,7 +148,7 @@ def _weak(rows: Mapping[str, Unjudged]) -> list[str]:
                 found.append(f"{row}: {text!r} does not say what is missing")
         found += _wrong_flags(entry)
     found += [
-        f"{', '.join(same[:3])} and {len(same) - 3} more: the same sentence; give them a group that explains it"
+        f"{', '.join(same[:3])} and {len(same) - 3} more: the same sentence; a group explains that once"
         for same in alike.values()
         if len(same) > MOST_ALIKE
     ]

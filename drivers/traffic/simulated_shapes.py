@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
+from bmwg.methodology.records import Direction, LossRun, LossTimes, TrialSpec
 
 QUEUE_FRAMES = 256
 OUTAGE_NS = 50_000_000  # choice: any known length does
@@ -59,7 +59,8 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         began_ns = round(spec.act_at_s * _NS)
         counts += [("act.began_ns", began_ns), ("act.ended_ns", began_ns + OUTAGE_NS)]
     if spec.broadcast_every is not None:
-        counts.append(("forward.broadcast_sent_frames", sent // spec.broadcast_every))
+        beside = sent // spec.broadcast_every
+        counts += [(f"{name}.broadcast_sent_frames", beside) for name in _ways(spec.direction)]
     if spec.modifier in _INTERVALS_S:
         due = math.ceil(spec.total_s / _INTERVALS_S[spec.modifier])  # the first with the first frame
         answered = due if spec.modifier == "management" else 0
@@ -69,6 +70,10 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
     elif spec.modifier is not None:
         counts += [("modifier.matched_frames", sent), ("modifier.filtered_frames", 0)]
     return tuple(counts)
+
+
+def _ways(direction: Direction) -> tuple[str, ...]:
+    return ("forward", "reverse") if direction is Direction.BOTH else (direction.value,)
 
 
 def _outage_frames(spec: TrialSpec) -> int:

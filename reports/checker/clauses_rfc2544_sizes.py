@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.throughput import METRIC as THROUGHPUT
 from bmwg.reports.checker.clauses_common import ETHERNET_SIZES, conditions
@@ -22,7 +23,7 @@ def mixed_sizes(scope: Scope) -> Answer:
         return not_applicable("no frames of several sizes are sent in one trial")
     lacking = sorted(set().union(*(ETHERNET_SIZES - set(mix) for mix in mixes)))
     wanted = ", ".join(map(str, sorted(ETHERNET_SIZES)))
-    return held(not lacking, f"mixes of {wanted} octets", f"without {lacking or 'none'}")
+    return held(not lacking, f"mixes of {wanted} octets", f"without {lacking}" if lacking else "all")
 
 
 @clause("RFC2544-26.1-03", "throughput")
@@ -35,7 +36,7 @@ def throughput_graph(scope: Scope) -> Answer:
     return held(
         most >= LEAST_POINTS,
         f"a graph, for which a condition needs {LEAST_POINTS} sizes",
-        f"{most} sizes at most",
+        f"{most} at most",
     )
 
 
@@ -60,4 +61,18 @@ def latency_rows(scope: Scope) -> Answer:
     )
 
 
-RULES: tuple[ClauseRule, ...] = (mixed_sizes, throughput_graph, latency_rows)
+@clause("RFC2544-26.2-10", "latency")
+def latency_columns(scope: Scope) -> Answer:
+    """The table of tagged frames has size, rate, medium and latency; that of all frames has no medium."""
+    told = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    if not told:
+        return not_applicable("no latency of the run is a plain number")
+    without = [one.outcome_id for one in told if one.metric != RFC2544_METRIC]
+    return held(
+        not without,
+        "frame size, rate, medium and latency in each row",
+        f"{len(without)} of {len(told)} answers in a table without the medium",
+    )
+
+
+RULES: tuple[ClauseRule, ...] = (mixed_sizes, throughput_graph, latency_rows, latency_columns)

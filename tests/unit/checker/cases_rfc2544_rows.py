@@ -1,4 +1,4 @@
-"""The three runs of each rule on modifiers (section 11), mixes (18) and on results over frame sizes (26.1, 26.2)."""
+"""The three runs of each rule on modifiers (section 11), mixes (18) and results over sizes (26.1, 26.2)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from runs import (
     MANAGEMENT,
     QUALIFIED,
     ROUTES,
+    TAGGED,
     TPUT,
     Tester,
     paths,
@@ -72,7 +73,7 @@ CASES: dict[str, Three] = {
         met=run(*ALL_MODIFIERS), not_met=run(TPUT, MANAGEMENT, tester=TwoAtOnce), not_applicable=PLAIN
     ),
     "RFC2544-11.1-01": Three(
-        met=run(*ALL_MODIFIERS),
+        met=run(*ALL_MODIFIERS, profile={"traffic": {"directions": ["both"]}}),
         not_met=run(TPUT, BROADCAST, tester=counting("forward.broadcast_sent_frames", 0.8)),
         not_applicable=PLAIN,
     ),
@@ -89,9 +90,7 @@ CASES: dict[str, Three] = {
     "RFC2544-11.3-04": Three(
         met=run(*ALL_MODIFIERS), not_met=run(TPUT, ROUTES, tester=ForgetsRoutes), not_applicable=PLAIN
     ),
-    "RFC2544-11.4-01": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTERS_25), not_applicable=PLAIN
-    ),
+    "RFC2544-11.4-01": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTERS_25), not_applicable=PLAIN),
     "RFC2544-11.4-05": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTER_1), not_applicable=PLAIN),
     "RFC2544-11.4-02": Three(
         met=run(*ALL_MODIFIERS),
@@ -117,6 +116,12 @@ CASES: dict[str, Three] = {
         met=run(TPUT, LATENCY, profile={"paths": paths(64, 128), "latency": {"frame_octets": [64, 128]}}),
         not_met=run(TPUT, LATENCY, profile={"paths": paths(64, 128), "latency": {"frame_octets": [64]}}),
         not_applicable=run(TPUT),
+        benchmark="latency",
+    ),
+    "RFC2544-26.2-10": Three(
+        met=run(TPUT, TAGGED),
+        not_met=run(TPUT, LATENCY),
+        not_applicable=run(TPUT, LATENCY, TAGGED, device={"knee_fps": 1}),
         benchmark="latency",
     ),
 }
