@@ -33,7 +33,7 @@ def told() -> Facts:
 
 
 def rows_in(lines: list[str]) -> list[list[str]]:
-    """Return the rows of a section's tables, each with its cells; the head is the first."""
+    """Return the rows of a section's first table, each with its cells; the head is the first."""
     rows: list[list[str]] = []
     for line in plain("\n".join(lines)).splitlines():
         bare = line.strip()
@@ -41,7 +41,7 @@ def rows_in(lines: list[str]) -> list[list[str]]:
             rows.append([bare.removeprefix("* - ")])
         elif bare.startswith("- ") and rows:
             rows[-1].append(bare.removeprefix("- "))
-    return rows
+    return [row for row in rows if len(row) == len(rows[0])]  # not those of the remarks' table
 
 
 def with_size(rows: list[list[str]], size: int) -> list[list[str]]:
