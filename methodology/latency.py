@@ -17,6 +17,9 @@ from bmwg.methodology.trial import JudgedTrial, JudgedTrials
 METRIC = "latency.all_frames"
 RFC2544_METRIC = "latency.rfc2544_26_2"  # reserved, see the module's text
 UNIT = "ns"
+# The two definitions of RFC 1242 3.8, one of which a report states (RFC2544-26.2-08).
+STORE_AND_FORWARD = "store-and-forward"  # from the last bit in to the first bit out
+BIT_FORWARDING = "bit-forwarding"  # from the end of the first bit in to the start of the first bit out
 REQUIREMENTS = ("RFC2544-26.2-01",)  # the rate is the throughput of the same frame size
 PERCENTILES = (
     ("p50", Fraction(50, 100)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.records import Cell
+
 PREAMBLE_OCTETS = 8  # RFC2544-B: 64 bits, start delimiter included
 GAP_OCTETS = 12  # RFC2544-B: 96 bits
 
@@ -13,3 +16,12 @@ def ethernet_fps(bit_rate: int, frame_octets: int) -> int:
     if frame_octets < 1:
         raise ValueError(f"frame_octets: expected at least 1, found {frame_octets}")
     return bit_rate // (8 * (PREAMBLE_OCTETS + frame_octets + GAP_OCTETS))
+
+
+def cell_fps(line_rate_bps: int | None, cell: Cell) -> int | None:
+    """Return the medium's frames/s, per port and direction, for the frames of a cell; None without a rate."""
+    if line_rate_bps is None:
+        return None
+    sizes = imix.parse(cell.imix).sequence if cell.imix else (cell.frame_octets,)
+    bits = sum(8 * (PREAMBLE_OCTETS + size + GAP_OCTETS) for size in sizes)
+    return line_rate_bps * len(sizes) // bits

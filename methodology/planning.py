@@ -14,12 +14,20 @@ from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import MIN_IPV6_OCTETS, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
+
+
+def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int | None = None) -> int:
+    """Return the highest load of the tester's qualification: never above what the medium can carry."""
+    highest = QUALIFICATION_MAX_FPS if stated_fps is None else stated_fps
+    medium = cell_fps(line_rate_bps, cell)
+    return highest if medium is None else min(highest, medium)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

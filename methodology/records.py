@@ -223,7 +223,8 @@ class StreamCounts:
     last frame sent. `largest_gap_ns` is the longest time in which the sender, though due, did not run;
     `largest_lateness_ns` the longest that a frame left after its due time. `losses` is there when the trial
     asks for the times of losses; `tagged_ns` has the latency of each tagged frame, None for one that never
-    came.
+    came, and `tagged_at_ns` when each was sent, in nanoseconds since the stream's first frame was (empty
+    where the tester does not tell).
     """
 
     intended_frames: int
@@ -241,6 +242,7 @@ class StreamCounts:
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     losses: LossTimes | None = None
     tagged_ns: tuple[int | None, ...] = ()
+    tagged_at_ns: tuple[int | None, ...] = ()
 
     @property
     def lost_frames(self) -> int:

@@ -245,6 +245,8 @@ def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
         return f"{stream.reordered_frames} of {stream.received_frames} received frames reordered"
     if len(stream.tagged_ns) != len(spec.tag_frames):
         return f"{len(stream.tagged_ns)} tagged frames where the trial has {len(spec.tag_frames)}"
+    if stream.tagged_at_ns and len(stream.tagged_at_ns) != len(stream.tagged_ns):
+        return f"{len(stream.tagged_at_ns)} times of sending of {len(stream.tagged_ns)} tagged frames"
     arrived = [value for value in stream.tagged_ns if value is not None]
     if len(arrived) > stream.received_frames or len(stream.tagged_ns) - len(arrived) > max(
         0, stream.intended_frames - stream.received_frames

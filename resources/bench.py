@@ -15,6 +15,7 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.resources.clock import Clock
@@ -188,9 +189,10 @@ class Bench:
             cell=cell,
             outcome_id=f"{planned.test_id}:{cell.cell_id}",
             trial=trials.trial,
-            max_load_fps=envelope_fps or planning.QUALIFICATION_MAX_FPS,
+            max_load_fps=envelope_fps or planning.qualification_max_fps(cell, session.testbed.line_rate_bps),
             envelope_fps=envelope_fps,
             throughput=found,
+            medium_fps=cell_fps(session.testbed.line_rate_bps, cell),
         )
         outcomes = trials.measure(kind, asked)
         for outcome in outcomes if trials.broken else session.platform.judged(outcomes):

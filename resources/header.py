@@ -25,8 +25,8 @@ def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) 
         testbed=testbed.data,
         testbed_source=testbed.file,
         profile=profile.data,
-        medium_kind="veth",
-        line_rate_bps=None,
+        medium_kind=testbed.medium_kind,
+        line_rate_bps=testbed.line_rate_bps,
         plan=tuple(
             StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),

@@ -15,6 +15,7 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
 from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
     MIN_FRAME_OCTETS,
@@ -35,7 +36,8 @@ class SimulatedConfig:
     `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
     in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
     `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
-    and grows towards the knee.
+    and grows towards the knee. `verifies`, `latency_definition` and `destination_networks` are what it says
+    of itself, as every tester does.
     """
 
     knee_fps: int = 1_000_000
@@ -45,6 +47,9 @@ class SimulatedConfig:
     tester_limit_fps: int = 10_000_000
     latency_ns: int = 10_000
     seed: int = 1
+    verifies: tuple[str, ...] = ("signature", "sequence", "length", "payload")
+    latency_definition: str = STORE_AND_FORWARD
+    destination_networks: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -144,6 +149,7 @@ class SimulatedTraffic:
             burst = int(offered_fps * config.stall_ns / 1e9)
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
+        tagged_ns = tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps))
         return StreamCounts(
             intended_frames=intended,
             sent_frames=sent,
@@ -154,7 +160,11 @@ class SimulatedTraffic:
             effective_duration_ns=round(spec.total_s * 1e9),
             losses=loss_times(spec, sent, sent - received),
             latency=self._latency(received, offered_fps / knee_fps),
-            tagged_ns=tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps)),
+            tagged_ns=tagged_ns,
+            tagged_at_ns=tuple(
+                None if took is None else int(sequence * 1e9 / spec.load_fps)
+                for sequence, took in zip(spec.tag_frames, tagged_ns, strict=True)
+            ),
         )
 
     def _tagged_ns(
@@ -196,9 +206,17 @@ class SimulatedTraffic:
         return {
             "driver": "simulated",
             "simulated": True,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "the model makes none",
+                "reordered_frames": "the model makes none",
+            },
             "knee_fps": self.config.knee_fps,
             "random_loss_ratio": self.config.random_loss_ratio,
             "stall_ratio": self.config.stall_ratio,
             "tester_limit_fps": self.config.tester_limit_fps,
             "seed": self.config.seed,
+            "verifies": list(self.config.verifies),
+            "latency_definition": self.config.latency_definition,
+            "destination_networks": self.config.destination_networks,
         }

@@ -175,12 +175,17 @@ def _values(bursts: Spread, goal: BurstGoal) -> tuple[Quantity, ...]:
     )
 
 
-def _remarks(bursts: list[int], goal: BurstGoal) -> tuple[str, ...]:
+def parameters(goal: BurstGoal) -> str:
+    """Return the sentence that says the parameters of the searches (RFC9004-6.2-08, RFC9004-6.2-09)."""
     threshold = "unlimited" if goal.threshold_frames is None else str(goal.threshold_frames)
-    remarks = [
+    return (
         f"{goal.repetitions} searches, step {goal.step_frames} frames, bursts up to {goal.max_burst_frames}"
         f" frames at {goal.max_rate_fps} frames/s, {goal.max_trials} trials, threshold {threshold} frames"
-    ]
+    )
+
+
+def _remarks(bursts: list[int], goal: BurstGoal) -> tuple[str, ...]:
+    remarks = [parameters(goal)]
     if bursts:
         remarks.append(f"each: {', '.join(map(str, bursts))} frames")  # RFC9004-6.3-02
     return tuple(remarks)

@@ -56,6 +56,24 @@ class LossGoal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """The axes of the curve, percent both: what they show, and where they end (RFC 2544 26.3)."""
+
+    x: str
+    y: str = "frames lost, %"
+    ends: tuple[int, int] = (0, 100)
+
+
+OF_THEORETICAL = Axes(x="load, % of the theoretical rate")
+OF_HIGHEST = Axes(x="load, % of the highest load")
+
+
+def axes(line_rate_bps: int | None) -> Axes:
+    """Return the axes of the curve on a medium of this rate; one without it has no theoretical rate."""
+    return OF_HIGHEST if line_rate_bps is None else OF_THEORETICAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LossPoint:
     """One load (frames/s) of the curve; `loss_ratio` is None where no trial was valid.
 

@@ -44,13 +44,13 @@ class BackToBack:
 
     def cost(self, profile: Profile, cell: Cell, max_load_fps: int) -> Cost:
         """Halvings of each search, half of them verified; bursts get short soon."""
-        goal = _goal(profile, cell, max_load_fps, None)
+        goal = burst_goal(profile, cell, max_load_fps, None)
         trials = goal.repetitions * math.log2(1 + goal.count) * (1 + goal.max_trials) / 2
         return Cost(trials=trials, traffic_s=goal.repetitions * goal.max_burst_s)
 
     def measure(self, asked: Asked) -> Answered:
         """Search as often as the profile says; not at all where the throughput is the maximum rate."""
-        goal = _goal(asked.profile, asked.cell, asked.max_load_fps, asked.load_fps)
+        goal = burst_goal(asked.profile, asked.cell, asked.max_load_fps, asked.load_fps)
         ended: Run[tuple[Neighbours, ...]] = Run(trials=(), found=())
         if goal.applicable:
             ended = asked.run(back_to_back.procedure(goal))
@@ -60,7 +60,8 @@ class BackToBack:
         return Answered(outcomes=(replace(outcome, quality=remarks),), error=ended.error)
 
 
-def _goal(profile: Profile, cell: Cell, max_rate_fps: int, throughput_fps: int | None) -> BurstGoal:
+def burst_goal(profile: Profile, cell: Cell, max_rate_fps: int, throughput_fps: int | None) -> BurstGoal:
+    """Return what a profile asks of a cell at a maximum rate (frames/s); ValueError if RFC 9004 forbids it."""
     said = settings(profile, NAME)
     longest_s = float(said.get("max_burst_s", LONGEST_BURST_S))
     return BurstGoal(

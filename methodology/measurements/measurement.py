@@ -21,7 +21,8 @@ class Asked:
 
     `max_load_fps` is the highest load to try (frames/s per port and direction), `envelope_fps` the load up to
     which the tester is qualified for this traffic (None while it is being qualified). `throughput` is the
-    standing outcome of the same cell, for a measurement that needs one.
+    standing outcome of the same cell, for a measurement that needs one. `medium_fps` is the medium's
+    theoretical rate for this traffic (None: it has none).
     """
 
     profile: Profile
@@ -31,6 +32,7 @@ class Asked:
     max_load_fps: int
     envelope_fps: int | None = None
     throughput: Outcome | None = None
+    medium_fps: int | None = None
 
     def run(self, procedure: Procedure[Found]) -> Run[Found]:
         """Run a procedure of steps to its end."""

@@ -71,7 +71,10 @@ class Modified:
     def measure(self, asked: Asked) -> Answered:
         """Search with the modifier standing."""
         goal = asked.profile.searching(BISECTION).goal(
-            asked.cell, max_load_fps=asked.max_load_fps, envelope_fps=asked.envelope_fps
+            asked.cell,
+            max_load_fps=asked.max_load_fps,
+            envelope_fps=asked.envelope_fps,
+            medium_fps=asked.medium_fps,
         )
         taken: list[JudgedTrial] = []
 

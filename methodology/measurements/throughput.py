@@ -85,6 +85,7 @@ class Throughput:
             outcome_id=asked.outcome_id,
             max_load_fps=asked.max_load_fps,
             envelope_fps=asked.envelope_fps,
+            medium_fps=asked.medium_fps,
         )
         return Answered(outcomes=answered.outcomes, error=answered.error)
 

@@ -82,7 +82,8 @@ class Profile:
     `benchmarks` holds settings by the name of a measurement (what it leaves out is as in the documents),
     `suite_paths` the paths of suites that do not measure on `paths`.
     `indicative` marks every result of the run as no conformance statement. `expected_invalid_ratio` (0..1)
-    only serves the estimate of the run's length. `keep_awake` is what is to keep CPUs from halting meanwhile.
+    only serves the estimate of the run's length. `loss_times` asks the trials of a bisection for the number and
+    times of gaps in the sequence of received frames (RFC2544-10-05). `keep_awake` is what is to keep CPUs from halting meanwhile.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Profile:
     keep_awake: KeepAwake = KeepAwake.NONE
     deviations: tuple[Deviation, ...] = ()
     expected_invalid_ratio: float = 0.0
+    loss_times: bool = False
     benchmarks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     suite_paths: Mapping[str, tuple[PathPlan, ...]] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -163,6 +165,7 @@ class Profile:
             verification_trials=self.search.verification_trials,
             max_reopenings=self.search.max_reopenings,
             most_relative_width=self.search.most_relative_width,
+            loss_times=self.loss_times and not qualifies_tester,
         )
 
     def tst009_goal(

@@ -235,6 +235,7 @@ def _build(data: dict[str, Any]) -> Profile:
         flows=tuple(map(int, traffic["flows"])),
         deviations=tuple(Deviation(**deviation) for deviation in data["deviations"]),
         expected_invalid_ratio=float(trial["expected_invalid_ratio"]),
+        loss_times=trial.get("loss_times", False),
         benchmarks=data.get("benchmarks", {}),
         suite_paths={
             suite: tuple(_path_plan(plan) for plan in said["paths"])

@@ -19,7 +19,7 @@ class ThroughputGoal:
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
     gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
     narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
-    not valid, at one load in one step.
+    not valid, at one load in one step. `loss_times` asks each trial for the number and times of its gaps.
     """
 
     frame_octets: int
@@ -40,6 +40,7 @@ class ThroughputGoal:
     verification_trials: int = 1
     max_reopenings: int = 1
     most_relative_width: float | None = None
+    loss_times: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a goal that no search can reach."""
@@ -80,6 +81,7 @@ class ThroughputGoal:
             flows=self.flows,
             vlan_id=self.vlan_id,
             mix_octets=self.mix_octets,
+            loss_times=self.loss_times,
         )
 
     @classmethod
@@ -99,6 +101,7 @@ class ThroughputGoal:
         verification_trials: int = 1,
         max_reopenings: int = 1,
         most_relative_width: float | None = None,
+        loss_times: bool = False,
     ) -> ThroughputGoal:
         """Take frame sizes, direction, format, flows and tag from a cell."""
         return cls(
@@ -120,6 +123,7 @@ class ThroughputGoal:
             verification_trials=verification_trials,
             max_reopenings=max_reopenings,
             most_relative_width=most_relative_width,
+            loss_times=loss_times,
         )
 
 

@@ -174,6 +174,15 @@ def legal_next(trials: Sequence[JudgedTrial], goal: Tst009Goal) -> Step | Search
     return found if isinstance(found, Step) else _result(found, goal)
 
 
+def parameters(goal: Tst009Goal) -> str:
+    """Return the sentence that says the parameters of the search (TST009-12.3.3-04)."""
+    threshold = "unlimited" if goal.threshold_frames is None else str(goal.threshold_frames)
+    return (
+        f"loss verification: {goal.max_trials} trials, threshold {threshold} frames, step {goal.step_fps}"
+        f" frames/s, maximum {goal.max_load_fps} frames/s, {goal.duration_s:g} s a trial"
+    )
+
+
 def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
     sequence = tuple(trial.seq for trial in ended.trials)
     found = ended.found
@@ -191,11 +200,7 @@ def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
     statement = ""
     if kind is not OutcomeType.MEASURED:
         statement = reason if lower is None else f"no loss up to {lower} frames/s"
-    threshold = "unlimited" if goal.threshold_frames is None else str(goal.threshold_frames)
-    quality = [  # TST009-12.3.3-04
-        f"loss verification: {goal.max_trials} trials, threshold {threshold} frames, step {goal.step_fps}"
-        f" frames/s, maximum {goal.max_load_fps} frames/s, {goal.duration_s:g} s a trial"
-    ]
+    quality = [parameters(goal)]
     if found.forgiven:
         quality.append(f"{found.forgiven} loads passed after at least one lossy trial")
     return SearchResult(

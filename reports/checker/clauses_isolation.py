@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_assessed
+from bmwg.reports.checker.verdicts import (
+    EVERY_LOAD,
+    Answer,
+    ClauseRule,
+    Scope,
+    by_declaration,
+    clause,
+    held,
+    not_assessed,
+)
 
+NONE = "none"  # what a submission says where there is nothing to tell
 MADE = ("namespace", "qemu", "vm")  # kinds of nodes that a run makes itself
 
 
@@ -33,8 +43,20 @@ def _isolated(scope: Scope) -> Answer:
     return held(not outside, expected, f"on other nodes: {sorted(outside) or 'none'}; no lab port")
 
 
-def _undeclared(what: str) -> Answer:
-    return not_assessed(f"nobody declared {what}")
+def _declared(scope: Scope, name: str, what: str) -> Answer:
+    """Whether a submission says `none` to what only a person can answer."""
+    said = ((scope.evidence.submission or {}).get("laboratory") or {}).get(name)
+    if not said:
+        return not_assessed(f"submission.yaml says nothing of {what} (laboratory.{name})")
+    return by_declaration(str(said).strip().lower() == NONE, f"no {what}", f"declared: {said}")
+
+
+def _special(scope: Scope) -> Answer:
+    return _declared(scope, "special_capabilities", "capability that is there for benchmarks alone")
+
+
+def _security(scope: Scope) -> Answer:
+    return _declared(scope, "other_security", "difference in security between laboratory and production")
 
 
 @clause("RFC8172-5-01")
@@ -79,16 +101,28 @@ def no_production(scope: Scope) -> Answer:
     return _isolated(scope)
 
 
-@clause("RFC6815-7-02")
+@clause("RFC6815-7-02", loads=EVERY_LOAD)
 def no_special_capability(scope: Scope) -> Answer:
-    """Whether the device has a capability only for benchmarks, no file shows."""
-    return _undeclared("that the device has no capability made for benchmarks")
+    """Whether the device has a capability only for benchmarks, a person says."""
+    return _special(scope)
 
 
-@clause("RFC6815-7-03")
+@clause("RFC6815-7-03", loads=EVERY_LOAD)
 def same_security(scope: Scope) -> Answer:
-    """Whether production has the same security, no file shows."""
-    return _undeclared("that laboratory and production are secured alike")
+    """Whether production has the same security, a person says."""
+    return _security(scope)
+
+
+@clause("RFC9004-8-02")
+def rfc9004_no_special_capability(scope: Scope) -> Answer:
+    """As RFC6815-7-02."""
+    return _special(scope)
+
+
+@clause("RFC9004-8-03")
+def rfc9004_same_security(scope: Scope) -> Answer:
+    """As RFC6815-7-03."""
+    return _security(scope)
 
 
 RULES: tuple[ClauseRule, ...] = (
@@ -101,4 +135,6 @@ RULES: tuple[ClauseRule, ...] = (
     no_production,
     no_special_capability,
     same_security,
+    rfc9004_no_special_capability,
+    rfc9004_same_security,
 )

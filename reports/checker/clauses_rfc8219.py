@@ -2,69 +2,109 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks.delay_variation import IPDV_METRIC, PDV_METRIC
+from collections.abc import Callable
+from fractions import Fraction
+
+from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks.delay_variation import IPDV_METRIC, PDV_METRIC, SAMPLE_METRIC
+from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.benchmarks.tagged_latency import (
     RFC8219_TAGS,
     STREAM_S,
     STREAMS,
+    TAG_AFTER_S,
     TYPICAL_METRIC,
     WORST_METRIC,
 )
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType
+from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
 from bmwg.reports.checker.clauses_benchmarks import LATENCY_DEFINITIONS
 from bmwg.reports.checker.evidence import Trial
+from bmwg.reports.checker.proof import NAMED, close, stated
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 SIZES = frozenset({64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216})
 VARIATION_S = 60.0  # RFC8219-7.3.1-02
-_LATENCY = "latency.rfc8219"
+_LATENCY = ("latency.rfc8219",)
+_PDV = (PDV_METRIC,)
+_IPDV = (IPDV_METRIC, SAMPLE_METRIC)
+_ALL = (*_LATENCY, *_PDV, *_IPDV)
+_VIRTUAL = frozenset({"af_packet", "af_xdp", "virtio_user", "memif", "pcap", "veth", "tap"})
 
 
-def _of(scope: Scope, beginning: str) -> list[Outcome]:
-    return [one for one in scope.outcomes if one.metric.startswith(beginning)]
+def _of(scope: Scope, beginnings: tuple[str, ...]) -> list[Outcome]:
+    return [one for one in scope.outcomes if one.metric.startswith(beginnings)]
 
 
 def _trials(scope: Scope, one: Outcome) -> list[Trial]:
     return [t for t in scope.evidence.of(one.cell.cell_id, recorded_as(one.metric)) if t.trial.valid]
 
 
-def _streams(scope: Scope, beginning: str, least: int) -> Answer:
-    outcomes = _of(scope, beginning)
+def _measured(scope: Scope, beginnings: tuple[str, ...]) -> list[Outcome]:
+    return [one for one in _of(scope, beginnings) if one.type is OutcomeType.MEASURED]
+
+
+def _streams(scope: Scope, beginnings: tuple[str, ...], least: int) -> Answer:
+    """Hold the number of streams behind each outcome that was tried against the least one."""
+    outcomes = _of(scope, beginnings)
     if not outcomes:
         return not_applicable("the run holds no outcome of it")
     fewest = min(len(_trials(scope, one)) for one in outcomes)
     return held(fewest >= least, f"at least {least} repetitions", f"at least {fewest}")
 
 
-def _length(scope: Scope, beginning: str, least_s: float) -> Answer:
-    trials = [trial for one in _of(scope, beginning) for trial in _trials(scope, one)]
+def _length(scope: Scope, beginnings: tuple[str, ...], least_s: float) -> Answer:
+    trials = [trial for one in _of(scope, beginnings) for trial in _trials(scope, one)]
     if not trials:
         return not_applicable("the run holds no valid stream of it")
     shortest = min(trial.trial.result.spec.duration_s for trial in trials)
     return held(shortest >= least_s, f"at least {least_s:g} s", f"{shortest:g} s")
 
 
-def _values(scope: Scope, beginning: str, *names: str) -> Answer:
-    measured = [one for one in _of(scope, beginning) if one.type is OutcomeType.MEASURED]
+def _values(scope: Scope, beginnings: tuple[str, ...], *names: str) -> Answer:
+    measured = _measured(scope, beginnings)
     if not measured:
         return not_applicable("no outcome of it is a plain number")
     lacking = [one for one in measured if not set(names) <= {value.metric for value in one.values}]
     return held(not lacking, ", ".join(names), f"{len(lacking)} of {len(measured)} outcomes without")
 
 
+def _sent_as(scope: Scope, expected: str, fits: Callable[[TrialSpec], bool]) -> Answer:
+    """Hold what was sent in every stream against the clause."""
+    trials = [trial for one in _of(scope, _ALL) for trial in _trials(scope, one)]
+    if not trials:
+        return not_applicable("the run holds no valid stream")
+    wrong = [trial.trial.seq for trial in trials if not fits(trial.trial.result.spec)]
+    return held(not wrong, expected, f"{len(wrong)} of {len(trials)} streams otherwise {wrong[:NAMED]}")
+
+
 @clause("RFC8219-5")
 def unicast(scope: Scope) -> Answer:
-    """Frames of the streams are unicast IP."""
-    formats = {one.cell.frame_format for one in scope.outcomes}
-    return held(FrameFormat.ETHERNET not in formats, "unicast IP", ", ".join(sorted(formats)))
+    """Frames of the streams are IP, and none of them is a broadcast."""
+    return _sent_as(
+        scope,
+        "unicast IP",
+        lambda spec: spec.frame_format is not FrameFormat.ETHERNET and spec.broadcast_every is None,
+    )
 
 
 @clause("RFC8219-5.1-02")
 def media_noted(scope: Scope) -> Answer:
-    """The header names the medium."""
-    kind = scope.evidence.run["medium"]["kind"] if scope.evidence.run else ""
-    return held(bool(kind), "the medium", kind or "none")
+    """The medium in the header is the one that the tester's ports have, with its rate where it has one."""
+    medium = scope.run["medium"]
+    kind, rate = str(medium["kind"]), medium["line_rate_bps"]
+    tester = scope.run["testbed"].get("tester") or {}
+    ports = tester.get("ports")
+    kinds = {str(tester["io"])} if "io" in tester else set()
+    kinds |= {
+        str(port["io"])
+        for port in (ports if isinstance(ports, list) else [])
+        if isinstance(port, dict) and "io" in port
+    }
+    physical = bool(kinds - _VIRTUAL) or bool(scope.run["testbed"].get("lab_ports"))
+    noted = bool(rate) and kind not in _VIRTUAL if physical else True
+    found = f"{kind}, {f'{rate} bit/s' if rate else 'no rate'}; ports of {', '.join(sorted(kinds)) or kind}"
+    return held(noted, "the medium of the ports, with its rate where it is a physical one", found)
 
 
 @clause("RFC8219-5.1.1-01")
@@ -77,23 +117,37 @@ def sizes(scope: Scope) -> Answer:
 @clause("RFC8219-5.3-01")
 def bidirectional(scope: Scope) -> Answer:
     """Both directions at once."""
-    found = sorted({one.cell.direction.value for one in scope.outcomes})
-    return held(found == [Direction.BOTH.value], "both directions", ", ".join(found))
+    return _sent_as(scope, "both directions", lambda spec: spec.direction is Direction.BOTH)
 
 
 @clause("RFC8219-5.3-03")
 def udp(scope: Scope) -> Answer:
     """UDP over either version of IP."""
-    formats = {one.cell.frame_format for one in scope.outcomes}
-    return held(FrameFormat.ETHERNET not in formats, "UDP", ", ".join(sorted(formats)))
+    return _sent_as(scope, "UDP", lambda spec: spec.frame_format is not FrameFormat.ETHERNET)
 
 
 @clause("RFC8219-7.2-01")
 def throughput_first(scope: Scope) -> Answer:
-    """Each cell has a load that was found before."""
-    stated = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
-    lacking = [one for one in stated if "frames/s" not in one.statement]
-    return held(bool(stated) and not lacking, "the throughput of each size", f"{len(lacking)} without")
+    """Each stream of latency ran at the throughput of its cell, which was found before."""
+    outcomes = _of(scope, _LATENCY)
+    if not outcomes:
+        return not_applicable("the run holds no outcome of it")
+    wrong = []
+    for one in outcomes:
+        trials = _trials(scope, one)
+        found = scope.evidence.outcome(one.cell.cell_id, throughput.METRIC)
+        first = min((trial.trial.seq for trial in trials), default=0)
+        before = found is not None and found.lower is not None and max(found.trials, default=0) < first
+        if not before or any(
+            trial.trial.result.spec.load_fps != found.lower.load_fps  # type: ignore[union-attr]
+            for trial in trials
+        ):
+            wrong.append(one.outcome_id)
+    return held(
+        not wrong,
+        "the throughput of each size, and streams at it",
+        f"{len(wrong)} of {len(outcomes)} otherwise",
+    )
 
 
 @clause("RFC8219-7.2-02")
@@ -111,49 +165,87 @@ def tags(scope: Scope) -> Answer:
     wrong = [
         trial.trial.seq
         for trial in trials
-        if (trial.trial.result.spec.tags or 0) < RFC8219_TAGS
-        or (trial.trial.result.spec.tag_after_s or 0.0) < VARIATION_S
+        if len(trial.trial.result.spec.tag_frames) < RFC8219_TAGS
+        or (trial.trial.result.spec.tag_after_s or 0.0) < TAG_AFTER_S
     ]
     return held(not wrong, f"{RFC8219_TAGS} tagged frames after 60 s", f"{len(wrong)} streams otherwise")
 
 
 @clause("RFC8219-7.2-04")
 def both_times(scope: Scope) -> Answer:
-    """The journal holds the difference of the two times of each tagged frame, not each time."""
-    if not _of(scope, _LATENCY):
-        return not_applicable("the run holds no outcome of it")
-    return held(False, "both times of each tagged frame", "their difference")
+    """The journal holds for each tagged frame when it was sent, and its latency: so when it arrived."""
+    trials = [trial for one in _of(scope, _LATENCY) for trial in _trials(scope, one)]
+    if not trials:
+        return not_applicable("the run holds no valid stream of it")
+    lacking = [
+        trial.trial.seq
+        for trial in trials
+        for stream in trial.trial.result.streams
+        if len(stream.tagged_at_ns) < len(trial.trial.result.spec.tag_frames)
+        or any(
+            at is None
+            for at, took in zip(stream.tagged_at_ns, stream.tagged_ns, strict=True)
+            if took is not None
+        )
+    ]
+    found = f"{len(lacking)} of {len(trials)} streams with less {lacking[:NAMED]}"
+    return held(not lacking, "both times of each tagged frame", found)
 
 
 @clause("RFC8219-7.2-05")
 def tag_behind_udp(scope: Scope) -> Answer:
-    """The signature lies in the payload."""
+    """The signature that tags a frame lies in the payload of UDP."""
     return udp.check(scope)
+
+
+def _medians(scope: Scope, metric: str, summary: Callable[[list[float]], float]) -> Answer:
+    """Hold a value against the median over the streams of a summary of each one's tagged frames."""
+    measured = _measured(scope, _LATENCY)
+    if not measured:
+        return not_applicable("no outcome of it is a plain number")
+
+    def fits(one: Outcome) -> bool:
+        samples = [
+            [float(ns) for stream in trial.trial.result.streams for ns in stream.tagged_ns if ns is not None]
+            for trial in _trials(scope, one)
+        ]
+        wanted = median([summary(found) for found in samples]) if samples and all(samples) else None
+        return close(stated(one, metric), wanted)
+
+    wrong = [one.outcome_id for one in measured if not fits(one)]
+    return held(not wrong, f"{metric} of the tagged frames", f"{len(wrong)} of {len(measured)} otherwise")
 
 
 @clause("RFC8219-7.2-06")
 def typical(scope: Scope) -> Answer:
-    """The median; verify computes it anew."""
-    return _values(scope, _LATENCY, TYPICAL_METRIC)
+    """The median of each stream's tagged frames, and of these the median."""
+    return _medians(scope, TYPICAL_METRIC, median)
 
 
 @clause("RFC8219-7.2-07")
 def worst_case(scope: Scope) -> Answer:
-    """The 99.9th percentile; verify computes it anew."""
-    return _values(scope, _LATENCY, WORST_METRIC)
+    """The 99.9th percentile of each stream's tagged frames, and of these the median."""
+    return _medians(scope, WORST_METRIC, lambda found: percentile(found, Fraction(999, 1000)))
 
 
 @clause("RFC8219-7.2-08")
 def latency_repeated(scope: Scope) -> Answer:
-    """At least 20 streams, and medians over them."""
-    return _streams(scope, _LATENCY, STREAMS)
+    """At least 20 streams; the values are medians over them."""
+    enough = _streams(scope, _LATENCY, STREAMS)
+    if enough.verdict != "met":
+        return enough
+    for answer in (typical.check(scope), worst_case.check(scope)):
+        if answer.verdict == "not_met":
+            return answer
+    return enough
 
 
 @clause("RFC8219-7.2-09")
 def definition_stated(scope: Scope) -> Answer:
     """The tester says which definition of RFC 1242 its times follow."""
-    drivers = scope.evidence.run["drivers"] if scope.evidence.run else ()
-    said = sorted({str(d["latency_definition"]) for d in drivers if "latency_definition" in d})
+    if not _of(scope, _LATENCY):
+        return not_applicable("the run holds no outcome of it")
+    said = sorted({str(d["latency_definition"]) for d in scope.run["drivers"] if "latency_definition" in d})
     fits = bool(said) and all(text in LATENCY_DEFINITIONS for text in said)
     return held(fits, " or ".join(LATENCY_DEFINITIONS), ", ".join(said) or "no driver states one")
 
@@ -161,43 +253,51 @@ def definition_stated(scope: Scope) -> Answer:
 @clause("RFC8219-7.3-01")
 def pdv_measured(scope: Scope) -> Answer:
     """PDV is the recommended form."""
-    return held(bool(_of(scope, PDV_METRIC)), "an outcome of PDV", f"{len(_of(scope, PDV_METRIC))}")
+    return held(bool(_of(scope, _PDV)), "an outcome of PDV", f"{len(_of(scope, _PDV))}")
 
 
 @clause("RFC8219-7.3.1-02")
 def pdv_length(scope: Scope) -> Answer:
     """At least 60 s."""
-    return _length(scope, PDV_METRIC, VARIATION_S)
+    return _length(scope, _PDV, VARIATION_S)
 
 
 @clause("RFC8219-7.3.1-05")
 def pdv_repeated(scope: Scope) -> Answer:
     """At least 20 streams."""
-    return _streams(scope, PDV_METRIC, STREAMS)
+    return _streams(scope, _PDV, STREAMS)
 
 
 @clause("RFC8219-7.3.1-06")
 def pdv_spread(scope: Scope) -> Answer:
     """1st and 99th percentile over the streams."""
-    return _values(scope, PDV_METRIC, f"{PDV_METRIC}.p1", f"{PDV_METRIC}.p99")
+    return _values(scope, _PDV, f"{PDV_METRIC}.p1", f"{PDV_METRIC}.p99")
 
 
 @clause("RFC8219-7.3.2-01")
 def ipdv_length(scope: Scope) -> Answer:
     """At least 60 s."""
-    return _length(scope, IPDV_METRIC, VARIATION_S)
+    return _length(scope, _IPDV, VARIATION_S)
 
 
 @clause("RFC8219-7.3.2-03")
 def ipdv_values(scope: Scope) -> Answer:
     """Minimum, median and maximum."""
-    return _values(scope, IPDV_METRIC, f"{IPDV_METRIC}.min", IPDV_METRIC, f"{IPDV_METRIC}.max")
+    measured = _measured(scope, _IPDV)
+    if not measured:
+        return not_applicable("no outcome of it is a plain number")
+    lacking = [
+        one.outcome_id
+        for one in measured
+        if not {f"{one.metric}.min", one.metric, f"{one.metric}.max"} <= {v.metric for v in one.values}
+    ]
+    return held(not lacking, "minimum, median and maximum", f"{len(lacking)} of {len(measured)} without")
 
 
 @clause("RFC8219-7.3.2-04")
 def ipdv_repeated(scope: Scope) -> Answer:
     """At least 20 streams."""
-    return _streams(scope, IPDV_METRIC, STREAMS)
+    return _streams(scope, _IPDV, STREAMS)
 
 
 @clause("RFC8219-12-01")

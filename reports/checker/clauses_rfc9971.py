@@ -1,191 +1,299 @@
-"""RFC 9971 as rules: what a search of several goals was given, did, and says."""
+"""RFC 9971 sections 4.3 to 4.5 and 4.9 as rules: the trials of a search, and what goes on around them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from bmwg.methodology.mlr.classify import LOSS_DEFINITION
 from bmwg.methodology.mlr.outcome import METRIC, UNIT
-from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.methodology.trial import Learning
-from bmwg.reports.checker.clauses_common import RESTABILIZE_S, WAIT_S
-from bmwg.reports.checker.clauses_rfc9971_goals import goals
+from bmwg.methodology.mlr.stated import CONSTANT, EQUAL, interface_shares, load_shape
+from bmwg.methodology.records import Outcome, TrialSpec, Validity
+from bmwg.reports.checker.clauses_waits import learning, residual_wait, restabilize, routing_wait
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.proof import (
+    NAMED,
+    close,
+    of_all_interfaces,
+    per_interface,
+    proving,
+    stated,
+    taken,
+)
+from bmwg.reports.checker.recorded_goals import conditional
+from bmwg.reports.checker.verdicts import (
+    Answer,
+    ClauseRule,
+    Scope,
+    Verdict,
+    by_construction,
+    clause,
+    held,
+    not_applicable,
+    not_assessed,
+)
+from bmwg.reports.checker.waits import NO_TIMES
 
-IRREGULAR = "irregular result"
+FACTOR = "load_factor.rfc9971"  # of an aggregate load: how many interfaces it is of
 
 
-def _regular(scope: Scope) -> tuple[Outcome, ...]:
-    return tuple(
-        one
-        for one in scope.outcomes
-        if one.type is OutcomeType.MEASURED and not any(IRREGULAR in text for text in one.quality)
-    )
-
-
-def _code(outcome: Outcome) -> str:
-    return outcome.metric.removeprefix(f"{METRIC}.")
-
-
-def _number(outcome: Outcome, beginning: str) -> float | None:
-    return next((v.number for v in outcome.values if v.metric.startswith(beginning)), None)
-
-
-def _trials_hold(scope: Scope, expected: str, fits: Callable[[Trial], bool]) -> Answer:
-    wrong = [one.trial.seq for one in scope.trials if not fits(one)]
-    found = f"{len(wrong)} of {len(scope.trials)} trials otherwise {wrong[:5]}"
-    return held(bool(scope.trials) and not wrong, expected, found)
-
-
-def _outcomes_hold(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome], bool]) -> Answer:
-    given = tuple(outcomes)
-    if not given:
-        return not_applicable("no result of that kind in the run")
-    wrong = [one.outcome_id for one in given if not fits(one)]
-    return held(not wrong, expected, f"{len(wrong)} of {len(given)} results otherwise {wrong[:3]}")
+def _trials_hold(trials: Sequence[Trial], expected: str, fits: Callable[[Trial], bool]) -> Answer:
+    wrong = [one.trial.seq for one in trials if not fits(one)]
+    found = f"{len(wrong)} of {len(trials)} trials otherwise {wrong[:NAMED]}"
+    return held(bool(trials) and not wrong, expected, found)
 
 
 def _shorter_phases(scope: Scope) -> list[str]:
-    """Return the rows of RFC 2544 section 23 whose phases the profile shortens."""
-    policy = scope.profile.policy
-    phases = (
-        ("RFC2544-23-02", policy.learning is Learning.TRIAL and policy.learning_wait_s >= WAIT_S),
-        ("RFC2544-23-04", policy.drain_s >= WAIT_S),
-        ("RFC2544-23-05", policy.restabilize_s >= RESTABILIZE_S),
-    )
-    return [row for row, kept in phases if not kept]
+    """Return the rows of RFC 2544 section 23 whose phases were shorter, by the journal's times."""
+    rules = (routing_wait, learning, residual_wait, restabilize)
+    return [one.requirement for one in rules if one.check(scope).verdict is Verdict.NOT_MET]
+
+
+def _untold_phases(scope: Scope) -> bool:
+    """Whether the journal does not tell of a phase, and none was shorter."""
+    answers = [one.check(scope).verdict for one in (routing_wait, learning, residual_wait, restabilize)]
+    return Verdict.NOT_ASSESSED in answers and Verdict.NOT_MET not in answers
 
 
 @clause("RFC9971-4.3")
 def units_stated(scope: Scope) -> Answer:
-    """Every number has a unit."""
-    lacking = sum(not value.unit for one in scope.outcomes for value in one.values)
-    values = sum(len(one.values) for one in scope.outcomes)
-    return held(
-        bool(scope.outcomes) and not lacking, "a unit on each number", f"{lacking} of {values} lack one"
-    )
+    """Each number says frames/s, and is the number in frames/s that its trials bear out."""
+    wrong = [one.outcome_id for one in scope.outcomes if not _in_its_unit(one)]
+    found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
+    return held(not wrong, f"numbers in {UNIT}, as their trials have it", found)
+
+
+def _in_its_unit(outcome: Outcome) -> bool:
+    if any(one.unit != UNIT for one in outcome.values if one.metric != FACTOR):
+        return False
+    for name, bound in (("relevant_lower_bound", outcome.lower), ("relevant_upper_bound", outcome.upper)):
+        number = stated(outcome, name)
+        if number is not None and (bound is None or not close(number, bound.load_fps)):
+            return False
+    value = stated(outcome, METRIC)
+    return value is None or (outcome.lower is not None and 0 <= value <= outcome.lower.load_fps * (1 + 1e-9))
 
 
 @clause("RFC9971-4.4.3-02")
 def deviations_described(scope: Scope) -> Answer:
     """Each phase of RFC 2544 section 23 that is shortened is declared."""
     declared = {entry.requirement for entry in scope.evidence.deviations}
-    lacking = [row for row in _shorter_phases(scope) if row not in declared]
+    shorter = _shorter_phases(scope)
+    if _untold_phases(scope):
+        return not_assessed(NO_TIMES)
+    if not shorter:
+        return not_applicable("no phase of RFC 2544 section 23 is shortened")
+    lacking = [row for row in shorter if row not in declared]
     return held(not lacking, "a declaration for each shortened phase", f"undeclared: {lacking or 'none'}")
 
 
 @clause("RFC9971-4.4.3-03")
 def no_deviation(scope: Scope) -> Answer:
     """No phase of RFC 2544 section 23 is shortened."""
+    if _untold_phases(scope):
+        return not_assessed(NO_TIMES)
     shorter = _shorter_phases(scope)
     return held(not shorter, "the phases of RFC 2544 section 23", f"shortened: {shorter or 'none'}")
 
 
 @clause("RFC9971-4.4.3-04")
 def learning_each_trial(scope: Scope) -> Answer:
-    """Learning frames go before each trial."""
-    word = scope.profile.policy.learning.value
-    return held(scope.profile.policy.learning is Learning.TRIAL, "before each trial", f"once a {word}")
+    """Learning frames went before each trial, as the journal's times have it."""
+    if any(one.times is None for one in scope.trials):
+        return not_assessed(NO_TIMES)
+    return _trials_hold(
+        scope.trials,
+        "learning frames before each trial",
+        lambda one: one.times is not None and one.times.learnt_ns is not None,
+    )
 
 
 @clause("RFC9971-4.4.4.4-03")
 def scope_of_loads(scope: Scope) -> Answer:
-    """Loads are of one interface: the unit is frames/s per port and direction, everywhere."""
-    units = {v.unit for one in scope.outcomes for v in one.values if v.metric.startswith(METRIC)}
-    return held(
-        units <= {UNIT} and bool(scope.outcomes), f"{UNIT} per port and direction", f"{sorted(units)}"
+    """Loads are said to be of one interface: each trial behind one bears that out, or tells its factor."""
+    trials = proving(scope, scope.outcomes)
+    if not trials:
+        return not_applicable("no load is stated as a bound")
+    factors = {one.cell.cell_id for one in scope.outcomes if stated(one, FACTOR) is not None}
+    return _trials_hold(
+        trials,
+        "loads of one interface, as the report says, or with the factor of all of them",
+        lambda one: per_interface(one.trial.result) or one.cell_id in factors,
     )
 
 
 @clause("RFC9971-4.4.4.4-04")
 def aggregate_loads(scope: Scope) -> Answer:
-    """Only for loads over several interfaces."""
-    return not_applicable("every load is of one interface; no aggregate is stated")
+    """Only for loads that are the sum of several interfaces."""
+    sums = [
+        one
+        for one in scope.outcomes
+        if any(of_all_interfaces(trial.trial.result) for trial in proving(scope, (one,)))
+    ]
+    if not sums:
+        return not_applicable("no load is the sum of several interfaces")
+    wrong = [
+        one.outcome_id
+        for one in sums
+        if stated(one, FACTOR)
+        not in {float(len(trial.trial.result.streams)) for trial in proving(scope, (one,))}
+    ]
+    found = f"{len(wrong)} of {len(sums)} results without {wrong[:NAMED]}"
+    return held(not wrong, f"{FACTOR}: how many interfaces", found)
 
 
 @clause("RFC9971-4.5.1-01")
 def positive_duration(scope: Scope) -> Answer:
-    """Each trial has a duration."""
-    return _trials_hold(scope, "a duration above 0", lambda one: one.trial.result.spec.duration_s > 0)
+    """A trial without a positive duration is no record that can be read."""
+    shortest = min((one.trial.result.spec.duration_s for one in scope.trials), default=0.0)
+    return by_construction("a duration above 0", f"the shortest is {shortest:g} s")
 
 
 @clause("RFC9971-4.5.2-01")
 def constant_load(scope: Scope) -> Answer:
-    """Only for loads that are not constant."""
-    bursts = sum(one.trial.result.spec.burst for one in scope.trials)
-    if not bursts:
-        return not_applicable("the load of every trial is constant")
-    return held(False, "how the load varies", f"{bursts} trials of bursts without a description")
+    """Only for loads that are not constant: one that follows the Trial Load is told by the report."""
+    told, words = load_shape(one.trial.result.spec for one in scope.trials)
+    return not_applicable(words) if words == CONSTANT else held(told, "how the load varies", words)
 
 
 @clause("RFC9971-4.5.2-02")
 def equal_loads(scope: Scope) -> Answer:
-    """Only for loads that differ between interfaces."""
-    return not_applicable("every interface that sends has the trial's load")
+    """Only for loads that differ between interfaces: fixed shares are told by the report."""
+    told, words = interface_shares(one.trial.result for one in scope.trials)
+    return (
+        not_applicable(words) if words == EQUAL else held(told, "how the loads follow the Trial Load", words)
+    )
 
 
 @clause("RFC9971-4.5.3")
 def input_of_two(scope: Scope) -> Answer:
     """Within a search, trials differ in duration and load, and in nothing else."""
-    return _one_traffic(scope, "trials that differ in duration and load only")
+    return _one_kind(scope, "trials that differ in duration and load only", _all_but_load)
 
 
 @clause("RFC9971-4.5.4-01")
 def traffic_constant(scope: Scope) -> Answer:
     """The traffic of a search does not change."""
-    return _one_traffic(scope, "one traffic profile a search")
+    return _one_kind(scope, "one traffic profile a search", _traffic)
 
 
-def _one_traffic(scope: Scope, expected: str) -> Answer:
+def _traffic(spec: TrialSpec) -> tuple[object, ...]:
+    frames = (spec.frame_octets, spec.direction, spec.frame_format, spec.flows, spec.vlan_id, spec.mix_octets)
+    return (*frames, spec.broadcast_every, spec.modifier)
+
+
+def _all_but_load(spec: TrialSpec) -> tuple[object, ...]:
+    share = None if spec.then_load_fps is None else round(spec.then_load_fps / spec.load_fps, 3)
+    more = (spec.burst, share, spec.loss_times, spec.act, spec.act_at_s, spec.tag_after_s, spec.tags)
+    return (*_traffic(spec), *more)
+
+
+def _one_kind(scope: Scope, expected: str, kind: Callable[[TrialSpec], tuple[object, ...]]) -> Answer:
     kinds: dict[str, set[tuple[object, ...]]] = {}
     for one in scope.trials:
-        spec = one.trial.result.spec
-        traffic = (spec.frame_octets, spec.direction, spec.frame_format, spec.flows, spec.vlan_id)
-        kinds.setdefault(one.cell_id, set()).add((*traffic, spec.mix_octets))
+        kinds.setdefault(one.cell_id, set()).add(kind(one.trial.result.spec))
     wrong = [cell for cell, found in kinds.items() if len(found) > 1]
     return held(bool(kinds) and not wrong, expected, f"{len(wrong)} of {len(kinds)} searches otherwise")
 
 
 @clause("RFC9971-4.5.4-02")
 def traffic_mentioned(scope: Scope) -> Answer:
-    """Each cell says directions and IP version; the report's items say ports and modifiers."""
-    cells = [one.cell for one in scope.outcomes]
-    said = sorted({f"{cell.direction.value}, {cell.frame_format.value}" for cell in cells})
-    return held(bool(said), "directions, meshing, modifiers and IP versions", "; ".join(said) or "none")
+    """What the report says of directions, formats, flows and ports is what the trials were sent with."""
+    wrong = [one.outcome_id for one in scope.outcomes if not _as_mentioned(scope, one)]
+    ports = (scope.run["testbed"].get("tester") or {}).get("ports")
+    known = isinstance(ports, list)
+    found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
+    found += "" if known else "; no ports in the testbed: meshing unknown"
+    return held(known and not wrong, "directions, meshing and IP versions as the trials had them", found)
+
+
+def _as_mentioned(scope: Scope, outcome: Outcome) -> bool:
+    cell = outcome.cell
+    said = (cell.direction, cell.frame_format, cell.flows, cell.vlan_id, cell.frame_octets)
+    specs = [one.trial.result.spec for one in taken(scope, outcome)]
+    return bool(specs) and all(
+        (spec.direction, spec.frame_format, spec.flows, spec.vlan_id, spec.frame_octets) == said
+        for spec in specs
+    )
 
 
 @clause("RFC9971-4.5.5-01")
 def forwarding_ratio(scope: Scope) -> Answer:
-    """No trial received more than was sent, duplicates apart."""
+    """No trial that a bound rests on received more than was sent."""
+    trials = proving(scope, scope.outcomes)
+    if not trials:
+        return not_applicable("no bound rests on a trial")
     return _trials_hold(
-        scope, "0 to 1", lambda one: 0 <= one.trial.result.received_frames <= one.trial.result.sent_frames
+        trials, "0 to 1", lambda one: 0 <= one.trial.result.received_frames <= one.trial.result.sent_frames
     )
+
+
+def _unsent(scope: Scope) -> list[Trial]:
+    """Return the trials behind bounds in which sent and intended frames differ, and so the denominators."""
+    return [
+        one
+        for one in proving(scope, scope.outcomes)
+        if any(stream.sent_frames != stream.intended_frames for stream in one.trial.result.streams)
+    ]
 
 
 @clause("RFC9971-4.5.5-02")
 def default_denominator(scope: Scope) -> Answer:
-    """The toolkit divides by the frames sent, not by those intended."""
-    return held(False, "frames intended as denominator", LOSS_DEFINITION)
+    """The toolkit divides by the frames sent: the same number where all that was intended was sent."""
+    trials = proving(scope, scope.outcomes)
+    if not trials:
+        return not_applicable("no bound rests on a trial")
+    unsent = _unsent(scope)
+    found = f"{LOSS_DEFINITION}; in {len(unsent)} of {len(trials)} trials not all was sent"
+    return held(not unsent, "frames intended as denominator", found)
 
 
 @clause("RFC9971-4.5.5-03")
 def denominator_described(scope: Scope) -> Answer:
-    """Each result says how its loss ratio is computed."""
-    return _outcomes_hold(
-        scope.outcomes, "the definition", lambda one: any(LOSS_DEFINITION in text for text in one.quality)
-    )
+    """Where the denominators differ, each result says how its ratio is computed, and it is computed so."""
+    if not _unsent(scope):
+        return not_applicable("all that was intended was sent: both denominators are the same number")
+    valued = [one for one in scope.outcomes if stated(one, METRIC) is not None]
+    wrong = [
+        one.outcome_id
+        for one in valued
+        if not any(LOSS_DEFINITION in text for text in one.quality)
+        or not close(stated(one, METRIC), conditional(scope, one))
+    ]
+    found = f"{len(wrong)} of {len(valued)} results otherwise {wrong[:NAMED]}"
+    return held(not wrong, "the definition, and the number that it gives", found)
+
+
+@clause("RFC9971-4.5.8-03")
+def effective_duration(scope: Scope) -> Answer:
+    """The Trial Duration classifies, as the report says; each trial behind a bound sent for as long."""
+    trials = proving(scope, scope.outcomes)
+    if not trials:
+        return not_applicable("no bound rests on a trial")
+    apart = [
+        one.trial.seq
+        for one in trials
+        for stream in one.trial.result.streams
+        if abs(stream.effective_duration_ns / 1e9 - one.trial.result.spec.total_s)
+        > _apart_s(one.trial.result.spec)
+    ]
+    found = f"{len(apart)} of {len(trials)} trials sent for another time {apart[:NAMED]}"
+    return held(not apart, "trials that sent for as long as they count", found)
+
+
+def _apart_s(spec: TrialSpec) -> float:
+    """Return how much first and last frame may miss the duration: a hundredth, or a frame's time."""
+    return max(0.01 * spec.total_s, 2 / spec.load_fps)  # choice: as RFC 2544's trial counts its seconds
 
 
 @clause("RFC9971-4.5.9-01")
 def trial_output(scope: Scope) -> Answer:
     """Each valid trial has what loss ratio, effective duration and forwarding rate are computed from."""
     return _trials_hold(
-        scope,
+        [one for one in scope.trials if one.trial.valid],
         "sent and received frames, and an effective duration",
-        lambda one: (
-            not one.trial.valid
-            or all(s.sent_frames and s.effective_duration_ns > 0 for s in one.trial.result.streams)
+        lambda one: all(
+            stream.sent_frames and (stream.effective_duration_ns > 0 or stream.sent_frames == 1)
+            for stream in one.trial.result.streams
         ),
     )
 
@@ -195,87 +303,31 @@ def above_least(scope: Scope) -> Answer:
     """No trial below the lowest load."""
     least = scope.profile.search.min_load_fps
     return _trials_hold(
-        scope, f"at least {least} frames/s", lambda one: one.trial.result.spec.load_fps >= least
+        scope.trials, f"at least {least} frames/s", lambda one: one.trial.result.spec.load_fps >= least
     )
 
 
-@clause("RFC9971-4.8.4.1-01")
-def both_bounds(scope: Scope) -> Answer:
-    """A regular result has both relevant bounds."""
-    return _outcomes_hold(_regular(scope), "both relevant bounds", lambda one: bool(one.lower and one.upper))
-
-
-@clause("RFC9971-4.8.4.1-02")
-def conditional_throughput(scope: Scope) -> Answer:
-    """A regular result has a conditional throughput."""
-    return _outcomes_hold(
-        _regular(scope), "a conditional throughput", lambda one: _number(one, METRIC) is not None
+@clause("RFC9971-4.6.8.1")
+def below_highest(scope: Scope) -> Answer:
+    """No trial above the highest load, which is the tester's envelope; only where one was given."""
+    limits = {one.cell.cell_id: scope.evidence.envelope_fps(one.cell) for one in scope.outcomes}
+    given = [one for one in scope.trials if limits.get(one.cell_id) is not None]
+    if not given:
+        return not_applicable("the run records no highest load")
+    return _trials_hold(
+        given,
+        "at most the highest load of the search",
+        lambda one: one.trial.result.spec.load_fps <= (limits[one.cell_id] or 0),
     )
-
-
-@clause("RFC9971-4.8.4.1-03")
-def lower_displayed(scope: Scope) -> Answer:
-    """Each regular result states its relevant lower bound."""
-    name = "relevant_lower_bound"
-    return _outcomes_hold(_regular(scope), name, lambda one: _number(one, name) is not None)
-
-
-@clause("RFC9971-4.8.4.1-04")
-def upper_displayed(scope: Scope) -> Answer:
-    """Each regular result states its relevant upper bound."""
-    name = "relevant_upper_bound"
-    return _outcomes_hold(_regular(scope), name, lambda one: _number(one, name) is not None)
-
-
-@clause("RFC9971-4.8.4.1-06")
-def within_width(scope: Scope) -> Answer:
-    """The bounds of a regular result are no farther apart than the goal's width."""
-    widths = {goal.code: goal.goal_width for goal in goals(scope)}
-
-    def fits(one: Outcome) -> bool:
-        if one.lower is None or one.upper is None:
-            return False
-        apart = (one.upper.load_fps - one.lower.load_fps) / one.upper.load_fps
-        return apart <= widths.get(_code(one), 0.0)
-
-    return _outcomes_hold(_regular(scope), "at most the goal width", fits)
-
-
-@clause("RFC9971-4.8.4.2-02")
-def irregular_marked(scope: Scope) -> Answer:
-    """What is not regular is no plain number, or carries the mark."""
-    regular = set(map(id, _regular(scope)))
-    others = [one for one in scope.outcomes if id(one) not in regular]
-    return _outcomes_hold(
-        others,
-        "a type that is no plain number, or the remark that it is irregular",
-        lambda one: not one.values or any(IRREGULAR in text for text in one.quality),
-    )
-
-
-@clause("RFC9971-4.8.5-01")
-def entry_each_goal(scope: Scope) -> Answer:
-    """Each search has one result a goal."""
-    codes = {goal.code for goal in goals(scope)}
-    found: dict[str, list[str]] = {}
-    for one in scope.outcomes:
-        found.setdefault(one.cell.cell_id, []).append(_code(one))
-    wrong = [cell for cell, mine in found.items() if sorted(mine) != sorted(codes)]
-    return held(
-        bool(found) and not wrong, f"{len(codes)} results a search", f"{len(wrong)} searches otherwise"
-    )
-
-
-@clause("RFC9971-4.8.6-01")
-def result_there(scope: Scope) -> Answer:
-    """The outcomes are the search result."""
-    return held(bool(scope.outcomes), "a search result", f"{len(scope.outcomes)} results")
 
 
 @clause("RFC9971-4.9.1-01")
 def freedoms_documented(scope: Scope) -> Answer:
-    """Duplicates and reordering are counted apart and never as loss; the glossary and each trial say so."""
-    return held(bool(scope.trials), "how duplicates and reordering count", "counted apart in each trial")
+    """The tester says how duplicate and reordered frames count."""
+    said = [one["counting"] for one in scope.run["drivers"] if isinstance(one.get("counting"), dict)]
+    whole = bool(said) and all({"duplicate_frames", "reordered_frames"} <= set(one) for one in said)
+    words = "; ".join(f"{name}: {text}" for one in said for name, text in one.items())
+    return held(whole, "how the tester counts duplicate and reordered frames", words or "no driver says it")
 
 
 @clause("RFC9971-4.9.1-02")
@@ -285,21 +337,33 @@ def tester_first(scope: Scope) -> Answer:
     return held(not lacking, "the tester's own envelope as highest load", f"{len(lacking)} results without")
 
 
-@clause("RFC9971-4.6.8.1")
-def below_highest(scope: Scope) -> Answer:
-    """No trial above the highest load, which is the tester's envelope."""
-    limits = {one.cell.cell_id: scope.evidence.envelope_fps(one.cell) for one in scope.outcomes}
-    return _trials_hold(
-        scope,
-        "at most the highest load of the search",
-        lambda one: one.trial.result.spec.load_fps <= (limits.get(one.cell_id) or 0),
-    )
-
-
 @clause("RFC9971-4.9.1-03")
 def short_counts_as_loss(scope: Scope) -> Answer:
-    """A trial that sent too few frames takes no part; it is not made into loss."""
-    return held(False, "frames that were not sent count as lost", "such a trial is set aside and repeated")
+    """A trial that sent too few frames proves an upper bound, and is not set aside."""
+    short = {one.trial.seq for one in scope.trials if one.trial.validity is Validity.SENT_SHORT}
+    if not short:
+        return not_applicable("every trial sent as many frames as the profile asks for")
+    bounds = {seq for one in scope.outcomes if one.upper is not None for seq in one.upper.trials}
+    aside = sorted(short - bounds)
+    found = f"{len(aside)} of {len(short)} short trials were set aside {aside[:NAMED]}"
+    return held(not aside, "frames that were not sent count as lost", found)
+
+
+@clause("RFC9971-4.9.3-01")
+def initialized_first(scope: Scope) -> Answer:
+    """Machine and deployment were recorded and the tester qualified before the first trial of each search."""
+    platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
+    wrong = []
+    for one in scope.outcomes:
+        trials = taken(scope, one)
+        first = trials[0].trial.seq if trials else 0
+        before = scope.evidence.qualification(one.cell)
+        qualified = before is not None and bool(before.trials) and max(before.trials) < first
+        described = bool(trials) and trials[0].deployment_id in platform["deployments"]
+        if not (qualified and described and platform["base"]["before"]):
+            wrong.append(one.outcome_id)
+    found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
+    return held(not wrong, "a record, a deployment and a qualified tester before the first trial", found)
 
 
 @clause("RFC9971-4.9.3-02")
@@ -330,19 +394,13 @@ RULES: tuple[ClauseRule, ...] = (
     forwarding_ratio,
     default_denominator,
     denominator_described,
+    effective_duration,
     trial_output,
     above_least,
-    both_bounds,
-    conditional_throughput,
-    lower_displayed,
-    upper_displayed,
-    within_width,
-    irregular_marked,
-    entry_each_goal,
-    result_there,
+    below_highest,
     freedoms_documented,
     tester_first,
-    below_highest,
     short_counts_as_loss,
+    initialized_first,
     configuration_held,
 )

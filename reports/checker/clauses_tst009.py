@@ -1,13 +1,42 @@
-"""ETSI GS NFV-TST 009 as rules, of its throughput search."""
+"""ETSI GS NFV-TST 009 as rules, of its throughput search and of the latency at its load."""
 
 from __future__ import annotations
 
-from bmwg.methodology.records import Direction, OutcomeType
-from bmwg.methodology.search.tst009 import METRIC
+from bmwg.methodology import latency, throughput
+from bmwg.methodology.medium import cell_fps
+from bmwg.methodology.records import Direction, Outcome, OutcomeType
+from bmwg.methodology.search import tst009
+from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
+from bmwg.methodology.search.tst009 import Tst009Goal, parameters
 from bmwg.methodology.throughput import UNIT
+from bmwg.reports.checker.clauses_common import MIN_SIZES
+from bmwg.reports.checker.evidence import Trial
+from bmwg.reports.checker.proof import NAMED, taken
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
-_PARAMETERS = ("trials", "threshold", "step", "maximum", "s a trial")
+WAYS = ("one-way", "round-trip")
+_LATENCY = (latency.METRIC, latency.RFC2544_METRIC, "latency.rfc8219")
+
+
+def _goal(scope: Scope, one: Outcome) -> Tst009Goal | None:
+    """Return the goal that the profile and the tester's envelope make; None of what is no goal."""
+    envelope = scope.evidence.envelope_fps(one.cell)
+    if envelope is None:
+        return None
+    try:
+        return scope.profile.searching("tst009").tst009_goal(
+            one.cell,
+            max_load_fps=envelope,
+            envelope_fps=envelope,
+            medium_fps=cell_fps(scope.run["medium"]["line_rate_bps"], one.cell),
+        )
+    except ValueError:
+        return None
+
+
+def _all(outcomes: tuple[Outcome, ...], expected: str, wrong: list[str]) -> Answer:
+    found = f"{len(wrong)} of {len(outcomes)} answers otherwise {wrong[:NAMED]}"
+    return held(bool(outcomes) and not wrong, expected, found)
 
 
 @clause("TST009-6.3")
@@ -22,9 +51,22 @@ def configuration(scope: Scope) -> Answer:
 
 @clause("TST009-7")
 def tester_counts(scope: Scope) -> Answer:
-    """Each trial counts, checks sequence and times frames."""
-    counted = [one for one in scope.trials if one.trial.valid and one.trial.result.streams]
-    return held(bool(counted), "counts, sequence checks and times", f"{len(counted)} valid trials")
+    """Each frame received in a trial behind an answer is timed; the tester says how it checks sequence."""
+    named = {
+        seq for one in scope.outcomes for b in (one.lower, one.upper) if b is not None for seq in b.trials
+    }
+    proving = [one for one in scope.trials if one.trial.seq in named]
+    untimed = [one.trial.seq for one in proving if not _timed(scope, one)]
+    said = any(isinstance(one.get("counting"), dict) for one in scope.run["drivers"])
+    found = (
+        f"{len(untimed)} of {len(proving)} trials untimed; sequence checks {'' if said else 'not '}described"
+    )
+    return held(bool(proving) and not untimed and said, "counts, sequence checks and times", found)
+
+
+def _timed(scope: Scope, one: Trial) -> bool:
+    streams = scope.evidence.whole(one).result.streams
+    return all(stream.latency.frames == stream.received_frames for stream in streams)
 
 
 @clause("TST009-8-01")
@@ -47,6 +89,32 @@ def lossless(scope: Scope) -> Answer:
     )
 
 
+@clause("TST009-9-01")
+def latency_at_throughput(scope: Scope) -> Answer:
+    """Each latency was taken at its cell's throughput, and the tester says which way its times go."""
+    loads = {
+        one.cell.cell_id: one.lower.load_fps
+        for one in scope.evidence.outcomes
+        if one.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC) and one.lower is not None
+    }
+    timed = [
+        one
+        for one in scope.evidence.outcomes
+        if one.metric.startswith(_LATENCY) and one.type is not OutcomeType.NOT_ASSESSED
+    ]
+    if not timed:
+        return not_applicable("the run holds no latency")
+    wrong = [
+        one.outcome_id
+        for one in timed
+        if any(t.trial.result.spec.load_fps != loads.get(one.cell.cell_id) for t in taken(scope, one))
+    ]
+    said = {str(one["latency_way"]) for one in scope.run["drivers"] if "latency_way" in one}
+    found = f"{len(wrong)} of {len(timed)} at another load; {', '.join(sorted(said)) or 'no way stated'}"
+    fits = not wrong and bool(said) and said <= set(WAYS)
+    return held(fits, f"the load of the throughput, and {' or '.join(WAYS)}", found)
+
+
 @clause("TST009-12.1")
 def tester_qualified(scope: Scope) -> Answer:
     """The tester was measured alone for the same traffic first."""
@@ -56,47 +124,64 @@ def tester_qualified(scope: Scope) -> Answer:
 
 @clause("TST009-12.3")
 def algorithm(scope: Scope) -> Answer:
-    """The metric is given by this search alone, and verify replays it."""
-    other = [one.metric for one in scope.outcomes if one.metric != METRIC]
-    return held(bool(scope.outcomes) and not other, "binary search with loss verification", METRIC)
+    """The trials are those that binary search with loss verification calls for, one after the other."""
+    wrong = [one.outcome_id for one in scope.outcomes if not _follows(scope, one)]
+    return _all(scope.outcomes, "the trials of binary search with loss verification", wrong)
+
+
+def _follows(scope: Scope, one: Outcome) -> bool:
+    goal = _goal(scope, one)
+    if goal is None:
+        return False
+    try:
+        return not isinstance(tst009.legal_next([t.trial for t in taken(scope, one)], goal), Step)
+    except UnexpectedTrialError:
+        return False
 
 
 @clause("TST009-12.3.3-04")
-def parameters(scope: Scope) -> Answer:
-    """Each answer says the numbers of its search."""
-    lacking = [
-        one.outcome_id
-        for one in scope.outcomes
-        if not any(all(word in text for word in _PARAMETERS) for text in one.quality)
-    ]
-    return held(
-        bool(scope.outcomes) and not lacking,
-        "max(r), threshold, step, maximum and duration",
-        f"{len(lacking)} of {len(scope.outcomes)} answers without",
-    )
+def input_parameters(scope: Scope) -> Answer:
+    """Each answer says the parameters of its search, and they are those of profile and trials."""
+    wrong = []
+    for one in scope.outcomes:
+        goal = _goal(scope, one)
+        lengths = {t.trial.result.spec.duration_s for t in taken(scope, one)}
+        if goal is None or parameters(goal) not in one.quality or lengths != {goal.duration_s}:
+            wrong.append(one.outcome_id)
+    return _all(scope.outcomes, "max(r), threshold, step, maximum and duration as they were", wrong)
 
 
 @clause("TST009-all-01")
 def reported(scope: Scope) -> Answer:
-    """Cells name size, flows and direction; trials their duration and number."""
-    whole = bool(scope.outcomes) and bool(scope.trials)
-    return held(whole, "set-up, sizes, flows, direction, duration, parameters", f"{len(scope.trials)} trials")
+    """Each answer names its trials, and size, flows and direction of its cell are those of the trials."""
+    wrong = []
+    for one in scope.outcomes:
+        trials, cell = taken(scope, one), one.cell
+        said = (cell.frame_octets, cell.flows, cell.direction, cell.frame_format)
+        specs = [t.trial.result.spec for t in trials]
+        kinds = {(s.frame_octets, s.flows, s.direction, s.frame_format) for s in specs}
+        if kinds != {said} or len(trials) != len(set(one.trials)):
+            wrong.append(one.outcome_id)
+    return _all(scope.outcomes, "size, flows, direction and trials as they were", wrong)
 
 
 @clause("TST009-all-02")
-def both_directions(scope: Scope) -> Answer:
-    """Bidirectional by default."""
-    found = sorted({one.cell.direction.value for one in scope.outcomes})
-    return held(Direction.BOTH.value in found, "both directions", ", ".join(found))
+def sizes_and_directions(scope: Scope) -> Answer:
+    """At least five sizes (RFC 2544 section 9), in both directions at once."""
+    directions = sorted({one.cell.direction.value for one in scope.outcomes})
+    sizes = sorted({one.cell.frame_octets for one in scope.outcomes})
+    fits = len(sizes) >= MIN_SIZES and directions == [Direction.BOTH.value]
+    return held(fits, f"{MIN_SIZES} sizes, both directions", f"{sizes} octets, {', '.join(directions)}")
 
 
 RULES: tuple[ClauseRule, ...] = (
     configuration,
     tester_counts,
     lossless,
+    latency_at_throughput,
     tester_qualified,
     algorithm,
-    parameters,
+    input_parameters,
     reported,
-    both_directions,
+    sizes_and_directions,
 )

@@ -30,11 +30,12 @@ from bmwg.reports.checker.verdicts import (
 COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids that claim them
     "RFC9971": ("conditional_throughput.rfc9971",),
     "RFC9004": ("back_to_back.rfc9004",),
-    "RFC8219": ("latency.rfc8219", "pdv.rfc8219", "ipdv.rfc8219"),
+    "RFC8219": ("latency.rfc8219", "pdv.rfc8219", "ipdv.rfc8219", "ipdv.rfc5481_4_1.sample"),
     "TST009": ("throughput.tst009",),
 }
 NO_RULE = "no rule assesses this row"
 EVERY_RUN = ("RFC6815",)
+COMPANIONS = ("SUP", "LTD")  # of which a run is judged on what its parts bring about, by the rows with a rule
 COVERED = ("RFC8172", "RFC8204", "CINF08")
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 _RECORD = "record"
@@ -165,6 +166,17 @@ def demanded(
     verdicts = _demanded(evidence, document)
     if not verdicts:
         return [], ungraded(document, "all", "the run holds no trial and no repetition")
+    return verdicts, _counts(document, verdicts, said)
+
+
+def accompanied(
+    evidence: Evidence, document: str, said: tuple[str, ...]
+) -> tuple[list[ClauseVerdict], DocumentGrade]:
+    """Judge the rows of a companion that have a rule; nothing where the run brings about none of them."""
+    ruled = {one.requirement for one in RULES if evidence.load in one.loads}
+    verdicts = [one for one in _demanded(evidence, document) if one.requirement in ruled]
+    if all(one.verdict is Verdict.NOT_APPLICABLE for one in verdicts):
+        return [], ungraded(document, "all", "the run holds nothing of what its rows ask about")
     return verdicts, _counts(document, verdicts, said)
 
 

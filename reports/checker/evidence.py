@@ -14,6 +14,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.procedures import TRIAL, other_versions
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
@@ -120,6 +121,16 @@ class Evidence:
     def outcome(self, cell_id: str, metric: str) -> Outcome | None:
         """Return the (first) outcome of one cell and metric."""
         return self.by_cell.get((cell_id, metric))
+
+    @property
+    def line_rate_bps(self) -> int | None:
+        """The medium's rate in bit/s; None where it has none."""
+        rate: int | None = self.run["medium"]["line_rate_bps"] if self.run else None
+        return rate
+
+    def medium_fps(self, cell: Cell) -> int | None:
+        """Return the medium's theoretical rate for a cell's frames, frames/s; None where it has none."""
+        return cell_fps(self.line_rate_bps, cell)
 
     def qualification(self, cell: Cell) -> Outcome | None:
         """Return the outcome of the tester's qualification for a cell's traffic."""
@@ -334,7 +345,7 @@ def _trial(
 
 def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:
     streams = tuple(replace(stream, latency=_NO_LATENCY) for stream in result.streams)
-    return replace(result, spec=spec, streams=streams, disturbance=None)
+    return replace(result, spec=spec, streams=streams)
 
 
 def _finding(rule_id: str, files: RunFiles, expected: str, found: str) -> Finding:

@@ -11,11 +11,13 @@ from bmwg.methodology import latency, throughput
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, catalogue
 from bmwg.reports.checker.documents import (
+    COMPANIONS,
     COUNTED,
     COVERED,
     EVERY_RUN,
     DocumentGrade,
     Grade,
+    accompanied,
     bases_of,
     counted,
     covered,
@@ -87,6 +89,10 @@ def judge(evidence: Evidence) -> Judgement:
         grades.append(grade)
     for document in EVERY_RUN:
         mine, grade = demanded(evidence, document, said)
+        verdicts.extend(mine)
+        grades.append(grade)
+    for document in COMPANIONS:
+        mine, grade = accompanied(evidence, document, said)
         verdicts.extend(mine)
         grades.append(grade)
     for document in COVERED:

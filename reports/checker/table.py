@@ -8,6 +8,7 @@ from __future__ import annotations
 from bmwg.reports.checker import (
     clauses_benchmarks,
     clauses_common,
+    clauses_companions,
     clauses_isolation,
     clauses_modifiers,
     clauses_others,
@@ -16,20 +17,27 @@ from bmwg.reports.checker import (
     clauses_rfc9004,
     clauses_rfc9971,
     clauses_rfc9971_goals,
+    clauses_rfc9971_results,
+    clauses_tester,
     clauses_tst009,
+    clauses_waits,
 )
 from bmwg.reports.checker.verdicts import ClauseRule
 
 RULES: tuple[ClauseRule, ...] = (
     *clauses_common.RULES,
+    *clauses_tester.RULES,
+    *clauses_waits.RULES,
     *clauses_benchmarks.RULES,
     *clauses_others.RULES,
     *clauses_modifiers.RULES,
     *clauses_rfc2544_sizes.RULES,
     *clauses_rfc9971.RULES,
     *clauses_rfc9971_goals.RULES,
+    *clauses_rfc9971_results.RULES,
     *clauses_rfc9004.RULES,
     *clauses_rfc8219.RULES,
     *clauses_tst009.RULES,
     *clauses_isolation.RULES,
+    *clauses_companions.RULES,
 )

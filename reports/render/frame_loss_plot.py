@@ -1,10 +1,11 @@
-"""The curve of RFC 2544 26.3: percent of frames lost over percent of the highest load, both from 0 to 100."""
+"""The curve of RFC 2544 26.3: percent of frames lost over percent of the theoretical rate, or of the highest load."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bmwg.methodology.benchmarks.frame_loss import METRIC
+from bmwg.methodology.benchmarks.frame_loss import axes as axes_of
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.frame_loss_table import curve
@@ -31,17 +32,21 @@ def frame_loss_plot(facts: Facts) -> Plot | None:
                 markersize=4,
                 label=label(f"{option(one.cell)}, {one.cell.frame_octets} octets"),
             )
-        axes.set(xlabel="load, % of the highest load", ylabel="frames lost, %", xlim=(0, 100), ylim=(0, 100))
+        said = axes_of(facts.run.line_rate_bps)
+        axes.set(xlabel=said.x, ylabel=said.y, xlim=said.ends, ylim=said.ends)
         axes.grid()
         axes.set_axisbelow(True)
         axes.legend(frameon=False)
 
     left = len(measured) - len(shown)
+    hundred = (
+        "the highest that was tried" if facts.run.line_rate_bps is None else "the medium's theoretical rate"
+    )
     return draw_plot(
         NAME,
         "Frame loss rate (RFC 2544 26.3)",
-        "Frames lost over the load, both in percent from 0 to 100; 100 % of the load is the highest that was"
-        f" tried. {left} further curves are in the tables only.",
+        f"Frames lost over the load, both in percent from 0 to 100; 100 % of the load is {hundred}."
+        f" {left} further curves are in the tables only.",
         (5.2, 3.2),
         draw,
     )

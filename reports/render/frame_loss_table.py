@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology.benchmarks.frame_loss import METRIC
+from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front
 from bmwg.reports.render.facts import Facts, option
@@ -23,8 +24,13 @@ def frame_loss(facts: Facts) -> list[str]:
 
 
 def curve(outcome: Outcome, facts: Facts) -> list[tuple[float, int, float]]:
-    """Return share of the highest load (0..1), load (frames/s) and loss ratio (0..1), highest load first."""
-    highest = max((facts.run.trial(seq).spec.load_fps for seq in outcome.trials), default=1)
+    """Return share of the full load (0..1), load (frames/s) and loss ratio (0..1), highest load first.
+
+    The full load is the medium's theoretical rate, or the highest load where the medium has none.
+    """
+    highest = cell_fps(facts.run.line_rate_bps, outcome.cell) or max(
+        (facts.run.trial(seq).spec.load_fps for seq in outcome.trials), default=1
+    )
     points = []
     for value in outcome.values:
         load = int(value.metric.removeprefix(f"{METRIC}.").removesuffix("fps"))
@@ -38,4 +44,5 @@ def _curve(outcome: Outcome, facts: Facts) -> list[str]:
         for share, load, loss in curve(outcome, facts)
     ]
     name = f"{option(outcome.cell)}, {unit(outcome.cell.frame_octets, 'octets')}"
-    return table(["of the highest load", "load per port and direction", "frames lost"], rows, name)
+    full = "of the highest load" if facts.run.line_rate_bps is None else "of the theoretical rate"
+    return table([full, "load per port and direction", "frames lost"], rows, name)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from bmwg.methodology.requirements import VerdictBasis
-from bmwg.reports.checker.documents import COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
+from bmwg.reports.checker.documents import COMPANIONS, COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import FolderFiles
@@ -26,6 +26,8 @@ NAMES = {
     "RFC8172": "RFC 8172",
     "RFC8204": "RFC 8204",
     "TST009": "ETSI GS NFV-TST 009",
+    "SUP": "RFC 6201 and RFC 6985",
+    "LTD": "vsperf test design",
     "CINF08": "draft-ietf-bmwg-containerized-infra-08",
 }
 ROLES = {  # how a grade looks; a role is of `page.ROLES`
@@ -77,7 +79,7 @@ def grades(facts: Facts) -> list[str]:
     lines += _state(judgement)
     held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
     lines += _benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
-    lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN)])
+    lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN, *COMPANIONS)])
     lines += _coverages([one for one in held if one.grade is Grade.COVERED])
     lines += _not_held([one for one in judgement.grades if one not in held and one.document != "RFC2544"])
     for (document, benchmark), verdicts in _groups(judgement.verdicts).items():

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.mlr.classify import LOSS_DEFINITION
 from bmwg.methodology.mlr.outcome import METRIC, UNIT
+from bmwg.methodology.mlr.stated import interface_shares, load_shape
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Outcome, Validity
@@ -26,19 +27,21 @@ def items(facts: Facts) -> list[str]:
 
 
 def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str]]:
-    specs = [facts.run.trial(seq).spec for one in outcomes for seq in one.trials]
+    trials = [facts.run.trial(seq) for seq in sorted({seq for one in outcomes for seq in one.trials})]
+    specs = [trial.spec for trial in trials]
     broadcasts = sorted({spec.broadcast_every for spec in specs if spec.broadcast_every is not None})
     tester = facts.run.testbed.get("tester")
     ports = tester.get("ports") if isinstance(tester, dict) else None
     count = len(ports) if isinstance(ports, list) else 0
-    bursts = sum(spec.burst for spec in specs)
-    modified = f"broadcast frames, one for each {', '.join(map(str, broadcasts))}" if broadcasts else "none"
+    modifiers = [f"broadcast frames, one for each {', '.join(map(str, broadcasts))}"] if broadcasts else []
+    modifiers += sorted({spec.modifier for spec in specs if spec.modifier})
     return [
         ("scope of each load (4.4.4.4)", f"one interface: {UNIT} per port and direction"),
-        ("load (4.5.2)", f"{bursts} trials of bursts" if bursts else "constant within a trial"),
+        ("load (4.5.2)", load_shape(specs)[1]),
+        ("loads of the interfaces (4.5.2)", interface_shares(trial.result for trial in trials)[1]),
         ("directions (4.5.4)", _all(one.cell.direction.value for one in outcomes)),
         ("meshing (4.5.4)", "none" if count == 2 else f"{count} ports"),
-        ("modifiers of RFC 2544 section 11 (4.5.4)", modified),
+        ("modifiers of RFC 2544 section 11 (4.5.4)", _all(modifiers)),
         ("frame formats (4.5.4)", _all(one.cell.frame_format.value for one in outcomes)),
         ("flows", _all(str(one.cell.flows) for one in outcomes)),
     ]

@@ -121,6 +121,8 @@ def _stream_to_json(stream: StreamCounts) -> Json:
         data["losses"] = _losses_to_json(stream.losses)
     if stream.tagged_ns:
         data["tagged_ns"] = list(stream.tagged_ns)
+    if stream.tagged_at_ns:
+        data["tagged_at_ns"] = list(stream.tagged_at_ns)
     return data
 
 
@@ -160,6 +162,7 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
         ),
         losses=_losses_from_json(data["losses"]) if "losses" in data else None,
         tagged_ns=tuple(data.get("tagged_ns", ())),
+        tagged_at_ns=tuple(data.get("tagged_at_ns", ())),
     )
 
 

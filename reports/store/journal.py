@@ -196,7 +196,7 @@ def _check_counts(streams: Sequence[Mapping[str, Any]]) -> None:
     for stream in streams:
         latency = stream["latency"]
         numbers = [n for part in (stream, latency) for n in part.values() if isinstance(n, int | float)]
-        tagged = (n for n in stream.get("tagged_ns", ()) if n is not None)
+        tagged = (n for name in ("tagged_ns", "tagged_at_ns") for n in stream.get(name, ()) if n is not None)
         if max(*numbers, *latency["buckets"], *tagged) > LARGEST_COUNT:
             raise ValueError("a valid trial with a number that no counter of 64 bits holds")
 

@@ -56,10 +56,10 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from _measured(evidence, evidence.profile, outcome)
 
 
-def qualification_max_fps(evidence: Evidence) -> int:
+def qualification_max_fps(evidence: Evidence, cell: Cell) -> int:
     """Return the highest load (frames/s) of the tester's qualification, as the run's header has it."""
     stated = evidence.run.get("qualification_max_fps") if evidence.run else None
-    return planning.QUALIFICATION_MAX_FPS if stated is None else int(stated)
+    return planning.qualification_max_fps(cell, evidence.line_rate_bps, stated)
 
 
 def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str, int, int], ...]:
@@ -94,11 +94,13 @@ def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
 
 def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
     if cell.path == "wire":
-        return profile.goal(cell, max_load_fps=qualification_max_fps(evidence), qualifies_tester=True)
+        return profile.goal(cell, max_load_fps=qualification_max_fps(evidence, cell), qualifies_tester=True)
     limit = evidence.envelope_fps(cell)
     if limit is None:
         return None
-    return profile.searching(BISECTION).goal(cell, max_load_fps=limit, envelope_fps=limit)
+    return profile.searching(BISECTION).goal(
+        cell, max_load_fps=limit, envelope_fps=limit, medium_fps=evidence.medium_fps(cell)
+    )
 
 
 def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
@@ -178,7 +180,7 @@ def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterato
         profile,
         outcome,
         evidence.envelope_fps(outcome.cell),
-        qualification_max_fps(evidence),
+        qualification_max_fps(evidence, outcome.cell),
     )
     if isinstance(computed, Outcome):
         yield from _compare(outcome, computed, group)

@@ -76,6 +76,7 @@ def recomputed(
                 max_load_fps=envelope_fps or max_load_fps,
                 envelope_fps=envelope_fps,
                 throughput=found,
+                medium_fps=evidence.medium_fps(cell),
             )
         )
     except _EndedError as end:

@@ -25,6 +25,7 @@ from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
+from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
@@ -290,6 +291,11 @@ class EmbeddedTraffic:
         return {
             "driver": "embedded",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "beside the received ones, which hold the first copy of each; never lost",
+                "reordered_frames": "received, and counted beside (RFC 4737 3.3); never lost",
+            },
             "dpdk": self._hello.get("dpdk"),
             "protocol": self._hello.get("protocol"),
             "tsc_hz": self._hello.get("tsc_hz"),
@@ -301,6 +307,10 @@ class EmbeddedTraffic:
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "max_flows": MAX_FLOWS,
+            "verifies": ["signature", "sequence", "length", "payload"],
+            "latency_definition": STORE_AND_FORWARD,
+            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
+            "destination_networks": 1,
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

@@ -160,13 +160,13 @@ def read_losses(reply: Mapping[str, Any]) -> LossTimes:
     )
 
 
-def read_tagged(reply: Any) -> tuple[int | None, ...]:
-    """The latency of each tagged frame; None for one that never came."""
+def read_tagged(reply: Any, name: str = "tagged_ns") -> tuple[int | None, ...]:
+    """Latency or time of sending of each tagged frame; None for one that never came."""
     if not isinstance(reply, list):
-        raise nonsense("tagged_ns is no list", reply)
+        raise nonsense(f"{name} is no list", reply)
     for value in reply:
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise nonsense("tagged_ns holds no latency", value)
+            raise nonsense(f"{name} holds no time", value)
     return tuple(reply)
 
 
@@ -188,6 +188,7 @@ def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCount
         latency=read_histogram(reply["latency"], received_frames),
         losses=read_losses(reply["losses"]) if "losses" in reply else None,
         tagged_ns=read_tagged(reply.get("tagged_ns", [])),
+        tagged_at_ns=read_tagged(reply.get("tagged_at_ns", []), "tagged_at_ns"),
     )
     if not counts.received_frames <= counts.sent_frames <= counts.intended_frames:
         raise nonsense("received <= sent <= intended does not hold", counts)

@@ -10,7 +10,14 @@ from typing import Any
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
-from bmwg.methodology.records import Direction, HostDisturbance, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import (
+    RESIDUAL_WAIT,
+    Direction,
+    HostDisturbance,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+)
 
 
 def plain(spec: TrialSpec) -> TrialSpec:
@@ -95,6 +102,7 @@ def _result(
         auxiliary["started_ns"] = whole(reply, "started_ns")  # of the machine's monotonic clock
     for key in ("gaps_over_1ms", "loop_passes", "no_buffer_events"):
         auxiliary[key] = whole(reply, key)
+    auxiliary[RESIDUAL_WAIT] = whole(reply, "residual_wait_ns")
     auxiliary["tester_real_time"] = int(reply["real_time"] is True)
     steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
     return TrialResult(

@@ -24,6 +24,7 @@ from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.latency import BIT_FORWARDING, STORE_AND_FORWARD
 from bmwg.methodology.records import Direction, FrameFormat, StreamCounts, TrialResult, TrialSpec
 
 SCRIPT = Path(__file__).with_name("trial.lua")
@@ -219,8 +220,16 @@ class MoonGenTraffic:
         return {
             "driver": "moongen",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "not told apart: each copy is a received frame",
+                "reordered_frames": "received, and not told apart",
+            },
             "program": str(self.config.program),
             "hardware_stamps": self.config.hardware_stamps,
+            "verifies": [],
+            "latency_definition": BIT_FORWARDING if self.config.hardware_stamps else STORE_AND_FORWARD,
+            "destination_networks": 1,
             "software_pacing": self.config.software_pacing,
             "ports": list(self.config.ports),
         }

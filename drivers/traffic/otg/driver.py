@@ -21,6 +21,7 @@ from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.shapes import beyond_constant_load
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
     MAX_FRAME_OCTETS,
     MIN_FRAME_OCTETS,
@@ -283,8 +284,16 @@ class OtgTraffic:
         return {
             "driver": "otg",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "not told apart: each copy is a received frame",
+                "reordered_frames": "received, and not told apart",
+            },
             "versions": dict(self._versions),
             "latency": self._latency,
+            "verifies": ["flow"],
+            "latency_definition": STORE_AND_FORWARD,  # the mode that each flow asks for
+            "destination_networks": 1,
             "ports": [{"name": port.name, "device": port.device} for port in self._ports or ()],
         }
 

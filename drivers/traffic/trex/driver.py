@@ -27,6 +27,7 @@ from bmwg.drivers.traffic.trex.server import Server, require_one_place
 from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
 from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
 from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
 
 _FAMILIES = (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP)
@@ -213,6 +214,11 @@ class TrexTraffic:
         return {
             "driver": "trex",
             "simulated": False,
+            "latency_way": "one-way",
+            "counting": {
+                "duplicate_frames": "taken off the received ones, by TRex's own count",
+                "reordered_frames": "received, and counted beside by TRex",
+            },
             "mode": options.mode,
             "versions": dict(self._versions) or self._found_version(),
             "cpus": list(self.config.cpus),
@@ -220,6 +226,10 @@ class TrexTraffic:
             "ring_frames": options.ring_frames,
             "slot_octets": options.slot_octets,
             "nice": options.nice,
+            "verifies": ["signature", "sequence"],
+            "latency_definition": STORE_AND_FORWARD,
+            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
+            "destination_networks": 1,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",

@@ -115,13 +115,13 @@ def run(
     """Return what makes a run of these tests, or gives the one made before.
 
     `base` names a profile, made small by `SMALL` and then changed by `profile`; `testbed` changes the
-    simulated testbed's file, `device` its tester's options. `waited` is the share of each wait that is waited.
-    `deviations` are rows that a `deviations.yaml` declares.
+    simulated testbed's file, `device` its tester's options. `waited` is the share of each wait that is
+    waited. `deviations` are rows that a `deviations.yaml` declares.
     """
     wanted = _deep(_deep(copy.deepcopy(dict(load_profile(base).data)), SMALL), profile or {})
     bed = _deep(yaml.safe_load(SIMULATED.read_text("utf-8")), testbed or {})
     bed["tester"]["options"] |= {"stall_ratio": 0.0, **(device or {})}
-    key = yaml.safe_dump([sorted(tests or (TPUT,)), wanted, bed, waited, sorted(deviations)])
+    key = yaml.safe_dump([list(tests or (TPUT,)), wanted, bed, waited, sorted(deviations)])
     made = submission
 
     def make() -> Evidence:

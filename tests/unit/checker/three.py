@@ -22,3 +22,16 @@ class Three:
     not_met: Make
     not_applicable: Make
     benchmark: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A row that no run which can be read breaks, for the code can do no other: a test of the code shows it.
+
+    `shown_by` is that test, as `file::function`.
+    """
+
+    met: Make
+    not_applicable: Make
+    shown_by: str
+    benchmark: str = ""

@@ -1,6 +1,7 @@
 """The benchmarks beside throughput: their steps on models, and their arithmetic on numbers known by hand."""
 
 import dataclasses
+import json
 from fractions import Fraction
 
 import pytest
@@ -16,8 +17,11 @@ from bmwg.methodology.benchmarks import (
     tagged_latency,
 )
 from bmwg.methodology.benchmarks.statistics import median, percentile, spread
+from bmwg.methodology.measurements.back_to_back import burst_goal
 from bmwg.methodology.models.bench import ModelBench, ModelTester
 from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Cell, LatencyHistogram, OutcomeType, TrialSpec
 from bmwg.methodology.search.stepwise import Run, Step, replay, run
 
@@ -141,6 +145,14 @@ class TestBackToBack:
     def test_contradictions_are_refused_by_field_and_clause(self, change, clause):
         with pytest.raises(ValueError, match=clause):
             self.goal(**change)
+
+
+def test_a_burst_may_be_searched_up_to_thirty_seconds():
+    data = dict(load_profile("rfc2544").data)
+    data["benchmarks"] = {"back_to_back": {"max_burst_s": 30.0}}
+    goal = burst_goal(parse_profile(json.dumps(data), source="made"), CELL, 14_880_952, None)
+    assert goal.max_burst_s == 30.0
+    assert goal.max_burst_frames == 30 * 14_880_952
 
 
 class TestTaggedLatency:

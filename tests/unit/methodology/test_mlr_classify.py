@@ -155,6 +155,7 @@ def test_a_lower_bound_above_the_upper_bound_does_not_count():
         ({"goal_exceed_ratio": float("nan")}, "goal_exceed_ratio", "4.6.4"),
         ({"goal_width": 0.0}, "goal_width", "4.6.5"),
         ({"goal_initial_trial_duration_s": 61.0}, "goal_initial_trial_duration_s", "4.6.6"),
+        ({"goal_initial_trial_duration_s": 0.0}, "goal_initial_trial_duration_s", "4.6.6"),
     ],
 )
 def test_contradicting_goals_are_refused_by_field_and_clause(change, field, clause):

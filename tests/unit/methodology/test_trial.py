@@ -17,6 +17,7 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.trial import TrialPolicy, assess, limits_for, valid_trial
+from bmwg.reports.store.codec import spec_from_json, spec_to_json
 
 POLICY = TrialPolicy()
 SPEC = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=1.0)
@@ -27,6 +28,15 @@ def result(spec=SPEC, fault=None, disturbance=None, **counts):
     stream = StreamCounts(**{**values, **counts})
     streams = (stream,) * (2 if spec.direction is Direction.BOTH else 1)
     return TrialResult(spec=spec, streams=streams, wall_time_ns=1, fault=fault, disturbance=disturbance)
+
+
+@pytest.mark.parametrize("duration_s", [0.0, -1.0])
+def test_no_trial_without_time(duration_s):
+    with pytest.raises(ValueError, match="duration_s"):
+        dataclasses.replace(SPEC, duration_s=duration_s)
+    line = spec_to_json(SPEC) | {"duration_s": duration_s}
+    with pytest.raises(ValueError, match="duration_s"):
+        spec_from_json(line)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "account.h"
+#include "clock.h"
 #include "extra.h"
 #include "neighbour.h"
 
@@ -62,8 +63,12 @@ static void account_sequence(struct trial *t, struct stream *s, uint64_t sequenc
 	if (t->tags && sequence >= t->tag_first) {
 		uint64_t number = (sequence - t->tag_first) / t->tag_step;
 
-		if (number < t->tags && sequence == t->tag_first + number * t->tag_step)
+		if (number < t->tags && sequence == t->tag_first + number * t->tag_step) {
+			uint64_t arrived_ns = clock_ns(t->now - s->first_sent_at);
+
 			s->tagged_ns[number] = latency_ns + 1u;
+			s->tagged_at_ns[number] = arrived_ns > latency_ns ? arrived_ns - latency_ns : 0;
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ struct stream {
 	struct histogram latency;
 	struct losses losses;
 	uint64_t tagged_ns[MAX_TAGS]; /* latency and one; 0: it never came */
+	uint64_t tagged_at_ns[MAX_TAGS]; /* when it was sent, since the first frame was */
 };
 
 static inline const struct frame_template *stream_template(const struct stream *s, uint64_t sequence)

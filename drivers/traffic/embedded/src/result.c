@@ -18,6 +18,15 @@ static json_t *tagged_json(const struct stream *s, uint32_t tags)
 	return out;
 }
 
+static json_t *tagged_at_json(const struct stream *s, uint32_t tags)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < tags; i++)
+		json_array_append_new(out, s->tagged_ns[i] ? count(s->tagged_at_ns[i]) : json_null());
+	return out;
+}
+
 static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t tags)
 {
 	json_t *out = json_object();
@@ -38,8 +47,10 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 	json_object_set_new(out, "broadcast_sent_frames", count(s->broadcast_sent));
 	json_object_set_new(out, "broadcast_received_frames", count(s->broadcast_received));
 	json_object_set_new(out, "latency", histogram_json(&s->latency));
-	if (tags)
+	if (tags) {
 		json_object_set_new(out, "tagged_ns", tagged_json(s, tags));
+		json_object_set_new(out, "tagged_at_ns", tagged_at_json(s, tags));
+	}
 	if (pace) {
 		uint64_t last = 0;
 		bool any = account_last_lost(s, &last);
@@ -68,11 +79,12 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->tags) : json_null());
 	for (unsigned int i = 0; i < PORTS; i++)
 		json_array_append_new(unassigned, count(t->unassigned[i]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,
 			 "port_counters_before", counters_before, "port_counters", result_counters(),
 			 "unassigned_frames", unassigned, "largest_gap_ns", count(clock_ns(record->largest_gap)),
 			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
+			 "residual_wait_ns", count(clock_ns(record->residual)),
 			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json(),
 			 "started_ns", count(record->started_ns), "extras", extras_json());
 }

@@ -7,6 +7,7 @@
 
 struct loop_record {
 	uint64_t largest_gap, gaps_over_1ms, passes, no_buffer;
+	uint64_t residual; /* cycles of receiving after the last frame could leave */
 	uint64_t started_ns; /* CLOCK_MONOTONIC when the first frame was due */
 	bool aborted, real_time;
 };

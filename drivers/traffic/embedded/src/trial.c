@@ -167,7 +167,8 @@ static void send_phase(const struct pace *pace, int control_fd, double hz, struc
 	}
 }
 
-static void drain(double quiet_s, double limit_s, double hz)
+/* Returns for how many cycles it went on receiving after the last frame could leave. */
+static uint64_t drain(double quiet_s, double limit_s, double hz)
 {
 	uint64_t start = rte_rdtsc(), last = start;
 
@@ -177,7 +178,7 @@ static void drain(double quiet_s, double limit_s, double hz)
 		if (receive(0) + receive(1))
 			last = now;
 		if (now - last > (uint64_t)(quiet_s * hz) || now - start > (uint64_t)(limit_s * hz))
-			return;
+			return now - start;
 	}
 }
 
@@ -388,6 +389,6 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	watchdogs_arm(false);
 	precedence_lower();
 	if (!record.aborted)
-		drain(o.quiet_s, o.limit_s, hz);
+		record.residual = drain(o.quiet_s, o.limit_s, hz);
 	return result_json(&trial, &record, o.loss_times ? &pace : NULL, rte_rdtsc() - began, counters_before);
 }

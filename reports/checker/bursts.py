@@ -1,0 +1,91 @@
+"""The searches for the longest burst of a run, read from its trials alone (RFC 9004)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks import back_to_back
+from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, BurstGoal
+from bmwg.methodology.measurements.back_to_back import NAME, burst_goal
+from bmwg.methodology.measurements.measurement import settings
+from bmwg.methodology.medium import cell_fps
+from bmwg.methodology.records import Outcome
+from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError, replay
+from bmwg.reports.checker.evidence import Trial
+from bmwg.reports.checker.proof import taken
+from bmwg.reports.checker.verdicts import Scope
+
+_BURST, _VERIFICATION = "burst", "loss verification"
+
+
+def burst_searches(trials: Sequence[Trial]) -> list[list[Trial]]:
+    """Part the trials of an outcome by search, which the journal's phases number; verifying trials go along."""
+    parted: list[list[Trial]] = []
+    last = None
+    for one in trials:
+        phase = one.phase.replace("_", " ")
+        if (phase.startswith(_BURST) and phase != last) or not parted:
+            parted.append([])
+        if phase != _VERIFICATION:
+            last = phase
+        parted[-1].append(one)
+    return parted
+
+
+def longest_frames(trials: Sequence[Trial]) -> int | None:
+    """Return the longest burst of a search that lost no frame."""
+    return max((one.trial.result.spec.first_frames for one in trials if one.trial.lossless), default=None)
+
+
+def lengths(scope: Scope, outcome: Outcome) -> tuple[int, ...]:
+    """Return the longest burst without loss of each search (frames); a search without one has none."""
+    found = [longest_frames(one) for one in burst_searches(taken(scope, outcome))]
+    return tuple(one for one in found if one is not None)
+
+
+def throughput_of(scope: Scope, outcome: Outcome) -> Outcome | None:
+    """Return the throughput (RFC 2544) of the same traffic."""
+    return scope.evidence.outcome(outcome.cell.cell_id, throughput.METRIC)
+
+
+def throughput_fps(scope: Scope, outcome: Outcome) -> int | None:
+    """Return the highest load without loss of that throughput, frames/s."""
+    found = throughput_of(scope, outcome)
+    return found.lower.load_fps if found is not None and found.lower is not None else None
+
+
+def burst_rates_fps(scope: Scope, outcome: Outcome) -> set[int]:
+    """Return the rates at which bursts were sent, frames/s."""
+    return {one.trial.result.spec.load_fps for one in taken(scope, outcome)}
+
+
+def theoretical_fps(scope: Scope, outcome: Outcome) -> int | None:
+    """Return the medium's maximum frame rate for the outcome's frames; None of a medium without one."""
+    return cell_fps(scope.run["medium"]["line_rate_bps"], outcome.cell)
+
+
+def limit_s(scope: Scope) -> float:
+    """Return the longest time for which a burst may be sent, by the profile."""
+    return float(settings(scope.profile, NAME).get("max_burst_s", LONGEST_BURST_S))
+
+
+def goal_of(scope: Scope, outcome: Outcome) -> BurstGoal | None:
+    """Return the goal that profile and trials make; None of trials that no goal asks for."""
+    rates = burst_rates_fps(scope, outcome)
+    try:
+        return burst_goal(scope.profile, outcome.cell, min(rates), throughput_fps(scope, outcome))
+    except ValueError:
+        return None
+
+
+def follows_search(scope: Scope, outcome: Outcome) -> bool:
+    """Whether each trial is the one that TST009's search over burst lengths calls for, to its end."""
+    goal = goal_of(scope, outcome)
+    if goal is None:
+        return False
+    trials = [one.trial for one in taken(scope, outcome)]
+    try:
+        return not isinstance(replay(back_to_back.procedure(goal), trials), Step)
+    except UnexpectedTrialError:
+        return False

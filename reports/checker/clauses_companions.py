@@ -1,0 +1,164 @@
+"""Rows of RFC 6201, RFC 6985 and the vsperf test design as rules: resets, mixes, loads above throughput."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks.imix import MTU_LETTER, SIZES
+from bmwg.methodology.benchmarks.recovery import RESET_METRIC
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.reports.checker.evidence import Trial
+from bmwg.reports.checker.proof import NAMED, taken
+from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+
+LEAST_TRIALS = 2  # choice: of several, as RFC 6201 1.4 recommends
+_RUN = re.compile(r"([0-9]*)([a-z])")
+_VNF = frozenset({"pod", "vm"})
+
+
+def _resets(scope: Scope) -> list[Outcome]:
+    return [
+        one
+        for one in scope.outcomes
+        if one.metric.startswith(RESET_METRIC) and one.type is not OutcomeType.NOT_ASSESSED
+    ]
+
+
+def _resets_hold(scope: Scope, expected: str, fits: Callable[[Outcome], bool]) -> Answer:
+    resets = _resets(scope)
+    if not resets:
+        return not_applicable("the run holds no reset")
+    wrong = [one.outcome_id for one in resets if not fits(one)]
+    return held(not wrong, expected, f"{len(wrong)} of {len(resets)} resets otherwise {wrong[:NAMED]}")
+
+
+@clause("SUP-6201-1.4-03")
+def factors_listed(scope: Scope) -> Answer:
+    """Machine and deployment of each reset are recorded, and its trials say what was reset and when."""
+    platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
+
+    def fits(one: Outcome) -> bool:
+        trials = taken(scope, one)
+        described = {trial.deployment_id for trial in trials} <= set(platform["deployments"])
+        told = all(trial.trial.result.spec.act_at_s is not None for trial in trials)
+        return bool(platform["base"]["before"]) and bool(trials) and described and told
+
+    return _resets_hold(scope, "machine, deployment and act of each reset", fits)
+
+
+@clause("SUP-6201-1.4-04")
+def resets_repeated(scope: Scope) -> Answer:
+    """Several trials stand behind each reset, and a number comes with its spread."""
+
+    def fits(one: Outcome) -> bool:
+        valid = sum(trial.trial.valid for trial in taken(scope, one))
+        values = {value.metric for value in one.values}
+        spread = {f"{one.metric}.{name}" for name in ("min", "max", "deviation")}
+        return valid >= LEAST_TRIALS and (not values or spread <= values)
+
+    return _resets_hold(scope, f"at least {LEAST_TRIALS} trials, with their spread", fits)
+
+
+def _mixes(scope: Scope) -> dict[Cell, list[Trial]]:
+    """Return the trials of each cell whose frames are a mix of sizes."""
+    cells = {one.cell.cell_id: one.cell for one in scope.outcomes if one.cell.imix}
+    found: dict[Cell, list[Trial]] = {cell: [] for cell in cells.values()}
+    for trial in scope.trials:
+        if trial.cell_id in cells:
+            found[cells[trial.cell_id]].append(trial)
+    return found
+
+
+def _letters(genome: str) -> str:
+    return "".join(letter * int(count or 1) for count, letter in _RUN.findall(genome))
+
+
+def _sizes_of(letters: str, trials: list[Trial]) -> dict[str, set[int | None]]:
+    """Return the sizes (octets) in which trials sent each letter; None of one without a size."""
+    sizes: dict[str, set[int | None]] = {letter: set() for letter in letters}
+    for trial in trials:
+        sent = trial.trial.result.spec.mix_octets
+        for place, letter in enumerate(letters):
+            sizes[letter].add(sent[place] if len(sent) == len(letters) else None)
+    return sizes
+
+
+@clause("SUP-6985-4-02")
+def mtu_reported(scope: Scope) -> Answer:
+    """Where a mix has the letter z, its trials say one length for it."""
+    mixes = {cell: mine for cell, mine in _mixes(scope).items() if MTU_LETTER in _letters(cell.imix or "")}
+    if not mixes:
+        return not_applicable("no mix of sizes has the letter z")
+    lengths = {cell: _sizes_of(_letters(cell.imix or ""), mine)[MTU_LETTER] for cell, mine in mixes.items()}
+    wrong = [cell.cell_id for cell, found in lengths.items() if len(found) != 1 or None in found]
+    return held(not wrong, "the length of z", f"{len(wrong)} of {len(mixes)} mixes without {wrong[:NAMED]}")
+
+
+@clause("SUP-6985-5")
+def table_of_sizes(scope: Scope) -> Answer:
+    """Each letter of one's own has one size, which the trials say; a letter of the table is sent in its size."""
+    own: list[str] = []
+    wrong: list[str] = []
+    for cell, trials in _mixes(scope).items():
+        for letter, found in _sizes_of(_letters(cell.imix or ""), trials).items():
+            if letter == MTU_LETTER or found == {SIZES.get(letter)}:
+                continue
+            own.append(letter)
+            if len(found) != 1 or None in found or letter in SIZES:
+                wrong.append(f"{cell.imix}: {letter}")
+    if not own:
+        return not_applicable("every letter has the size of RFC 6985's table")
+    return held(
+        not wrong, "a size for each letter", f"{len(wrong)} of {len(own)} letters without {wrong[:NAMED]}"
+    )
+
+
+def _failures_told(scope: Scope, fits: Callable[[Cell], bool]) -> Answer:
+    """Whether each failure at a load above the throughput is marked as one, and named by an answer."""
+    loads = {
+        one.cell.cell_id: one.lower.load_fps
+        for one in scope.outcomes
+        if one.metric == throughput.METRIC and one.lower is not None and fits(one.cell)
+    }
+    above = [
+        one
+        for one in scope.trials
+        if one.cell_id in loads and one.trial.result.spec.load_fps > loads[one.cell_id]
+    ]
+    if not above:
+        return not_applicable("no trial was above a throughput")
+    named: set[int] = {seq for one in scope.outcomes for seq in one.trials}
+    silent = [
+        one.trial.seq
+        for one in above
+        if not one.fault and one.trial.result.sent_frames and not one.trial.result.received_frames
+    ]
+    untold = [one.trial.seq for one in above if one.fault and one.trial.seq not in named]
+    wrong = silent + untold
+    failed = sum(one.fault for one in above)
+    found = f"{len(above)} trials above it, {failed} failed; {len(wrong)} failures not told {wrong[:NAMED]}"
+    return held(not wrong, "each failure of the device recorded with its trial and reported", found)
+
+
+@clause("LTD-3.2.2.1.3-02")
+def failures_reported(scope: Scope) -> Answer:
+    """A device that stopped forwarding above its throughput is recorded as failed."""
+    return _failures_told(scope, lambda cell: cell.path != "wire")
+
+
+@clause("LTD-3.2.2.3.4-02")
+def failures_of_vnf_reported(scope: Scope) -> Answer:
+    """A function in a pod or VM that stopped forwarding above its throughput is recorded as failed."""
+    return _failures_told(scope, lambda cell: cell.hosting in _VNF and cell.function != "none")
+
+
+RULES: tuple[ClauseRule, ...] = (
+    factors_listed,
+    resets_repeated,
+    mtu_reported,
+    table_of_sizes,
+    failures_reported,
+    failures_of_vnf_reported,
+)

@@ -1,0 +1,53 @@
+"""Which recorded trials stand behind a stated result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bmwg.methodology.records import Outcome, TrialResult
+from bmwg.reports.checker.evidence import Trial
+from bmwg.reports.checker.verdicts import Scope
+
+NAMED = 3  # ids that a finding lists
+
+
+def numbered(scope: Scope, seqs: Iterable[int]) -> list[Trial]:
+    """Return the trials of these sequence numbers, each once and in order; what has no trial is left out."""
+    by_seq = {one.trial.seq: one for one in scope.evidence.trials}
+    return [by_seq[seq] for seq in sorted(set(seqs)) if seq in by_seq]
+
+
+def taken(scope: Scope, outcome: Outcome) -> list[Trial]:
+    """Return all trials that an outcome names."""
+    return numbered(scope, outcome.trials)
+
+
+def proving(scope: Scope, outcomes: Iterable[Outcome]) -> list[Trial]:
+    """Return the trials that the bounds of outcomes name."""
+    bounds = [bound for one in outcomes for bound in (one.lower, one.upper) if bound is not None]
+    return numbered(scope, (seq for bound in bounds for seq in bound.trials))
+
+
+def per_interface(result: TrialResult) -> bool:
+    """Whether the load is what each sending port was to send in the time, a frame more or less."""
+    wanted = result.spec.intended_frames
+    return bool(result.streams) and all(abs(one.intended_frames - wanted) <= 1 for one in result.streams)
+
+
+def of_all_interfaces(result: TrialResult) -> bool:
+    """Whether the load is the sum of what several ports were to send."""
+    whole = sum(one.intended_frames for one in result.streams)
+    several = len(result.streams) > 1 and not per_interface(result)
+    return several and abs(whole - result.spec.intended_frames) <= len(result.streams)
+
+
+def stated(outcome: Outcome, beginning: str) -> float | None:
+    """Return the first number of an outcome whose metric begins so."""
+    return next((one.number for one in outcome.values if one.metric.startswith(beginning)), None)
+
+
+def close(found: float | None, wanted: float | None) -> bool:
+    """Whether two numbers are the same but for rounding."""
+    if found is None or wanted is None:
+        return False
+    return abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted))
