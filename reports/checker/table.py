@@ -10,6 +10,7 @@ from bmwg.reports.checker import (
     clauses_common,
     clauses_companions,
     clauses_isolation,
+    clauses_laboratory,
     clauses_modifiers,
     clauses_others,
     clauses_rfc2544_sizes,
@@ -39,5 +40,6 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_rfc8219.RULES,
     *clauses_tst009.RULES,
     *clauses_isolation.RULES,
+    *clauses_laboratory.RULES,
     *clauses_companions.RULES,
 )
