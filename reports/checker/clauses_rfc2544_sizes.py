@@ -29,15 +29,30 @@ def mixed_sizes(scope: Scope) -> Answer:
 @clause("RFC2544-26.1-03", "throughput")
 def throughput_graph(scope: Scope) -> Answer:
     """The report draws a condition that has plain numbers at two sizes or more."""
-    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
-    if not measured:
+    most = _most_sizes(scope)
+    if not most:
         return not_applicable("no throughput of the run is a plain number")
-    most = max(len(sizes) for sizes in conditions(measured).values())
     return held(
         most >= LEAST_POINTS,
         f"a graph, for which a condition needs {LEAST_POINTS} sizes",
         f"{most} at most",
     )
+
+
+def _most_sizes(scope: Scope) -> int:
+    """Return the number of sizes with a plain number in the condition that has most of them."""
+    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+    return max((len(sizes) for sizes in conditions(measured).values()), default=0)
+
+
+@clause("RFC2544-26.1-05", "throughput")
+def throughput_lines(scope: Scope) -> Answer:
+    """Beside the measured rate the graph has the theoretical one, which needs a medium with a line rate."""
+    if _most_sizes(scope) < LEAST_POINTS:
+        return not_applicable("no condition has plain numbers at two sizes, so there is no graph")
+    rate = scope.run["medium"]["line_rate_bps"]
+    found = f"line rate {rate} bit/s" if rate else f"{scope.run['medium']['kind']} without a line rate"
+    return held(rate is not None, "lines of the measured and of the theoretical rate", found)
 
 
 @clause("RFC2544-26.2-09", "latency")
@@ -75,4 +90,10 @@ def latency_columns(scope: Scope) -> Answer:
     )
 
 
-RULES: tuple[ClauseRule, ...] = (mixed_sizes, throughput_graph, latency_rows, latency_columns)
+RULES: tuple[ClauseRule, ...] = (
+    mixed_sizes,
+    throughput_graph,
+    throughput_lines,
+    latency_rows,
+    latency_columns,
+)

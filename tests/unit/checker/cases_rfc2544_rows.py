@@ -25,6 +25,7 @@ from bmwg.methodology.records import TrialResult, TrialSpec
 MIX = "R2544-IMIX-1.1"
 ALL_MODIFIERS = (TPUT, BROADCAST, MANAGEMENT, ROUTES, FILTER_1, FILTERS_25)
 PLAIN = run(TPUT)
+GIGABIT = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}
 
 
 def counting(name: str, share: float) -> type[Tester]:
@@ -111,6 +112,11 @@ CASES: dict[str, Three] = {
         met=run(TPUT, profile={"paths": paths(64, 128)}),
         not_met=PLAIN,
         not_applicable=run(TPUT, device={"knee_fps": 1}),
+    ),
+    "RFC2544-26.1-05": Three(
+        met=run(TPUT, profile={"paths": paths(64, 128)}, testbed=GIGABIT),
+        not_met=run(TPUT, profile={"paths": paths(64, 128)}),
+        not_applicable=PLAIN,
     ),
     "RFC2544-26.2-09": Three(
         met=run(TPUT, LATENCY, profile={"paths": paths(64, 128), "latency": {"frame_octets": [64, 128]}}),

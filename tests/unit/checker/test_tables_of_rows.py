@@ -16,6 +16,7 @@ from bmwg.reports.render.statements import statement
 from bmwg.reports.store import read_run
 
 SIZES = (64, 512)
+GIGABIT = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}
 PROFILE = {
     "paths": runs.paths(*SIZES),
     "latency": {"frame_octets": list(SIZES)},
@@ -52,6 +53,14 @@ def test_the_graph_of_throughput_has_sizes_from_left_to_right_and_frames_per_sec
     graph = next(one for one in plots(told) if one.name == "throughput")
     assert "frame size, octets" in graph.svg
     assert "throughput, frames/s" in graph.svg
+
+
+def test_a_line_rate_is_a_line_of_the_graph(told):
+    graph = next(one for one in plots(told) if one.name == "throughput")
+    assert "is dotted" not in graph.description
+    medium = runs.run(runs.TPUT, profile=PROFILE, testbed=GIGABIT)()
+    graph = next(one for one in plots(facts(read_run(Path(medium.files.where)))) if one.name == "throughput")
+    assert "The theoretical maximum of the medium is dotted." in graph.description
 
 
 def test_one_size_is_no_graph(told):
