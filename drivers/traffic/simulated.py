@@ -28,6 +28,9 @@ from bmwg.methodology.records import (
     TrialSpec,
 )
 
+ROUTE_UPDATES = "route-updates"  # a modifier of trials
+UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedConfig:
@@ -72,6 +75,7 @@ class SimulatedTraffic:
         self.config = config or SimulatedConfig()
         self.drain_s = drain_s
         self._random = random.Random(self.config.seed)
+        self.updates = 0  # routing updates sent, whose states take turns
         self._ports: tuple[TesterPort, TesterPort] | None = None
 
     @classmethod
@@ -127,13 +131,28 @@ class SimulatedTraffic:
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
-        counts = (("simulated", 1), (RESIDUAL_WAIT, round(self.drain_s * 1e9)))
+        counts = (("simulated", 1), (RESIDUAL_WAIT, round(self.drain_s * 1e9)), *self._updates(spec))
         return TrialResult(
             spec=spec,
             streams=streams,
             wall_time_ns=round((spec.total_s + self.drain_s) * 1e9),
             disturbance=HostDisturbance(),
             auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames)))),
+        )
+
+    def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
+        """Return how many routing updates of each state a trial sent, and which came first."""
+        if spec.modifier != ROUTE_UPDATES:
+            return ()
+        first = 1 + self.updates % 2
+        sent = 1 + int(spec.total_s / UPDATE_INTERVAL_S)
+        self.updates += sent
+        ahead, behind = (sent + 1) // 2, sent // 2
+        states = (ahead, behind) if first == 1 else (behind, ahead)
+        return (
+            ("modifier.first_state", first),
+            ("modifier.updates_1_frames", states[0]),
+            ("modifier.updates_2_frames", states[1]),
         )
 
     def _stream(self, spec: TrialSpec, directions: int, *, stalled: bool) -> StreamCounts:

@@ -82,8 +82,9 @@ class Profile:
     `benchmarks` holds settings by the name of a measurement (what it leaves out is as in the documents),
     `suite_paths` the paths of suites that do not measure on `paths`.
     `indicative` marks every result of the run as no conformance statement. `expected_invalid_ratio` (0..1)
-    only serves the estimate of the run's length. `loss_times` asks the trials of a bisection for the number and
-    times of gaps in the sequence of received frames (RFC2544-10-05). `keep_awake` is what is to keep CPUs from halting meanwhile.
+    only serves the estimate of the run's length. `loss_times` asks the trials of a bisection for the number
+    and times of gaps in the sequence of received frames (RFC2544-10-05). `keep_awake` is what is to keep CPUs
+    from halting meanwhile.
     """
 
     name: str

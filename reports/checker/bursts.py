@@ -20,7 +20,7 @@ _BURST, _VERIFICATION = "burst", "loss verification"
 
 
 def burst_searches(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Part the trials of an outcome by search, which the journal's phases number; verifying trials go along."""
+    """Part the trials of an outcome by search, by the journal's phases; verifying trials go along."""
     parted: list[list[Trial]] = []
     last = None
     for one in trials:

@@ -1,4 +1,4 @@
-"""RFC 2544 sections 7 to 24 as rules: what all of its benchmarks share; section 10 and 23 have own modules."""
+"""RFC 2544 sections 7 to 24 as rules: what all of its benchmarks share, but for sections 10 and 23."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def configured_by_instructions(scope: Scope) -> Answer:
 
 @clause("RFC2544-7-03")
 def filters_only(scope: Scope) -> Answer:
-    """Trials with filters ran on the deployment that was measured without them, or on one recorded as equal."""
+    """Trials with filters ran on the deployment that was measured without, or on one recorded as equal."""
     filtered = _modified(scope, FILTERS)
     if not filtered:
         return not_applicable("no trial with filters is in the run")
@@ -190,9 +190,9 @@ def both_directions(scope: Scope) -> Answer:
 
 @clause("RFC2544-15-01")
 def two_ports(scope: Scope) -> Answer:
-    """One input and one output port."""
-    ports = _ports(scope)
-    return held(len(ports) == 2, "two tester ports", f"{len(ports)}")
+    """One input and one output port: a testbed file can name no more, and a trial has no more streams."""
+    streams = max((len(trial.trial.result.streams) for trial in scope.trials), default=0)
+    return by_construction("one port at each side", f"two tester ports, {streams} streams at most")
 
 
 @clause("RFC2544-16-05")
@@ -253,7 +253,7 @@ TAG_OCTETS = 4  # of an 802.1Q tag, which makes the smallest frame larger
 
 
 def conditions(outcomes: Iterable[Outcome]) -> dict[tuple[str, FrameFormat], set[int]]:
-    """Return the frame sizes of each condition, a cell without its size; a mix of sizes is none (section 18)."""
+    """Return the frame sizes of each condition, a cell without its size; a mix of sizes is none."""
     sizes: dict[tuple[str, FrameFormat], set[int]] = {}
     for outcome in outcomes:
         if outcome.cell.imix:
@@ -299,12 +299,6 @@ def _equal(scope: Scope, one: str, other: str) -> bool:
     if not mine or not theirs or mine.keys() != theirs.keys():
         return False
     return all(mine[place].get("equal_to", one) == theirs[place].get("equal_to", other) for place in mine)
-
-
-def _ports(scope: Scope) -> list[object]:
-    tester = scope.evidence.run["testbed"].get("tester") if scope.evidence.run else None
-    ports = tester.get("ports") if isinstance(tester, dict) else None
-    return ports if isinstance(ports, list) else []
 
 
 RULES: tuple[ClauseRule, ...] = (

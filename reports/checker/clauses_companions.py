@@ -98,7 +98,7 @@ def mtu_reported(scope: Scope) -> Answer:
 
 @clause("SUP-6985-5")
 def table_of_sizes(scope: Scope) -> Answer:
-    """Each letter of one's own has one size, which the trials say; a letter of the table is sent in its size."""
+    """Each letter of one's own has one size, by its trials; a letter of the table is sent in its size."""
     own: list[str] = []
     wrong: list[str] = []
     for cell, trials in _mixes(scope).items():

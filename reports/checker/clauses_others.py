@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from bmwg.methodology.benchmarks import back_to_back, frame_loss, recovery
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import Outcome
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -22,7 +22,6 @@ from bmwg.reports.checker.waits import residual_ns, waited
 LARGEST_STEP = 0.1  # rfc2544-26.3
 BURST_TRIAL_S = 2.0  # rfc2544-26.4
 BURST_REPEATS = 50  # rfc2544-26.4
-RESETS = ("hardware", "software", "power")  # rfc2544-26.6
 _ROUNDED_FPS = 1  # loads are whole frames/s
 
 
@@ -52,7 +51,7 @@ def from_maximum(scope: Scope) -> Answer:
     return held(
         not wrong,
         "the maximum rate first",
-        f"{len(wrong)} of {len(scope.outcomes)} curves begin below {wrong[:2]}",
+        f"{len(wrong)} of {len(scope.outcomes)} begin below {wrong[:2]}",
     )
 
 
@@ -172,11 +171,10 @@ def _repeated(scope: Scope) -> Answer:
 
 
 def _stated(scope: Scope, metric: str) -> Answer:
-    measured = [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
-    if not measured:
-        return not_applicable("no outcome of it is a plain number")
-    lacking = [one for one in measured if metric not in {value.metric for value in one.values}]
-    return held(not lacking, metric, f"{len(lacking)} of {len(measured)} outcomes without")
+    """Return whether each size that was tried has its row: a value, and not only words."""
+    lacking = [one.outcome_id for one in scope.outcomes if metric not in {v.metric for v in one.values}]
+    found = f"{len(lacking)} of {len(scope.outcomes)} outcomes without {lacking[:2]}"
+    return held(not lacking, f"a row for each size, with {metric}", found)
 
 
 RULES: tuple[ClauseRule, ...] = (

@@ -81,7 +81,7 @@ def width_positive(scope: Scope) -> Answer:
 
 @clause("RFC9971-4.6.5-03")
 def other_stop(scope: Scope) -> Answer:
-    """Only without a goal width: a result whose goal the profile does not have says what stopped its search."""
+    """Only without a goal width: a result whose goal the profile does not have tells what ended it."""
     without = _unprofiled(scope)
     if not without:
         return not_applicable("every goal has a width")

@@ -18,7 +18,7 @@ from bmwg.reports.checker.verdicts import (
 
 
 def told(scope: Scope, key: str) -> list[object]:
-    """Return what the testers of the run say of themselves under a key, each once; none where one is silent."""
+    """Return what the run's testers say of themselves under a key, each once; none where one is silent."""
     said: list[object] = []
     for driver in scope.run["drivers"]:
         if key not in driver:

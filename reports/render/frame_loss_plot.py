@@ -1,4 +1,4 @@
-"""The curve of RFC 2544 26.3: percent of frames lost over percent of the theoretical rate, or of the highest load."""
+"""The curve of RFC 2544 26.3: percent lost over percent of the theoretical rate, or of the highest load."""
 
 from __future__ import annotations
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.build import source_digest
-from bmwg.drivers.traffic.embedded.extras import extras
+from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
     NETDEV_KINDS,
@@ -59,6 +60,7 @@ class EmbeddedTraffic:
         self._queue_refused = False  # the kernel refused frames of a queue: it gets a new one
         self._instance = 0
         self._trial_number = 0
+        self._updates = 0  # routing updates sent so far
         self._hello: Mapping[str, Any] = {}
 
     def __enter__(self) -> EmbeddedTraffic:
@@ -233,7 +235,7 @@ class EmbeddedTraffic:
             "late_s": BURST_LATE_S if spec.burst else LATE_S,
             "loss_times": spec.loss_times,
             "broadcast_every": spec.broadcast_every or 0,
-            "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._trial_number) if ports else [],
+            "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._updates) if ports else [],
             **_tags(spec),
             "mix": list(spec.mix_octets),
         }
@@ -247,7 +249,9 @@ class EmbeddedTraffic:
         spec = plain(spec)
         frames = max(10, spec.flows)
         load_fps = max(200.0, frames / 2.0)
-        self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
+        reply = self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
+        if spec.modifier == ROUTES:
+            self._updates += sum(int(extra["sent_frames"]) for extra in reply["extras"])
 
     def run_trial(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a tester that dies or hangs gives a result with `fault`."""
@@ -262,7 +266,7 @@ class EmbeddedTraffic:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = read_result(spec, ports, reply, steal_before_ns)
+        result = self._with_updates(read_result(spec, ports, reply, steal_before_ns), reply)
         self._queue_refused = any(
             value for key, value in result.auxiliary if key.endswith(".queue_tx_refused")
         )
@@ -285,6 +289,15 @@ class EmbeddedTraffic:
         if not isinstance(reply, dict):
             raise nonsense("trial", reply)
         return reply
+
+    def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
+        """Tell the states of a trial's routing updates; the next trial's go on from there."""
+        if result.spec.modifier != ROUTES:
+            return result
+        sent = [int(extra["sent_frames"]) for extra in reply["extras"]]
+        told = states(sent, self._updates)
+        self._updates += sum(sent)
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
     def describe(self) -> Mapping[str, JsonValue]:
         """Name, versions and settings, for the platform record."""

@@ -23,21 +23,37 @@ _RIP_GROUP = ipaddress.IPv4Address("224.0.0.9")
 _SYS_UP_TIME = bytes.fromhex("06082b06010201010300")  # 1.3.6.1.2.1.1.3.0
 
 
-def extras(modifier: str | None, port: TesterPort, gateway_mac: str, number: int) -> list[dict[str, Any]]:
-    """Return what trial `number` sends beside the stream for a modifier; most ask for nothing."""
+def extras(modifier: str | None, port: TesterPort, gateway_mac: str, updates: int) -> list[dict[str, Any]]:
+    """Return what a trial sends beside the stream for a modifier; most ask for nothing.
+
+    `updates` is how many routing updates went out before: states go on in turn (rfc2544-11.3).
+    """
     if modifier == MANAGEMENT:
         source, gateway = _address(port, port.ipv4, modifier), _address(port, port.gateway_ipv4, modifier)
         frame = _udp(port, gateway_mac, source, gateway, _OWN_PORT, SNMP_PORT, snmp_query())
         return [_entry(frame, QUERY_INTERVAL_S, SNMP_PORT)]
     if modifier == ROUTES:
         source = _address(port, port.ipv4, modifier)
-        updates = []
-        for place, metric in enumerate((1, 2) if number % 2 else (2, 1)):  # rfc2544-11.3: two states in turn
+        frames = []
+        for place, metric in enumerate((2, 1) if updates % 2 else (1, 2)):  # rfc2544-11.3: two states in turn
             payload = rip_update(metric)
             frame = _udp(port, _RIP_MAC, source, _RIP_GROUP, RIP_PORT, RIP_PORT, payload, hops=1)
-            updates.append(_entry(frame, 2 * UPDATE_INTERVAL_S, 0, after_s=place * UPDATE_INTERVAL_S))
-        return updates
+            frames.append(_entry(frame, 2 * UPDATE_INTERVAL_S, 0, after_s=place * UPDATE_INTERVAL_S))
+        return frames
     return []
+
+
+def states(sent_frames: list[int], updates: int) -> dict[str, int]:
+    """Return how many updates of each state a trial sent, and which came first; none where it sent none."""
+    if not sent_frames:
+        return {}
+    first = 1 + updates % 2
+    by_state = sent_frames if first == 1 else sent_frames[::-1]
+    return {
+        "modifier.first_state": first,
+        "modifier.updates_1_frames": by_state[0],
+        "modifier.updates_2_frames": by_state[1],
+    }
 
 
 def _entry(frame: bytes, interval_s: float, answers_from: int, after_s: float = 0.0) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Runs as another implementation, or an older one, could have recorded them: real runs whose files say otherwise.
+"""Runs as another implementation, or an older one, could have recorded them: real runs that say otherwise.
 
-A change is made to what the files hold, and all hashes are made anew. What comes out is read by the real reader,
+A change is made to what the files hold, and all hashes are made anew. The real reader reads what comes out
 without a finding: validity and reasons are those that the toolkit itself gives to such counts.
 """
 

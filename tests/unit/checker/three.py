@@ -16,22 +16,14 @@ class Three:
 
     `benchmark` is the one to look at, where a row is judged for several. A row does not apply where its rule
     says so, or where the run holds nothing that the row is judged on.
+
+    A row that holds by construction has no run that does not meet it: `shown_by` names the test of the code that
+    shows it, as `file::function`, and stands in place of `not_met`. `met` is None where the code can bring about
+    the row's condition in no way.
     """
 
-    met: Make
-    not_met: Make
+    met: Make | None
+    not_met: Make | None
     not_applicable: Make
     benchmark: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """A row that no run which can be read breaks, for the code can do no other: a test of the code shows it.
-
-    `shown_by` is that test, as `file::function`.
-    """
-
-    met: Make
-    not_applicable: Make
-    shown_by: str
-    benchmark: str = ""
+    shown_by: str = ""

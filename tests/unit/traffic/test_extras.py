@@ -42,11 +42,18 @@ def test_a_query_is_snmp_for_the_gateway_once_a_second():
 
 
 def test_updates_have_two_states_in_turn_and_no_network_of_the_test():
-    first, second = extras.extras("route-updates", PORT, GATEWAY, 1)
+    first, second = extras.extras("route-updates", PORT, GATEWAY, 0)
     assert first["octets"] != second["octets"]
     assert (first["after_s"], second["after_s"], first["interval_s"]) == (0.0, 30.0, 60.0)
-    swapped = extras.extras("route-updates", PORT, GATEWAY, 2)
+    swapped = extras.extras("route-updates", PORT, GATEWAY, 1)  # after one update
     assert [entry["octets"] for entry in swapped] == [second["octets"], first["octets"]]
+    assert extras.states([1, 1], 0) == {
+        "modifier.first_state": 1,
+        "modifier.updates_1_frames": 1,
+        "modifier.updates_2_frames": 1,
+    }
+    assert extras.states([2, 1], 3)["modifier.updates_1_frames"] == 1
+    assert extras.states([], 0) == {}
     message = bytes.fromhex(first["octets"])[42:]
     assert message[:2] == b"\x02\x02"
     networks = {ipaddress.ip_address(message[at + 4 : at + 8]) for at in range(4, len(message), 20)}
