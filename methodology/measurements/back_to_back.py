@@ -61,7 +61,7 @@ class BackToBack:
 
 
 def burst_goal(profile: Profile, cell: Cell, max_rate_fps: int, throughput_fps: int | None) -> BurstGoal:
-    """Return what a profile asks of a cell at a maximum rate (frames/s); ValueError for what RFC 9004 forbids."""
+    """Return what a profile asks of a cell at a maximum rate (frames/s); ValueError for what is forbidden."""
     said = settings(profile, NAME)
     longest_s = float(said.get("max_burst_s", LONGEST_BURST_S))
     return BurstGoal(

@@ -29,7 +29,7 @@ def interface_shares(results: Iterable[TrialResult]) -> tuple[bool, str]:
     for result in results:
         counts = [stream.intended_frames for stream in result.streams]
         if len(counts) > 1 and max(counts) - min(counts) > 1:
-            shares.add(round(counts[0] / sum(counts), 3))
+            shares.add(round(counts[0] / max(1, sum(counts)), 3))
     if not shares:
         return True, EQUAL
     if len(shares) > 1:

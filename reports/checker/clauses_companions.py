@@ -15,6 +15,7 @@ from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, hel
 
 LEAST_TRIALS = 2  # choice: of several, as RFC 6201 1.4 recommends
 _RUN = re.compile(r"([0-9]*)([a-z])")
+_MOST = 64  # sizes that the mix of a trial has at most
 _VNF = frozenset({"pod", "vm"})
 
 
@@ -72,7 +73,9 @@ def _mixes(scope: Scope) -> dict[Cell, list[Trial]]:
 
 
 def _letters(genome: str) -> str:
-    return "".join(letter * int(count or 1) for count, letter in _RUN.findall(genome))
+    """Return the letters one by one; a run that no trial can hold is cut to one more than a trial can."""
+    runs = _RUN.findall(genome)
+    return "".join(letter * (int(count or 1) if len(count) < 3 else _MOST + 1) for count, letter in runs)
 
 
 def _sizes_of(letters: str, trials: list[Trial]) -> dict[str, set[int | None]]:

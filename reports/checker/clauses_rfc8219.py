@@ -20,7 +20,7 @@ from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
 from bmwg.reports.checker.clauses_benchmarks import LATENCY_DEFINITIONS
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, close, stated
+from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 SIZES = frozenset({64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216})
@@ -93,14 +93,7 @@ def media_noted(scope: Scope) -> Answer:
     """The medium in the header is the one that the tester's ports have, with its rate where it has one."""
     medium = scope.run["medium"]
     kind, rate = str(medium["kind"]), medium["line_rate_bps"]
-    tester = scope.run["testbed"].get("tester") or {}
-    ports = tester.get("ports")
-    kinds = {str(tester["io"])} if "io" in tester else set()
-    kinds |= {
-        str(port["io"])
-        for port in (ports if isinstance(ports, list) else [])
-        if isinstance(port, dict) and "io" in port
-    }
+    kinds = port_kinds(scope)
     physical = bool(kinds - _VIRTUAL) or bool(scope.run["testbed"].get("lab_ports"))
     noted = bool(rate) and kind not in _VIRTUAL if physical else True
     found = f"{kind}, {f'{rate} bit/s' if rate else 'no rate'}; ports of {', '.join(sorted(kinds)) or kind}"

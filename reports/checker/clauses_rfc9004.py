@@ -26,7 +26,7 @@ from bmwg.reports.checker.bursts import (
     throughput_of,
 )
 from bmwg.reports.checker.clauses_common import ETHERNET_SIZES
-from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken
+from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken, tester_ports
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -44,6 +44,7 @@ HARMLESS_STALL = TrialPolicy(
     max_host_stall_ns=1_000_000, max_steal_ns=10_000_000
 )  # choice: design decision 13
 _IMPLIED, _CORRECTED = "buffer_time.rfc9004.implied", "buffer_time.rfc9004.corrected"
+_EACH = re.compile(r"each: ([0-9]{1,18}(?:, [0-9]{1,18})*) frames")
 _ZERO_LOSS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 
 
@@ -79,8 +80,7 @@ def no_mix(scope: Scope) -> Answer:
 @clause("RFC9004-5-01")
 def set_up(scope: Scope) -> Answer:
     """One tester sends and receives over two ports."""
-    ports = (scope.run["testbed"].get("tester") or {}).get("ports")
-    count = len(ports) if isinstance(ports, list) else 0
+    count = len(tester_ports(scope))
     return held(count == 2, "a tester of two ports", f"{count} ports")
 
 
@@ -272,9 +272,9 @@ def least_step(scope: Scope) -> Answer:
     """Each answer says its step, and its bursts are multiples of it, up to the longest."""
 
     def fits(one: Outcome) -> bool:
-        step = _said(one, r"step ([0-9]+) frames")
+        step = _said(one, r"step ([0-9]{1,18}) frames")
         sizes = {trial.trial.result.spec.first_frames for trial in taken(scope, one)}
-        longest = _said(one, r"bursts up to ([0-9]+) frames")
+        longest = _said(one, r"bursts up to ([0-9]{1,18}) frames")
         return bool(step) and bool(sizes) and all(size % (step or 1) == 0 for size in sizes - {longest})
 
     return _all(scope.outcomes, "the step in frames, as the bursts have it", fits)
@@ -297,7 +297,7 @@ def each_reported(scope: Scope) -> Answer:
     """Each repetition's length stands beside the average, as its trials have it."""
 
     def fits(one: Outcome) -> bool:
-        found = [match for text in one.quality if (match := re.fullmatch(r"each: ([0-9, ]+) frames", text))]
+        found = [match for text in one.quality if (match := _EACH.fullmatch(text))]
         said = tuple(map(int, found[0][1].split(", "))) if found else ()
         return bool(said) and said == lengths(scope, one)
 
@@ -347,7 +347,7 @@ def repetitions(scope: Scope) -> Answer:
     return _all(
         scope.outcomes,
         "N, as the journal has it",
-        lambda one: _said(one, r"^([0-9]+) searches") == len(burst_searches(taken(scope, one))),
+        lambda one: _said(one, r"^([0-9]{1,18}) searches") == len(burst_searches(taken(scope, one))),
     )
 
 
@@ -373,7 +373,7 @@ def tester_limit(scope: Scope) -> Answer:
     """The longest burst of the search, as profile and rate make it; no trial is longer."""
 
     def fits(one: Outcome) -> bool:
-        said = _said(one, r"bursts up to ([0-9]+) frames")
+        said = _said(one, r"bursts up to ([0-9]{1,18}) frames")
         sent = [trial.trial.result.spec.first_frames for trial in taken(scope, one)]
         rate = min(burst_rates_fps(scope, one), default=0)
         return said == int(rate * limit_s(scope)) and max(sent, default=0) <= (said or 0)

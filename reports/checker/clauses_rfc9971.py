@@ -18,6 +18,7 @@ from bmwg.reports.checker.proof import (
     proving,
     stated,
     taken,
+    tester_ports,
 )
 from bmwg.reports.checker.recorded_goals import conditional
 from bmwg.reports.checker.verdicts import (
@@ -199,8 +200,7 @@ def _one_kind(scope: Scope, expected: str, kind: Callable[[TrialSpec], tuple[obj
 def traffic_mentioned(scope: Scope) -> Answer:
     """What the report says of directions, formats, flows and ports is what the trials were sent with."""
     wrong = [one.outcome_id for one in scope.outcomes if not _as_mentioned(scope, one)]
-    ports = (scope.run["testbed"].get("tester") or {}).get("ports")
-    known = isinstance(ports, list)
+    known = bool(tester_ports(scope))
     found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
     found += "" if known else "; no ports in the testbed: meshing unknown"
     return held(known and not wrong, "directions, meshing and IP versions as the trials had them", found)

@@ -124,6 +124,7 @@ def _grade(
     failed = [one for one in musts if one.failed]
     unknown = [one for one in musts if one.verdict is Verdict.NOT_ASSESSED]
     short = [one for one in shoulds if one.verdict not in _KEPT]
+    described = [one for one in verdicts if one.row.level is Level.INFO and one.original is Verdict.NOT_MET]
     reasons: list[str] = []
     if said:
         grade = Grade.NOT_GRADED
@@ -136,9 +137,10 @@ def _grade(
         grade = Grade.INCOMPLETE
         reasons.append("no outcome is a plain number")
     else:
-        grade = Grade.CONDITIONAL if short else Grade.UNCONDITIONAL
+        grade = Grade.CONDITIONAL if short or described else Grade.UNCONDITIONAL
     reasons += [f"{one.row.level} {one.requirement}: {one.found}" for one in (*failed, *unknown)]
     reasons += [f"{one.row.level} {one.requirement}: {one.verdict.value}" for one in short]
+    reasons += [f"described, not kept {one.requirement}: {one.found}" for one in described]
     counts = Counter(f"{one.row.level.value} {one.verdict.value}" for one in (*musts, *shoulds))
     return DocumentGrade(
         document="RFC2544",

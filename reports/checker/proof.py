@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from bmwg.methodology.records import Outcome, TrialResult
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Scope
 
 NAMED = 3  # ids that a finding lists
+
+
+def tester_ports(scope: Scope) -> list[Any]:
+    """Return the tester's ports as the testbed file names them; none where it does not."""
+    ports = _tester(scope).get("ports")
+    return ports if isinstance(ports, list) else []
+
+
+def port_kinds(scope: Scope) -> frozenset[str]:
+    """Return the kinds of device of the tester's ports, as far as the testbed file tells them."""
+    said = [_tester(scope), *(port for port in tester_ports(scope) if isinstance(port, Mapping))]
+    return frozenset(str(one["io"]) for one in said if "io" in one)
+
+
+def _tester(scope: Scope) -> Mapping[str, Any]:
+    tester = scope.run["testbed"].get("tester")
+    return tester if isinstance(tester, Mapping) else {}
 
 
 def numbered(scope: Scope, seqs: Iterable[int]) -> list[Trial]:

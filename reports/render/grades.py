@@ -100,12 +100,13 @@ def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
     rows = [
         [
             esc(one.benchmark),
-            _grade(one),
+            role(ROLES[one.grade], one.grade.value),
             *(esc(_of_level(one, level)) for level in LEVELS),
+            esc(one.rests_on or NONE),
         ]
         for one in found
     ]
-    head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD"]
+    head = ["benchmark", "grade", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     reasons = [
         [esc(one.benchmark), esc(reason)]
         for one in found
@@ -118,12 +119,6 @@ def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
     ]
 
 
-def _grade(one: DocumentGrade) -> str:
-    """Return the grade, and what of it no run shows (design decision 14)."""
-    said = role(ROLES[one.grade], one.grade.value)
-    return f"{said} ({esc(one.rests_on)})" if one.rests_on else said
-
-
 def _deciding(one: DocumentGrade) -> list[str]:
     """Return the reasons of a grade; a SHOULD decides only between the two compliant ones."""
     if one.grade is Grade.CONDITIONAL:
@@ -132,8 +127,15 @@ def _deciding(one: DocumentGrade) -> list[str]:
 
 
 def _counts(found: Sequence[DocumentGrade]) -> list[str]:
-    rows = [[esc(_name(one.document)), *(esc(_of_level(one, level)) for level in LEVELS)] for one in found]
-    head = ["document", "clauses with MUST", "clauses with SHOULD"]
+    rows = [
+        [
+            esc(_name(one.document)),
+            *(esc(_of_level(one, level)) for level in LEVELS),
+            esc(one.rests_on or NONE),
+        ]
+        for one in found
+    ]
+    head = ["document", "clauses with MUST", "clauses with SHOULD", "met without a measurement"]
     return table(head, rows, "Documents with the words of BCP 14: how many clauses were kept")
 
 

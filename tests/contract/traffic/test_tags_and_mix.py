@@ -39,6 +39,10 @@ def test_tagged_frames_are_told_one_by_one_and_lie_within_the_histogram(tester):
         assert len(arrived) >= 500 - stream.lost_frames
         assert stream.latency.min_ns <= min(arrived)
         assert max(arrived) <= stream.latency.max_ns
+        sent = [at for at in stream.tagged_at_ns if at is not None]
+        assert [at is None for at in stream.tagged_at_ns] == [ns is None for ns in stream.tagged_ns]
+        assert sent == sorted(sent)
+        assert max(sent) <= stream.effective_duration_ns
     one = valid(tester, TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.2, tag_after_s=0.1, tags=1))
     assert len(one.streams[0].tagged_ns) == 1
     assert (

@@ -20,6 +20,11 @@ from bmwg.resources import session
 class _Changes(Tester):
     """Changes what each direction counts."""
 
+    @property
+    def wired(self) -> bool:
+        """Whether no device is between the ports."""
+        return self._ports is not None and self._ports[0].device == "wire"
+
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         return stream
 
@@ -32,6 +37,8 @@ class CountsAll(_Changes):
     """Takes keep-alives of the device for test frames."""
 
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
+        if self.wired:
+            return stream
         received = stream.received_frames + 7
         return replace(stream, received_frames=received, latency=self._latency(received, 0.5))
 
@@ -80,10 +87,8 @@ class Stalls(_Changes):
     """Stalls for 50 ms in each trial through a device."""
 
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
-        wired = self._ports is not None and self._ports[0].device == "wire"
-        return (
-            stream if wired else replace(stream, largest_gap_ns=600_000_000, largest_lateness_ns=600_000_000)
-        )
+        stalled = replace(stream, largest_gap_ns=600_000_000, largest_lateness_ns=600_000_000)
+        return stream if self.wired else stalled
 
 
 class OtherFormat(Tester):
@@ -138,17 +143,12 @@ class FewRoutes(Tester):
         return replace(result, auxiliary=taken)
 
 
-class EndsBeforeFilters(Tester):
-    """Is lost in the first trial with filters, so that the device is deployed anew."""
-
-    lost = False
+class EndsInLatency(Tester):
+    """Is lost in a long stream, so that the device is deployed anew for what follows."""
 
     def run_trial(self, spec: TrialSpec, /) -> TrialResult:
         result = super().run_trial(spec)
-        if spec.modifier and not EndsBeforeFilters.lost:
-            EndsBeforeFilters.lost = True
-            return replace(result, fault="the tester ended")
-        return result
+        return replace(result, fault="the tester ended") if spec.duration_s >= 120 else result
 
 
 def climbs_after_loss() -> AbstractContextManager[object]:
@@ -172,6 +172,13 @@ def skips_loads() -> AbstractContextManager[object]:
 def records_nothing() -> AbstractContextManager[object]:
     """Break the record of the platform: it comes out empty."""
     return patch.object(session, "machine_record", lambda *_: {})
+
+
+class StallsInBursts(_Changes):
+    """Stalls in each burst."""
+
+    def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
+        return replace(stream, largest_gap_ns=600_000_000) if spec.burst else stream
 
 
 class StallsInRecovery(_Changes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import runs
 
 from bmwg.methodology.benchmarks import frame_loss
@@ -31,7 +33,7 @@ def test_the_curve_has_the_axes_of_section_26_3(monkeypatch):
     )
     for medium, x in (({}, frame_loss.OF_HIGHEST.x), (runs.MEDIUM, frame_loss.OF_THEORETICAL.x)):
         evidence = runs.run(runs.LOSS, testbed=medium)()
-        frame_loss_plot(facts(read_run(evidence.files.folder)))
+        frame_loss_plot(facts(read_run(Path(evidence.files.where))))
         said = {}
         _, draw = drawn[-1]
         draw(_Figure(said))

@@ -12,10 +12,12 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.measurements.throughput import bisection_trials
 from bmwg.methodology.planning import cells, duration_s, traffic_s
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
+from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Direction
 from bmwg.methodology.requirements import Basis, Level, catalogue, requirement, unknown_ids
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.suites import CASES
+from bmwg.methodology.trial import Learning
 
 NETWORKS = {"bridge": None, "ptp": None, "macvlan": None, "host-device": None}
 
@@ -216,3 +218,26 @@ def test_a_wider_interval_than_first_asked_for_is_refused_when_it_is_narrower():
     with pytest.raises(ConfigError, match="PRF-04") as refused:
         parse_profile(yaml.safe_dump(data), source="own.yaml")
     assert "at least relative_width" in str(refused.value)
+
+
+SHORTENED = {  # row: whether the numbers of a profile depart from its text
+    "RFC2544-4": lambda profile: profile.policy.max_repeats > 0,
+    "RFC2544-10-05": lambda profile: not profile.loss_times,
+    "RFC2544-20-01": lambda profile: True,  # paths of virtual Ethernet have no rate to begin at
+    "RFC2544-23-01": lambda profile: profile.policy.settle_s < 2,
+    "RFC2544-23-02": lambda profile: (
+        profile.policy.learning is not Learning.TRIAL or profile.policy.learning_wait_s < 2
+    ),
+    "RFC2544-23-03": lambda profile: profile.policy.min_sent_ratio < 1,
+    "RFC2544-23-04": lambda profile: profile.policy.drain_s < 2,
+    "RFC2544-23-05": lambda profile: profile.policy.restabilize_s < 5,
+    "RFC2544-24-01": lambda profile: profile.search.algorithm == BISECTION and profile.trial_duration_s < 60,
+}
+
+
+@pytest.mark.parametrize("row", SHORTENED)
+@pytest.mark.parametrize("name", ["quick", "guest", "low-rate", "rfc2544", "rfc8204", "rfc9971", "tst009"])
+def test_each_departure_from_rfc_2544_is_declared_with_its_row(name, row):
+    profile = load_profile(name)
+    declared = row in {one.requirement for one in profile.deviations}
+    assert declared is SHORTENED[row](profile)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import documents_run
 import pytest
-from test_clauses import run
 
 from bmwg.methodology.mlr.classify import LOSS_DEFINITION
 from bmwg.methodology.profiles.reading import parse_profile
@@ -31,6 +30,12 @@ NOT_APPLICABLE, NOT_ASSESSED = Verdict.NOT_APPLICABLE, Verdict.NOT_ASSESSED
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory):
     return read_evidence(FolderFiles(documents_run.make(tmp_path_factory.mktemp("documents"))))
+
+
+def run(**changes):
+    return lambda scope: replace(
+        scope, evidence=replace(scope.evidence, run={**scope.evidence.run, **changes})
+    )
 
 
 LAB = run(testbed={"tester": {"ports": ["lab/eth1"]}, "lab_ports": ["eth1"]})
