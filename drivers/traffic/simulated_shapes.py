@@ -68,7 +68,8 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None:
-        counts += [("modifier.matched_frames", sent), ("modifier.filtered_frames", 0)]
+        matched = sent * len(_ways(spec.direction))
+        counts += [("modifier.matched_frames", matched), ("modifier.filtered_frames", 0)]
     return tuple(counts)
 
 
