@@ -92,7 +92,9 @@ def test_a_page_counts_each_row_once_and_a_tag_for_nothing() -> None:
 def test_rules_that_no_run_tried_yet_are_told_apart(tmp_path: Path) -> None:
     folder = tmp_path / "tests" / "unit" / "checker"
     folder.mkdir(parents=True)
-    (folder / "cases_a.py").write_text('NOT_YET: frozenset[str] = frozenset({"RFC2544-9-01"})\nOTHER: str = "no"\n')
+    (folder / "cases_a.py").write_text(
+        'NOT_YET: frozenset[str] = frozenset({"RFC2544-9-01"})\nOTHER: str = "no"\n'
+    )
     (folder / "cases_b.py").write_text("NOT_YET: frozenset[str] = frozenset()\n")
     assert owed_rules(tmp_path) == {"RFC2544-9-01"}
     assert "RFC2544-24-01" not in owed_rules(sync.checkout())
