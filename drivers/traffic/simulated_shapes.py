@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
+import math
+
+from bmwg.methodology.records import Direction, LossRun, LossTimes, TrialSpec
 
 QUEUE_FRAMES = 256
 OUTAGE_NS = 50_000_000  # choice: any known length does
 _NS = 1_000_000_000
-_SHOWN = {"answered_frames": 1, "learnt_routes": 25}
-_EVIDENCE = {"management": "answered_frames", "route-updates": "learnt_routes"}
+_INTERVALS_S = {"management": 1.0, "route-updates": 30.0}  # as the embedded tester's (extras.py)
+_LEARNT_ROUTES = 25
 
 
 def passed_frames(spec: TrialSpec, sent: int, offered_fps: int, knee_fps: float) -> int:
@@ -57,11 +59,22 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         began_ns = round(spec.act_at_s * _NS)
         counts += [("act.began_ns", began_ns), ("act.ended_ns", began_ns + OUTAGE_NS)]
     if spec.broadcast_every is not None:
-        counts.append(("forward.broadcast_sent_frames", sent // spec.broadcast_every))
-    if spec.modifier is not None:
-        name = _EVIDENCE.get(spec.modifier, "matched_frames")
-        counts.append((f"modifier.{name}", _SHOWN.get(name, sent)))
+        beside = sent // spec.broadcast_every
+        counts += [(f"{name}.broadcast_sent_frames", beside) for name in _ways(spec.direction)]
+    if spec.modifier in _INTERVALS_S:
+        due = math.ceil(spec.total_s / _INTERVALS_S[spec.modifier])  # the first with the first frame
+        answered = due if spec.modifier == "management" else 0
+        counts += [("modifier.sent_frames", due), ("modifier.answered_frames", answered)]
+        if spec.modifier == "route-updates":
+            counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
+    elif spec.modifier is not None:
+        matched = sent * len(_ways(spec.direction))
+        counts += [("modifier.matched_frames", matched), ("modifier.filtered_frames", 0)]
     return tuple(counts)
+
+
+def _ways(direction: Direction) -> tuple[str, ...]:
+    return ("forward", "reverse") if direction is Direction.BOTH else (direction.value,)
 
 
 def _outage_frames(spec: TrialSpec) -> int:

@@ -47,7 +47,9 @@ def filters_only(scope: Scope) -> Answer:
     if not filtered:
         return not_applicable("no trial with filters is in the run")
     plain = {
-        (t.cell_id, t.deployment_id) for t in scope.evidence.trials if t.trial.result.spec.modifier is None
+        (t.cell_id, t.deployment_id)
+        for t in scope.evidence.trials
+        if t.trial.result.spec.modifier is None and t.trial.result.spec.broadcast_every is None
     }
     other = sorted(
         {

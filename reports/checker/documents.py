@@ -13,9 +13,19 @@ from bmwg.methodology.record.coverage import Answer as Covered
 from bmwg.methodology.record.coverage import coverage
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.requirements import Level, Requirement, VerdictBasis, catalogue
+from bmwg.methodology.unjudged_rows import unjudged
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.table import RULES
-from bmwg.reports.checker.verdicts import ClauseVerdict, Scope, Verdict, concluded, not_assessed
+from bmwg.reports.checker.verdicts import (
+    Answer,
+    ClauseVerdict,
+    Scope,
+    Verdict,
+    by_construction,
+    concluded,
+    not_applicable,
+    not_assessed,
+)
 
 COUNTED = {  # documents with BCP 14 words, and the beginning of the metric ids that claim them
     "RFC9971": ("conditional_throughput.rfc9971",),
@@ -99,8 +109,11 @@ def scope_of(evidence: Evidence, benchmark: str, fits: Callable[[str], bool]) ->
 
 
 def verdict_on(row: Requirement, benchmark: str, scope: Scope) -> ClauseVerdict:
-    """Return the verdict on one row; not assessed where no rule is of it, or none for this kind of load."""
-    answer = not_assessed(NO_RULE)
+    """Return the verdict on one row; not assessed where no rule is of it, or none for this kind of load.
+
+    A row without a rule that never applies, or that the code keeps by construction, has that verdict.
+    """
+    answer = _without_rule(row)
     for one in RULES:
         if (
             one.requirement == row.id
@@ -110,6 +123,16 @@ def verdict_on(row: Requirement, benchmark: str, scope: Scope) -> ClauseVerdict:
             answer = one.check(scope)
     declared = any(entry.requirement == row.id for entry in scope.evidence.deviations)
     return concluded(row, benchmark, answer, declared=declared)
+
+
+def _without_rule(row: Requirement) -> Answer:
+    """Return what is said of a row that no rule judges (methodology/unjudged)."""
+    entry = unjudged().get(row.id)
+    if entry is not None and entry.never_applies:
+        return not_applicable(entry.sentence)
+    if entry is not None and entry.by_construction:
+        return by_construction("shown by tests of the code", entry.sentence)
+    return not_assessed(NO_RULE)
 
 
 def counted(

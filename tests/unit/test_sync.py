@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from bmwg.cli import sync
-from bmwg.methodology.requirements import Basis, Level, Requirement, catalogue
+from bmwg.cli.coverage_page import coverage_page, owed_rules, place
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.requirements import Basis, Level, Requirement
+from bmwg.methodology.unjudged_rows import RowClass, Unjudged
 
 SOURCE = """
 def read(path):
@@ -55,41 +58,59 @@ def test_the_error_ids_of_the_toolkit_are_found() -> None:
     assert {"CFG-01", "SYNC-01"} <= found
 
 
-def test_coverage_counts_citations_deviations_and_what_nothing_touches(tmp_path: Path) -> None:
+def test_citations_and_deviations_are_found(tmp_path: Path) -> None:
     root = checkout(tmp_path)
-    cited, deviated = sync.citations(root), sync.deviations(root)
-    assert cited == {"RFC2544-26.1-01": ["CN-TPUT-1"]}
-    assert deviated == {"RFC2544-24-01": ["quick"]}
-    rows = [
-        row("RFC2544-26.1-01"),
-        row("RFC2544-24-01", Level.SHOULD),
-        row("RFC2544-9"),
-        row("RFC2544-1", Level.INFO),
-    ]
-    page = sync.coverage_page(rows, cited, deviated, {"RFC2544-1"}, {"RFC2544-*": "no such thing here"})
-    assert "| RFC2544 | 4 | 2 | 1 | 1 | 1 | 1 |" in page
-    assert "| RFC2544-9 | no such thing here |" in page
-    assert "| RFC2544-9 | no reason is given |" in sync.coverage_page(rows, cited, deviated)
+    assert sync.citations(root) == {"RFC2544-26.1-01": ["CN-TPUT-1"]}
+    assert sync.deviations(root) == {"RFC2544-24-01": ["quick"]}
 
 
-def test_every_must_row_is_covered_or_has_the_reason_why_not() -> None:
-    root = sync.checkout()
-    rows = [row for row in catalogue().values() if row.level in (Level.MUST, Level.MUST_NOT)]
-    covered = {*sync.citations(root), *sync.deviations(root), *sync.judged(root)}
-    why = sync.reasons(root)
-    assert [row.id for row in rows if row.id not in covered and not sync.reason_of(row.id, why)] == []
-    ids = {row.id for row in rows}
-    families = [key[:-1] for key in why if key.endswith("*")]
-    stale = [key for key in why if key not in ids and not key.endswith("*")]
-    stale += [family for family in families if not any(one.startswith(family) for one in ids)]
-    assert stale == []
-    assert [key for key in why if key in covered] == []
+def test_a_page_counts_each_row_once_and_a_tag_for_nothing() -> None:
+    rows = [row("RFC2544-26.1-01"), row("RFC2544-24-01", Level.SHOULD), row("RFC2544-9"), row("RFC2544-1")]
+    entries = {
+        one.id: Unjudged(
+            row=one.id,
+            row_class=row_class,
+            group="RFC2544/a",
+            group_says="what rows have in common",
+            reason=f"why {one.id} has no rule",
+            by=("tests/unit/test_sync.py",) if row_class is RowClass.CARRIED_OUT else (),
+            never_applies=False,
+            by_construction=False,
+        )
+        for one, row_class in zip(rows[2:], (RowClass.NOT_HERE, RowClass.CARRIED_OUT), strict=True)
+    }
+    placed = place(rows, {"RFC2544-26.1-01", "RFC2544-24-01"}, {"RFC2544-24-01"}, entries)
+    page = coverage_page(placed, {"RFC2544-9": ["CN-TPUT-1"]}, {"RFC2544-9": ["quick"]})
+    assert "| RFC2544 | 4 | 1 | 0 | 0 | 1 | 1 | 0 | 1 | 0 |" in page
+    assert "| **all** | 4 | 1 | 0 | 0 | 1 | 1 | 0 | 1 | 0 |" in page
+    assert "- RFC2544-9 (MUST): why RFC2544-9 has no rule; deviation of quick" in page
+    assert "what rows have in common (`tests/unit/test_sync.py`)" in page
+    with pytest.raises(KeyError):
+        place([row("RFC2544-8")], set(), set(), {})
+
+
+def test_rules_that_no_run_tried_yet_are_told_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "unit" / "checker"
+    folder.mkdir(parents=True)
+    (folder / "cases_a.py").write_text(
+        'NOT_YET: frozenset[str] = frozenset({"RFC2544-9-01"})\nOTHER: str = "no"\n'
+    )
+    (folder / "cases_b.py").write_text("NOT_YET: frozenset[str] = frozenset()\n")
+    assert owed_rules(tmp_path) == {"RFC2544-9-01"}
+    assert "RFC2544-24-01" not in owed_rules(sync.checkout())
+
+
+def test_a_fault_of_a_reason_stops_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "shipped", lambda: ())
+    with pytest.raises(ConfigError, match="SYNC-02"):
+        sync.coverage(sync.checkout())
 
 
 def test_a_stale_page_is_noticed_and_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sync, "checkout", lambda: checkout(tmp_path))
+    monkeypatch.setattr(sync, "row_faults", lambda root: [])  # the made checkout has none of the tests named
     check, write = argparse.Namespace(check=True), argparse.Namespace(check=False)
     assert sync.handle(check) == 1
     assert "docs/errors.md is stale" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import ast
 import difflib
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,16 @@ from typing import Any
 import yaml
 from robot.api import TestSuite
 
+from bmwg.cli.coverage_page import coverage_page, owed_rules, place
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.requirements import Level, Requirement, catalogue
+from bmwg.methodology.record.coverage import configuration_rows
+from bmwg.methodology.requirements import catalogue
+from bmwg.methodology.unjudged_rows import faults, read, shipped
+from bmwg.reports.checker.table import RULES
 
 SOURCES = ("methodology", "drivers", "resources", "reports", "schemas", "src/bmwg/cli")
 _ERROR_ID = re.compile(r"^[A-Z]{2,6}-\d{2,3}$")
-_OBLIGATORY = (Level.MUST, Level.MUST_NOT)
+_SHOWN_FAULTS = 10
 _HEAD = "<!-- Computed by `bmwg sync`; edit what it is computed from. -->\n\n"
 _CLASSES = {
     "ConfigError": "your file or option; nothing was started",
@@ -89,9 +93,7 @@ def pages(root: Path) -> dict[str, str]:
     """Compute every page: path from the root, and text."""
     return {
         "docs/errors.md": errors_page(error_uses(root)),
-        "docs/coverage.md": coverage_page(
-            catalogue().values(), citations(root), deviations(root), judged(root), reasons(root)
-        ),
+        "docs/coverage.md": coverage(root),
     }
 
 
@@ -191,87 +193,35 @@ def deviations(root: Path) -> dict[str, list[str]]:
     return found
 
 
-def judged(root: Path) -> set[str]:
-    """Which requirements a rule of the checker judges in every run, from the rules' decorators."""
-    found: set[str] = set()
-    for file in sorted((root / "reports" / "checker").glob("*.py")):
-        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "clause" or not call.args:
-                continue
-            if isinstance(call.args[0], ast.Constant):
-                found.add(str(call.args[0].value))
+def row_faults(root: Path) -> list[str]:
+    """What is wrong with the reasons of rows without a rule, and which tests they name in vain."""
+    rows, found = read(shipped())
+    ruled = {one.requirement for one in RULES}
+    found += faults(rows, ruled, configuration_rows())
+    for test in sorted({test for entry in rows.values() for test in entry.by}):
+        name, _, function = test.partition("::")
+        file = root / name
+        if not file.is_file():
+            found.append(f"{test}: no such file in the checkout")
+        elif function and f"def {function}(" not in file.read_text(encoding="utf-8"):
+            found.append(f"{test}: no such test in the file")
     return found
 
 
-def reasons(root: Path) -> dict[str, str]:
-    """Why a row is covered by nothing, by its id or by the beginning of ids with an asterisk."""
-    file = root / "methodology" / "uncovered.yaml"
-    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.exists() else {}
-
-
-def reason_of(row_id: str, why: Mapping[str, str]) -> str:
-    """Return the reason for one row, empty where there is none."""
-    able = [key for key in why if row_id == key or (key.endswith("*") and row_id.startswith(key[:-1]))]
-    return why[max(able, key=len)] if able else ""
-
-
-def coverage_page(
-    rows: Iterable[Requirement],
-    cited: Mapping[str, list[str]],
-    deviated: Mapping[str, list[str]],
-    ruled: Collection[str] = (),
-    why: Mapping[str, str] | None = None,
-) -> str:
-    """Render what suites, rules and profiles touch of each document; and why a MUST row is left."""
-    why = why or {}
-    by_document: dict[str, list[Requirement]] = {}
-    for row in rows:
-        by_document.setdefault(row.document, []).append(row)
-    lines = [
-        "# Coverage",
-        "",
-        "A row is *cited* when a test case names it in a `req:` tag, *judged* when a rule of the checker",
-        "looks for it in every run of its document, *deviated* when a profile declares a shortfall.",
-        "None of these says that a run met it; for that, see the run's report.",
-        "",
-        "| document | rows | MUST | cited | judged | deviated | MUST, none of these |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    details: list[str] = []
-    for document, group in sorted(by_document.items()):
-        touched = [row for row in group if row.id in cited or row.id in deviated or row.id in ruled]
-        must = [row for row in group if row.level in _OBLIGATORY]
-        open_rows = [row.id for row in must if row not in touched]
-        counts = [len(group), len(must)]
-        counts += [sum(row.id in one for row in group) for one in (cited, ruled, deviated)]
-        lines.append(f"| {document} | " + " | ".join(map(str, counts)) + f" | {len(open_rows)} |")
-        if not touched and not open_rows:
-            continue
-        details += ["", f"## {document}"]
-        if touched:
-            details += [
-                "",
-                "| row | level | test cases | judged | profiles that deviate |",
-                "|---|---|---|---|---|",
-            ]
-            details += [
-                f"| {row.id} | {row.level} | {', '.join(cited.get(row.id, []))} "
-                f"| {'yes' if row.id in ruled else ''} | {', '.join(deviated.get(row.id, []))} |"
-                for row in touched
-            ]
-        if open_rows:
-            details += ["", *_open_rows(open_rows, why)]
-    return _HEAD + "\n".join(lines + details) + "\n"
-
-
-def _open_rows(open_rows: Sequence[str], why: Mapping[str, str]) -> list[str]:
-    """Say of each MUST row that nothing touches why; rows of one reason together."""
-    by_reason: dict[str, list[str]] = {}
-    for row_id in open_rows:
-        by_reason.setdefault(reason_of(row_id, why), []).append(row_id)
-    lines = ["| MUST rows that nothing touches | why |", "|---|---|"]
-    lines += [f"| {', '.join(ids)} | {reason or 'no reason is given'} |" for reason, ids in by_reason.items()]
-    return lines
+def coverage(root: Path) -> str:
+    """Compute docs/coverage.md. Raises ConfigError SYNC-02 with the faults of rows without a rule."""
+    if found := row_faults(root):
+        raise ConfigError(
+            "SYNC-02",
+            "rows of the documents",
+            expected="each with a rule, or with a reason in methodology/unjudged/",
+            found="; ".join(found[:_SHOWN_FAULTS]) + (f"; {len(found)} in all" if len(found) > 1 else ""),
+            hint="CONTRIBUTING.md, `Add a requirement`, says what a reason holds",
+        )
+    placed = place(
+        catalogue().values(), {one.requirement for one in RULES}, owed_rules(root), read(shipped())[0]
+    )
+    return _HEAD + coverage_page(placed, citations(root), deviations(root))
 
 
 def main() -> int:
