@@ -106,7 +106,9 @@ def compare(
     found = differences(sides, under_test=under_test, waived=waive)
     passing = tuple(one for one in found if one.role is not Role.CONFIGURATION)
     held = [one for one in found if one.role is Role.CONFIGURATION]
-    confounders = tuple(sorted((one for one in held if not one.under_test), key=lambda one: one.place is not Place.ON_PATH))
+    confounders = tuple(
+        sorted((one for one in held if not one.under_test), key=lambda one: one.place is not Place.ON_PATH)
+    )
     _check_waivers(waive, confounders)
     open_ones = [one for one in confounders if one.place is Place.ON_PATH and not one.waived]
     mixed = any(one.path in UNWAIVABLE for one in confounders)
@@ -199,7 +201,9 @@ def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
         verdict = f"{second} is {word} than {first} (p = {tested[0]:.3g})"
         if wide := sum(len(sample.wide_ends) for sample in pair.values()):
             ratio = None
-            verdict += f"; no ratio: {wide} of these answers {'has a' if wide == 1 else 'have a'} wide interval"
+            verdict += (
+                f"; no ratio: {wide} of these answers {'has a' if wide == 1 else 'have a'} wide interval"
+            )
     return Row(
         metric=metric,
         unit=unit,

@@ -97,7 +97,9 @@ def _numbers(made: Comparison) -> list[str]:
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
     lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
     if any(len(side.runs) > 1 for side in made.sides):
-        lines.append("m [a-b]: median of the repeats, smallest and largest, upper ends of wide intervals included")
+        lines.append(
+            "m [a-b]: median of the repeats, smallest and largest, upper ends of wide intervals included"
+        )
     return lines
 
 

@@ -70,7 +70,10 @@ def handle(chosen: argparse.Namespace) -> int:
     form = chosen.format or ("text" if chosen.published or chosen.trend else "screen")
     if form == "screen" and (chosen.published or chosen.trend):
         raise ConfigError(
-            "CMP-07", "--format screen", expected="sides held against each other", found="--published or --trend"
+            "CMP-07",
+            "--format screen",
+            expected="sides held against each other",
+            found="--published or --trend",
         )
     sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
     if chosen.published:
@@ -82,11 +85,7 @@ def handle(chosen: argparse.Namespace) -> int:
         code = 0
     elif chosen.trend:
         told = trend([run for side in sides for run in side.runs])
-        text = (
-            _trend_json(told)
-            if form == "json"
-            else form_of(trend_page(told), form, "trend")
-        )
+        text = _trend_json(told) if form == "json" else form_of(trend_page(told), form, "trend")
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))

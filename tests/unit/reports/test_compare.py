@@ -15,7 +15,7 @@ from made_parts import ENVELOPE, LATENCY, PROFILE, TESTBED, THROUGHPUT, Maker, c
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.field_rules import (
     OFF_PATH_RULES,
@@ -201,7 +201,12 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
     second = run_of(tmp_path, "second", 101_000, hour=1, evidence=evidence("805d6c", 8, 12.5, 18))
     made = compare([Side(name="A", runs=(first,)), Side(name="B", runs=(second,))])
     assert (made.confounders, made.under_test) == ((), ())
-    assert {one.path.rsplit("/", 1)[-1] for one in made.passing} == {"wall_time_ms", "pid", "start_ns", "boot_s"}
+    assert {one.path.rsplit("/", 1)[-1] for one in made.passing} == {
+        "wall_time_ms",
+        "pid",
+        "start_ns",
+        "boot_s",
+    }
     assert all(one.reason for one in made.passing)
     screen = comparison_screen(made)
     lines = screen.splitlines()
@@ -274,14 +279,22 @@ def test_a_part_is_off_the_path_until_something_set_up_names_it(rule: OffPathRul
     assert (place, reason) == (Place.OFF_PATH, rule.reason)
     for word in rule.words:
         named = word.replace("{0}", "eth7")
-        for text in (f"deployment/x/daemon {named}", f"testbed/networks/{named}_nat/driver x", f"a {named}-br0"):
+        for text in (
+            f"deployment/x/daemon {named}",
+            f"testbed/networks/{named}_nat/driver x",
+            f"a {named}-br0",
+        ):
             assert place_of(path, text) == (Place.ON_PATH, "")
 
 
 def test_packages_of_another_runtime_forbid_no_verdict_and_stay_on_the_page(tmp_path: Path) -> None:
     def packages(**versions: str) -> dict[str, Any]:
         made = record()
-        fact = {"value": versions, "how": {"kind": "command", "from": "dpkg-query -W"}, "at": "2026-01-31T08:00:00Z"}
+        fact = {
+            "value": versions,
+            "how": {"kind": "command", "from": "dpkg-query -W"},
+            "at": "2026-01-31T08:00:00Z",
+        }
         made["fields"]["system"] = {"packages": fact}
         return made
 
@@ -306,7 +319,11 @@ def test_packages_of_another_runtime_forbid_no_verdict_and_stay_on_the_page(tmp_
 def test_confounders_on_the_path_stand_before_the_others(tmp_path: Path) -> None:
     first, second = record(), record(release="6.18.0")
     for made, version in ((first, "1"), (second, "2")):
-        fact = {"value": {"docker": version}, "how": {"kind": "command", "from": "x"}, "at": "2026-01-31T08:00:00Z"}
+        fact = {
+            "value": {"docker": version},
+            "how": {"kind": "command", "from": "x"},
+            "at": "2026-01-31T08:00:00Z",
+        }
         made["fields"]["container"] = {"runtimes": fact}
     found = compare([side("A", tmp_path, SLOW, platform=first), side("B", tmp_path, FAST, platform=second)])
     assert [one.path for one in found.confounders] == [
@@ -324,7 +341,17 @@ def test_the_number_of_a_wide_interval_is_never_told_alone_and_gives_no_ratio(tm
             moment = _BEGIN + timedelta(hours=hour + 2 * number)
             with RunStore.create(tmp_path, f"{name}{number}", header(), clock=lambda m=moment: m) as store:
                 store.set_platform(before=record())
-                Maker(store).measured(cell("pvp", "bridge"), fps, fps * 5 // 4)
+                maker, one = Maker(store), cell("pvp", "bridge")
+                clean, lossy = maker.trial(one, fps), maker.trial(one, fps * 5 // 4)
+                maker.outcome(
+                    one,
+                    THROUGHPUT,
+                    OutcomeType.MEASURED,
+                    values=(Quantity(metric=THROUGHPUT, number=fps, unit="frames/s"),),
+                    lower=Bound(load_fps=fps, trials=(clean,)),
+                    upper=Bound(load_fps=fps * 5 // 4, trials=(lossy,)),
+                    trials=(clean, lossy),
+                )
             runs.append(read_run(store.folder))
         return Side(name=name, runs=tuple(runs))
 
