@@ -1,4 +1,4 @@
-"""A comparison: each cell's numbers, and what differs beside them. A difference is named only where it is fair."""
+"""A comparison: each cell's numbers, and what differs beside them; differences only where they are fair."""
 
 from __future__ import annotations
 

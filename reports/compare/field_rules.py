@@ -1,7 +1,8 @@
 """What each field of a run is: configuration, a name of its own, or something it measured; and where it lies.
 
-Rules are declared here, one a kind of field, each with its reason. A field that no rule knows is configuration
-on the compared path: it confounds. In a rule's path `*` stands for one part and `**` for any number of parts.
+Rules are declared here, one a kind of field, each with its reason. A field that no rule knows is
+configuration on the compared path: it confounds. In a rule's path `*` stands for one part and `**` for any
+number of parts.
 """
 
 from __future__ import annotations

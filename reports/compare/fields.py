@@ -35,7 +35,8 @@ _SHOWN = 160
 class Difference:
     """One field that is not the same in all runs. `values` by side; several where its own repeats differ.
 
-    `role` and `place` follow from the declared rules; `reason` says why it is no configuration, or off the path.
+    `role` and `place` follow from the declared rules; `reason` says why it is no configuration, or off the
+    path.
     """
 
     path: str
@@ -89,8 +90,8 @@ def _within(path: str, names: Sequence[str]) -> bool:
 def fields(run: Run) -> Iterator[tuple[str, str]]:
     """Yield (path, value in words) of what a run was made on and with.
 
-    A change of the platform during the run is a field of its own. Names that are new each time are replaced in
-    the texts of deployments.
+    A change of the platform during the run is a field of its own. Names that are new each time are replaced
+    in the texts of deployments.
     """
     yield "simulated", json.dumps(run.simulated)
     yield "toolkit/version", run.toolkit_version

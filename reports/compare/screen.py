@@ -98,7 +98,7 @@ def _numbers(made: Comparison) -> list[str]:
     lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
-            "m [a-b]: median of the repeats, smallest and largest, upper ends of wide intervals included"
+            "m [a-b]: median of the repeats, smallest and largest, with upper ends of wide intervals"
         )
     return lines
 

@@ -10,7 +10,7 @@ from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import whole
+from bmwg.reports.render.text import unit, whole
 
 
 class Known(StrEnum):
@@ -39,17 +39,26 @@ class Extent:
     def __str__(self) -> str:
         """Format as a label: `193 189`, `193 189 to 241 486`, `at least 485 343, tester limited`."""
         low, high = (None if end is None else whole(end) for end in (self.low_fps, self.high_fps))
+        confirmed = self.known is not Known.UNCONFIRMED
         if low is not None and high is not None:
             text = f"{low} to {high}"
         elif low is not None:
-            text = low if self.known is Known.NUMBER else f"at least {low}"
+            text = f"at least {low}" if confirmed else f"no loss up to {low}"
+            text = low if self.known is Known.NUMBER else text
         else:
-            text = f"less than {high}" if high is not None else ""
+            text = "" if high is None else f"less than {high}" if confirmed else f"loss from {high} on"
         return ", ".join(part for part in (text, self.word) if part)
+
+    @property
+    def sentence(self) -> str:
+        """What is known in words with its unit; empty when nothing is."""
+        parts = [f"no loss up to {unit(self.low_fps, 'frames/s')}"] if self.low_fps is not None else []
+        parts += [f"loss from {unit(self.high_fps, 'frames/s')} on"] if self.high_fps is not None else []
+        return ", ".join(parts)
 
 
 def extent(facts: Facts, outcome: Outcome) -> Extent:
-    """Return what an outcome of a search says. Bounds are the outcome's own, or what all its trials agree on."""
+    """Return what an outcome of a search says: its own bounds, or what all its trials agree on."""
     lower, upper = outcome.lower, outcome.upper
     word = outcome.type.value.replace("_", " ")
     match outcome.type:

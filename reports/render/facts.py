@@ -45,7 +45,7 @@ class Facts:
         return tuple(o for o in self.outcomes if o.metric in (ENVELOPE, THROUGHPUT))
 
     def at_a_glance(self) -> tuple[Outcome, ...]:
-        """Return what the first figure and its table show: all that searches found, of many the smallest size."""
+        """Return what the first figure and its table show: what searches found, of many the smallest size."""
         found = self.of_search()
         if len(found) <= GLANCE_ROWS:
             return found

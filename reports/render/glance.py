@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.render.extent import extent
 from bmwg.reports.render.facts import GLANCE_ROWS, LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.results import answer, quantity_text, type_badge
 from bmwg.reports.render.text import NONE, esc, table, title, whole
 
 
 def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
-    """Return the first section; nothing for a run that searched nothing. `figure` are the lines of its plot."""
+    """Return the first section; nothing for a run that searched nothing. `figure`: the lines of its plot."""
     shown = facts.at_a_glance()
     if not shown:
         return []
@@ -19,7 +20,7 @@ def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
     rows = [
         [
             esc(f"{option(outcome.cell)}, {whole(outcome.cell.frame_octets)}"),
-            _answer(outcome),
+            _answer(facts, outcome),
             _tail(latency.get(outcome.cell.cell_id)),
         ]
         for outcome in shown[:GLANCE_ROWS]
@@ -34,15 +35,17 @@ def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
     return lines
 
 
-def _answer(outcome: Outcome) -> str:
+def _answer(facts: Facts, outcome: Outcome) -> str:
     if outcome.type is OutcomeType.MEASURED:
         return answer(outcome)
-    said = f" {answer(outcome)}" if outcome.statement else ""
-    return f"{type_badge(outcome)}{said}"
+    said = extent(facts, outcome).sentence
+    return f"{type_badge(outcome)} {esc(said)}" if said else type_badge(outcome)
 
 
 def _tail(outcome: Outcome | None) -> str:
     if outcome is None or outcome.type is not OutcomeType.MEASURED:
         return NONE
-    values = {percentile_name(value.metric): quantity_text(value.number, value.unit) for value in outcome.values}
+    values = {
+        percentile_name(value.metric): quantity_text(value.number, value.unit) for value in outcome.values
+    }
     return esc(" / ".join(values[name] for name in ("p50", "p99") if name in values) or NONE)

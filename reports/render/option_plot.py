@@ -17,8 +17,8 @@ from bmwg.reports.render.text import whole
 NAME = "options"
 _HEIGHT = 0.6  # of a bar; the envelope behind fills its row
 _CONFIRMED, _UNCONFIRMED = SERIES[0], SERIES[1]
-_PALE = 0.28
-_HATCH = "/////"
+_PALE, _BEHIND = 0.28, 0.45
+_HATCHES = {_CONFIRMED: "/////", _UNCONFIRMED: "xxxxx"}  # told apart without colours as well
 _LEGEND = {
     Known.NUMBER: "plain number",
     Known.INTERVAL: "interval: no loss to its left, loss from its right end on",
@@ -50,10 +50,10 @@ def option_plot(facts: Facts) -> Plot | None:
         longest = max([longest, *(fps for fps in envelopes if fps)])
         for place, (outcome, one, envelope) in enumerate(zip(rows, extents, envelopes, strict=True)):
             if envelope is not None and outcome.metric != ENVELOPE:
-                axes.barh(place, envelope, color=GRID, alpha=0.45, height=0.96, linewidth=0, zorder=0)
+                axes.barh(place, envelope, color=GRID, alpha=_BEHIND, height=0.96, linewidth=0, zorder=0)
             _draw(axes, place, one, longest)
             axes.text(
-                1.015, place, str(one), transform=axes.get_yaxis_transform(), va="center", size=7.5, color=INK
+                1.015, place, str(one), transform=axes.get_yaxis_transform(), va="center", size=8, color=INK
             )
         names = [_name(outcome, several=len(sizes) > 1) for outcome in rows]
         axes.set_yticks(range(len(rows)), [label(name, 30) for name in names])
@@ -66,13 +66,15 @@ def option_plot(facts: Facts) -> Plot | None:
         axes.tick_params(axis="y", length=0)
         _axis(axes.xaxis)
         handles = _legend(extents, envelope=any(fps is not None for fps in envelopes))
-        figure.legend(handles=handles, loc="outside lower left", frameon=False, fontsize=7.5, handleheight=0.9)
+        figure.legend(
+            handles=handles, loc="outside lower left", frameon=False, fontsize=7.5, handleheight=0.9
+        )
 
     return draw_plot(
         NAME,
         _title(sizes),
         _description(rows, extents, len(every) - len(rows)),
-        (6.4, 1.9 + 0.27 * len(rows)),
+        (5.2, 1.9 + 0.27 * len(rows)),
         draw,
     )
 
@@ -85,32 +87,32 @@ def _draw(axes: Any, place: int, one: Extent, longest: int) -> None:
             axes.barh(place, low, color=_CONFIRMED, height=_HEIGHT, zorder=2)
         case Known.INTERVAL:
             axes.barh(place, low, color=_CONFIRMED, alpha=_PALE, height=_HEIGHT, linewidth=0, zorder=2)
-            _between(axes, place, low, high or low, _CONFIRMED)
+            _between(axes, place, low, high, _CONFIRMED)
         case Known.AT_LEAST:
             axes.barh(place, low, color=_CONFIRMED, alpha=_PALE, height=_HEIGHT, linewidth=0, zorder=2)
             axes.plot([low], [place], marker=">", color=_CONFIRMED, markersize=6, linestyle="", zorder=3)
         case Known.AT_MOST:
-            _between(axes, place, 0, high or 0, _CONFIRMED)
+            _between(axes, place, 0, high, _CONFIRMED)
         case Known.UNCONFIRMED:
             if one.low_fps is not None:
                 axes.barh(place, low, color=_UNCONFIRMED, alpha=_PALE, height=_HEIGHT, linewidth=0, zorder=2)
-            _between(axes, place, low, high if high is not None else longest, _UNCONFIRMED)
+            _between(axes, place, low, high, _UNCONFIRMED, open_end=longest)
 
 
-def _between(axes: Any, place: int, low: int, high: int, colour: str) -> None:
-    """Draw a hatched stretch with an end mark at each end: the answer lies somewhere in it."""
+def _between(axes: Any, place: int, low: int, high: int | None, colour: str, open_end: int = 0) -> None:
+    """Draw a hatched stretch with a mark at each end that is known: the answer lies somewhere in it."""
     axes.barh(
         place,
-        high - low,
+        (open_end if high is None else high) - low,
         left=low,
         height=_HEIGHT,
         facecolor="none",
         edgecolor=colour,
-        hatch=_HATCH,
+        hatch=_HATCHES[colour],
         linewidth=0,
         zorder=2,
     )
-    ends = [end for end in (low, high) if end > 0]
+    ends = [end for end in (low, high) if end]
     half = _HEIGHT / 2
     axes.vlines(ends, place - half, place + half, color=colour, linewidth=1.6, zorder=3)
 
@@ -119,14 +121,15 @@ def _legend(extents: Sequence[Extent], *, envelope: bool) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    pale = {"alpha": _PALE, "linewidth": 0}
-    hatched = {"facecolor": "none", "hatch": _HATCH, "linewidth": 0}
+    def hatched(colour: str) -> Any:
+        return Patch(facecolor="none", edgecolor=colour, hatch=_HATCHES[colour], linewidth=0)
+
     marks: dict[Known, Any] = {
         Known.NUMBER: Patch(color=_CONFIRMED),
-        Known.INTERVAL: Patch(edgecolor=_CONFIRMED, **hatched),
+        Known.INTERVAL: hatched(_CONFIRMED),
         Known.AT_LEAST: Line2D([], [], marker=">", color=_CONFIRMED, linestyle=""),
-        Known.AT_MOST: Patch(edgecolor=_CONFIRMED, **hatched),
-        Known.UNCONFIRMED: Patch(edgecolor=_UNCONFIRMED, **hatched),
+        Known.AT_MOST: hatched(_CONFIRMED),
+        Known.UNCONFIRMED: hatched(_UNCONFIRMED),
     }
     handles = []
     for known, mark in marks.items():
@@ -134,7 +137,7 @@ def _legend(extents: Sequence[Extent], *, envelope: bool) -> list[Any]:
             mark.set_label(_LEGEND[known])
             handles.append(mark)
     if envelope:
-        handles.append(Patch(color=GRID, label="behind: what the tester alone carries (wire)", **pale | {"alpha": 0.45}))
+        handles.append(Patch(color=GRID, alpha=_BEHIND, label="behind: what the tester alone carries (wire)"))
     return handles
 
 
@@ -152,19 +155,20 @@ def _title(sizes: set[int]) -> str:
 def _description(rows: Sequence[Outcome], extents: Sequence[Extent], left: int) -> str:
     counts = {known: sum(one.known is known for one in extents) for known in Known}
     words = {
-        Known.NUMBER: "plain numbers as full bars",
-        Known.INTERVAL: "intervals, hatched between their ends",
-        Known.AT_LEAST: "known from below only, with an arrow",
-        Known.UNCONFIRMED: "unstable, hatched where trials contradict each other",
-        Known.AT_MOST: "known from above only",
-        Known.NOTHING: "without any load, as words",
+        Known.NUMBER: "plain numbers (full bars)",
+        Known.INTERVAL: "intervals (hatched between their ends)",
+        Known.AT_LEAST: "known from below (arrow)",
+        Known.UNCONFIRMED: "unstable (cross-hatched where trials contradict each other)",
+        Known.AT_MOST: "known from above",
+        Known.NOTHING: "without any load",
     }
-    told = "; ".join(f"{counts[known]} {words[known]}" for known in Known if counts[known])
+    told = ", ".join(f"{words[known]}: {counts[known]}" for known in Known if counts[known])
     more = f" {left} further answers are in the tables only." if left else ""
-    return f"{len(rows)} answers: {told}. All of it stands in the table.{more}"
+    return f"Of {len(rows)} answers {told}. The table holds them all.{more}"
 
 
 def _axis(axis: Any) -> None:
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, MaxNLocator
 
+    axis.set_major_locator(MaxNLocator(nbins=4))
     axis.set_major_formatter(EngFormatter(sep=""))

@@ -1,4 +1,4 @@
-"""Puts the page together as reStructuredText: first the numbers, then state and evidence, last definitions."""
+"""Puts the page together as reStructuredText: first numbers, then state and evidence, last definitions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """SVG plots by matplotlib, made the same on every run and in every colour scheme of the reader.
 
-A mark of a plain number stands for a plain number only; each plot has a table on the page that holds all of it.
+A mark of a plain number stands for a plain number only; each plot has a table on the page that holds all.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.http.charts import http_plots
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
+from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
-from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.option_plot import option_plot
 from bmwg.reports.render.text import nanoseconds
@@ -72,7 +72,9 @@ def _throughput(facts: Facts) -> Plot | None:
             for size, one in points:
                 if one.known is Known.INTERVAL:
                     ends = [one.low_fps, one.high_fps]
-                    axes.plot([size, size], ends, color=SERIES[number], marker="_", markersize=9, linewidth=1.2)
+                    axes.plot(
+                        [size, size], ends, color=SERIES[number], marker="_", markersize=9, linewidth=1.2
+                    )
         axes.set(xlabel="frame size, octets", ylabel="throughput, frames/s", xticks=sizes)
         axes.set_ylim(0, axes.dataLim.ymax * 1.08)  # no marker on the edge
         axes.tick_params(axis="x", rotation=45 if len(sizes) > 4 else 0)

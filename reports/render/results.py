@@ -113,7 +113,7 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
 
 
 def summary(facts: Facts) -> list[str]:
-    """Return the state of the run: where, when and with what it was made, and its answers by metric and type."""
+    """Return the state of the run: where, when and with what it was made, and its answers by type."""
     rows = []
     for metric in dict.fromkeys(outcome.metric for outcome in facts.outcomes):
         counted = Counter(outcome.type for outcome in facts.outcomes if outcome.metric == metric)
