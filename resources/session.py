@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from bmwg.drivers import awake, registry
+from bmwg.drivers import awake
 from bmwg.drivers.hosting import process
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.ledger import Ledger
@@ -29,6 +29,7 @@ from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard, machine_record
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.settings import Settings
+from bmwg.resources.tester import tester_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,11 +124,10 @@ def open_session(settings: Settings, selected: Collection[str]) -> Session:
         testbed, profile = continued.testbed, continued.profile
     else:
         testbed, profile = load_testbed(settings.testbed), load_profile(settings.profile)
-    tester = registry.load("traffic", testbed.tester.driver, where=f"{testbed.file}: tester.driver")
-    tester.for_testbed(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
+    tester_of(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
     plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
     with ExitStack() as stack:
-        display = open_display(settings.console)
+        display = open_display(settings.console, verbose=settings.verbose)
         stack.callback(display.close)
         stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
         if continued:

@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def open_confounders(self) -> tuple[Difference, ...]:
-        """Those on the compared path that were not waived: no difference can be laid to what is under test."""
+        """Those on the compared path that were not waived: while there are any, no difference is judged."""
         return tuple(one for one in self.confounders if one.place is Place.ON_PATH and not one.waived)
 
     @property

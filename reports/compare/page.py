@@ -165,7 +165,7 @@ def change_text(row: Row) -> str:
 
 
 def sample_text(sample: Sample, row: Row) -> str:
-    """Return what a side has: median, smallest and largest, upper ends of wide intervals, types of the rest."""
+    """Return what a side has: median, smallest, largest, ends of wide intervals, types of the rest."""
     parts = []
     if sample.numbers:
         middle = quantity_text(median(sample.numbers), row.unit)

@@ -67,7 +67,7 @@ def _numbers(made: Comparison) -> list[str]:
     several = len(made.sides) > 2
     first = made.sides[0].name
     second = "other" if several else made.sides[1].name
-    table = [
+    table: list[tuple[str, ...]] = [
         (
             "cell",
             f"throughput {first}",
@@ -108,7 +108,7 @@ def _of(row: Row, which: str) -> Sample:
 
 
 def _load(row: Row | None, which: str) -> str:
-    """Return what a side has: a number, both ends of a wide interval, median and range of repeats, or types."""
+    """Return what a side has: a number, both ends of an interval, median and range of repeats, or types."""
     if row is None:
         return "-"
     sample = _of(row, which)

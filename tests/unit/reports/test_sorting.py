@@ -23,9 +23,11 @@ def test_values_sort_by_what_they_are_worth() -> None:
     assert sorted(rising[:3], key=sort_key) == rising[:3]
     assert sorted(rising[:2:-1], key=sort_key) == rising[3:]
     loads = [unit(fps, "frames/s") for fps in (9_999, 10_000, 1_450_000)]
-    assert sorted(loads[::-1], key=sort_key) == loads
+    falling = loads[::-1]
+    assert sorted(falling, key=sort_key) == loads
     mixed = ["3", "20", "unstable", NONE]
-    assert sorted(mixed[::-1], key=sort_key) == mixed
+    turned = mixed[::-1]
+    assert sorted(turned, key=sort_key) == mixed
     assert sort_key("4.543\u00a0µs / 36.35\u00a0µs")[1] == 4543.0
     assert sort_key("0.2\u00a0s")[1] == 2e8
     assert sort_key("64 streams")[1] == 64.0
