@@ -42,7 +42,7 @@ def check(settings: Settings, selected: Collection[str]) -> None:
 
 
 def check_results(settings: Settings) -> None:
-    """Raise TestbedError RUN-04 when no run folder can be made in the results folder; leaves nothing there."""
+    """Raise TestbedError RUN-04 when no run folder can be made in the results folder; leaves nothing."""
     place = settings.results.absolute()
     while not place.exists() and place != place.parent:
         place = place.parent
