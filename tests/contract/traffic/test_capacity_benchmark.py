@@ -1,4 +1,4 @@
-"""The benchmark beside dpdk-testpmd gives a figure in a second too, however long the programs take to begin."""
+"""The benchmark beside dpdk-testpmd gives a figure in a second too, however long programs take to begin."""
 
 import shutil
 
