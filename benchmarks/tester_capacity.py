@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import signal
@@ -26,6 +27,9 @@ from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
 from bmwg.methodology.records import TrialSpec
+
+START_DEADLINE_S = 30.0
+_BEGUN_AND_ENDED = 2  # seconds that are no steady ones: the first and the last
 
 
 def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path) -> subprocess.Popen[str]:
@@ -64,12 +68,21 @@ def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path) -> subprocess.
     return process
 
 
+def printed_fps(text: str) -> list[int]:
+    """Rates of arrival that dpdk-testpmd printed, one a second, without those before the first frame."""
+    return [int(rate) for rate in re.findall(r"Rx-pps:\s+(\d+)", text) if int(rate)]
+
+
 def testpmd_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path) -> float:
     """Rate at which dpdk-testpmd counts frames that arrived (its own last statistics)."""
     sink = testpmd(ports[1], "rxonly", "(0,1)@1", folder)
     source = testpmd(ports[0], "txonly", "(0,1)@0", folder)
+    enough = math.ceil(seconds) + _BEGUN_AND_ENDED
+    deadline_s = time.monotonic() + seconds + START_DEADLINE_S
     try:
-        time.sleep(seconds + 3.0)
+        # by what it printed, not by the clock: how long it takes to begin differs from machine to machine
+        while len(printed_fps((folder / "rxonly").read_text())) < enough and time.monotonic() < deadline_s:
+            time.sleep(0.2)
     finally:
         for process in (source, sink):
             process.send_signal(signal.SIGINT)
@@ -79,8 +92,7 @@ def testpmd_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Pa
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-    rates = [int(rate) for rate in re.findall(r"Rx-pps:\s+(\d+)", (folder / "rxonly").read_text())]
-    steady = [rate for rate in rates if rate][1:-1]
+    steady = printed_fps((folder / "rxonly").read_text())[1:-1]
     if not steady:
         raise RuntimeError((folder / "rxonly").read_text()[-2000:] + (folder / "txonly").read_text()[-2000:])
     return sum(steady) / len(steady)
@@ -119,6 +131,10 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--seconds", type=float, default=5.0)
     wanted = options.parse_args()
+    if wanted.seconds <= 0 or wanted.runs < 1:
+        options.error(
+            f"expected --seconds above 0 and --runs from 1 on, found {wanted.seconds}, {wanted.runs}"
+        )
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(wanted.runs):

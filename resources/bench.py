@@ -23,7 +23,7 @@ from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.needs import lacking
-from bmwg.resources.outcomes import one_line
+from bmwg.resources.outcomes import answer_line, one_line
 from bmwg.resources.session import Session, open_session
 from bmwg.resources.settings import Settings
 
@@ -234,11 +234,7 @@ class Bench:
     def _keep(self, outcome: Outcome, mend: str = "") -> None:
         self._session.store.add_outcome(outcome, mend=mend)
         self._outcomes[outcome.metric, outcome.cell.cell_id] = outcome
-        answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
-        self._session.display.note(
-            f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} "
-            f"{answer or outcome.statement or outcome.reason}"
-        )
+        self._session.display.note(answer_line(outcome))
 
     def close(self) -> None:
         """Remove what was made, take the closing record, write the report and say where it is."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from bmwg.drivers import registry
 from bmwg.drivers.actuators.acting import acting
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api import Deployment, TrafficDriver, TrafficLimits
@@ -13,6 +12,7 @@ from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.methodology.records import Cell
 from bmwg.resources.session import Session
+from bmwg.resources.tester import tester_of
 
 
 class Deployments:
@@ -59,8 +59,7 @@ class Deployments:
     def _running_traffic(self) -> TrafficDriver:
         if self._traffic is None:
             session = self._session
-            kind = registry.load("traffic", session.testbed.tester.driver)
-            driver = kind.for_testbed(session.testbed, session.bed.run_dir, session.profile.policy.drain_s)
+            driver = tester_of(session.testbed, session.bed.run_dir, session.profile.policy.drain_s)
             self._traffic = self._traffic_stack.enter_context(driver)
             session.store.add_driver(driver.describe())
         return self._traffic

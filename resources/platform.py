@@ -256,11 +256,7 @@ def machine_record(
     """
     record = (look or collect)()
     if overlay is not None:
-        try:
-            text = overlay.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError("REC-08", f"{overlay} cannot be read", found=str(error)) from error
-        return apply_overlay(record, read_overlay(text, str(overlay)), str(overlay))
+        return apply_overlay(record, overlay_facts(overlay), str(overlay))
     if before is None:
         return record
     told = declared_facts(before)
@@ -268,6 +264,15 @@ def machine_record(
         return apply_overlay(record, told, told["file"])
     except ConfigError:
         return record
+
+
+def overlay_facts(overlay: Path) -> dict[str, Any]:
+    """The facts that a person declares in a file. Raises ConfigError REC-05, REC-08."""
+    try:
+        text = overlay.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError("REC-08", f"{overlay} cannot be read", found=str(error)) from error
+    return read_overlay(text, str(overlay))
 
 
 class _Standing:

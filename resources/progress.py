@@ -1,4 +1,4 @@
-"""What a person sees while a run is under way: a line a trial, or a live display on a terminal."""
+"""What a person sees while a run is under way: a line a cell and a heartbeat, or a live display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
 
-HEARTBEAT_S = 10.0  # choice: the longest silence of the line display during a trial
+HEARTBEAT_S = 10.0  # choice: the longest silence of the line display while trials run
 
 
 def clock_text(seconds: float) -> str:
@@ -84,11 +84,24 @@ class Estimate:
 
 
 class LineDisplay:
-    """A line for each trial, and a heartbeat in long ones; for logs and plain `robot`."""
+    """What is noted (a line a cell) and a heartbeat; for logs and plain `robot`.
 
-    def __init__(self, stream: TextIO | None = None, estimate: Estimate | None = None) -> None:
+    `verbose` shows a line for each trial too.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        estimate: Estimate | None = None,
+        *,
+        verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._stream = stream
         self._fresh = True
+        self._verbose = verbose
+        self._clock = clock
+        self._spoken_s = clock()
         self.estimate = estimate or Estimate()
 
     def _print(self, text: str) -> None:
@@ -99,6 +112,7 @@ class LineDisplay:
         stream.write(("\n" if self._fresh else "") + text + "\n")
         stream.flush()
         self._fresh = False
+        self._spoken_s = self._clock()
 
     def fresh_line(self) -> None:
         """Somebody else has begun a line: start the next one of ours on a new line."""
@@ -134,18 +148,28 @@ class LineDisplay:
             self.estimate.done_s += spec.duration_s
 
     def result(self, cell_id: str, phase: str, sequence: int, text: str, bounds: str) -> None:
-        """Show a finished trial."""
-        self._print(f"  {self.estimate} {cell_id}: trial {sequence} {phase:<12} {text}; bounds {bounds} fps")
+        """Show a finished trial when all are shown, or as sign of life after a silence."""
+        if self._verbose:
+            self._print(
+                f"  {self.estimate} {cell_id}: trial {sequence} {phase:<12} {text}; bounds {bounds} fps"
+            )
+        elif self._silent_s() >= HEARTBEAT_S:
+            self._print(f"  {self.estimate} {cell_id}: {phase}, trial {sequence}; bounds {bounds} fps")
+
+    def _silent_s(self) -> float:
+        return self._clock() - self._spoken_s
 
     def close(self) -> None:
         """End the display."""
 
 
 class LiveDisplay(LineDisplay):
-    """A live bar with the running trial beneath the lines; for a terminal."""
+    """A live bar with the running trial beneath the lines; for a terminal. The bar is the sign of life."""
 
-    def __init__(self, console: Console | None = None, estimate: Estimate | None = None) -> None:
-        super().__init__(estimate=estimate)
+    def __init__(
+        self, console: Console | None = None, estimate: Estimate | None = None, *, verbose: bool = False
+    ) -> None:
+        super().__init__(estimate=estimate, verbose=verbose)
         self._console = console or Console(file=sys.__stdout__)
         self._progress = Progress(
             SpinnerColumn(),
@@ -175,11 +199,14 @@ class LiveDisplay(LineDisplay):
             self.estimate.done_s += spec.duration_s
             self._progress.update(self._task, completed=self.estimate.share)
 
+    def _silent_s(self) -> float:
+        return 0.0
+
     def close(self) -> None:
         """End the display and leave the lines."""
         self._progress.stop()
 
 
-def open_display(console: str) -> LineDisplay:
-    """Open the display that the settings name: `lines` or `live`."""
-    return LiveDisplay() if console == "live" else LineDisplay()
+def open_display(console: str, *, verbose: bool = False) -> LineDisplay:
+    """Open the display that the settings name, `lines` or `live`; `verbose` shows every trial."""
+    return LiveDisplay(verbose=verbose) if console == "live" else LineDisplay(verbose=verbose)

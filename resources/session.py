@@ -30,6 +30,7 @@ from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard, machine_record
 from bmwg.resources.progress import LineDisplay, clock_text, open_display
 from bmwg.resources.settings import Settings
+from bmwg.resources.tester import require_networks, tester_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,13 +127,11 @@ def open_session(settings: Settings, selected: Collection[str], clock: Clock | N
     else:
         testbed = load_testbed(settings.testbed)
         profile = load_profile(settings.profile, paths=registry.paths())
-    tester = registry.load("traffic", testbed.tester.driver, where=f"{testbed.file}: tester.driver")
-    for option in testbed.networks:
-        registry.load(registry.NETWORK, option.driver, where=f"{testbed.file}: networks.{option.name}.driver")
-    tester.for_testbed(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
+    tester_of(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
+    require_networks(testbed)
     plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
     with ExitStack() as stack:
-        display = open_display(settings.console)
+        display = open_display(settings.console, verbose=settings.verbose)
         stack.callback(display.close)
         stack.enter_context(reserve(testbed, spare=continued.run.folder if continued else None))
         if continued:

@@ -18,7 +18,8 @@ _KNOWN = {
     "BMWG_RUN": "a run to continue",
     "BMWG_RUN_ID": "id for the run that is about to start",
     "BMWG_OWNER": "label of what a run starts, set by the runner",
-    "BMWG_CONSOLE": "lines (default) or live",
+    "BMWG_CONSOLE": "lines (default: one a cell, and a heartbeat) or live",
+    "BMWG_VERBOSE": "1: a line for each trial too",
     "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
     "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
 }
@@ -36,6 +37,7 @@ class Settings:
     continue_run: str | None = None
     run_id: str | None = None
     console: str = "lines"
+    verbose: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -59,6 +61,11 @@ class Settings:
                 expected=" or ".join(CONSOLES),
                 found=repr(console),
             )
+        verbose = env.get("BMWG_VERBOSE") or "0"
+        if verbose not in ("0", "1"):
+            raise ConfigError(
+                "SET-02", "environment variable BMWG_VERBOSE", expected="0 or 1", found=repr(verbose)
+            )
         testbed, overlay = env.get("BMWG_TESTBED"), env.get("BMWG_OVERLAY")
         return cls(
             testbed=Path(testbed) if testbed else None,
@@ -68,4 +75,5 @@ class Settings:
             continue_run=env.get("BMWG_RUN") or None,
             run_id=env.get("BMWG_RUN_ID") or None,
             console=console,
+            verbose=verbose == "1",
         )

@@ -33,6 +33,7 @@ EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
 # Network options with a test of their own, in its id's order; of other options all share the next number.
 _POD_TESTS = ("bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan")
 _KEEP_AWAKE = "keep_awake"
+TEST_IDS = "HP-"  # how the id of every test of these suites begins
 OTHER_PODS = f"{POD_PREFIX}other"  # stands in a suite for every option without a test of its own
 
 
@@ -102,8 +103,8 @@ def test_id(experiment: str, form: str) -> str:
     if form.startswith(POD_PREFIX):
         option = form.removeprefix(POD_PREFIX)
         known = _POD_TESTS.index(option) if option in _POD_TESTS else len(_POD_TESTS)
-        return f"HP-POD-{known + 1}"
-    return f"HP-{EXPERIMENTS[experiment]}-{FORMS.index(form) + 1}"
+        return f"{TEST_IDS}POD-{known + 1}"
+    return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{FORMS.index(form) + 1}"
 
 
 def names() -> list[str]:

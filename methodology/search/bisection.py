@@ -22,10 +22,10 @@ A goal that qualifies the tester is searched by `qualification`, and run and rep
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from itertools import takewhile
 
 from bmwg.methodology.records import Bound, OutcomeType, TrialSpec, Validity
 from bmwg.methodology.search import qualification
+from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.probing import Finding, Procedure, StopError, middle, probe
 from bmwg.methodology.search.procedure import Ask, Conclusion, IllegalTrialError
@@ -268,14 +268,9 @@ def _taken_away(trials: list[JudgedTrial]) -> str:
 
 def _agreed(trials: list[JudgedTrial]) -> str:
     """Say up to which load, and from which on, all valid trials of an unstable search agree."""
-    found: dict[int, set[bool]] = {}
-    for trial in trials:
-        if trial.valid:
-            found.setdefault(trial.result.spec.load_fps, set()).add(trial.lossless)
-    clean = list(takewhile(lambda load: found[load] == {True}, sorted(found)))
-    lossy = list(takewhile(lambda load: found[load] == {False}, sorted(found, reverse=True)))
-    parts = [f"no loss up to {clean[-1]} frames/s"] if clean else []
-    parts += [f"loss in every trial from {lossy[-1]} frames/s on"] if lossy else []
+    clean, lossy = agreed_fps(trials)
+    parts = [f"no loss up to {clean} frames/s"] if clean is not None else []
+    parts += [f"loss in every trial from {lossy} frames/s on"] if lossy is not None else []
     return f"; {', '.join(parts)}" if parts else ""
 
 

@@ -61,7 +61,7 @@ def latency_rows(scope: Scope) -> Answer:
     rated = [
         one
         for one in scope.evidence.outcomes
-        if one.metric == THROUGHPUT and one.type is OutcomeType.MEASURED and one.cell.path != "wire"
+        if one.metric == THROUGHPUT and one.type is OutcomeType.MEASURED and not one.cell.qualifies_tester
     ]
     wanted, found = conditions(rated), conditions(scope.outcomes)
     if not wanted:

@@ -1,4 +1,4 @@
-"""A comparison: first what differs in the platform, then each cell's numbers, where repeats carry them."""
+"""A comparison: each cell's numbers, and what differs beside them; differences only where they are fair."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from statistics import median
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell, Outcome
+from bmwg.methodology.throughput import is_wide
+from bmwg.reports.compare.field_rules import Place, Role
 from bmwg.reports.compare.fields import (
     UNDER_TEST,
     UNWAIVABLE,
@@ -29,18 +31,21 @@ class Sample:
     """What one side has for one metric on one cell, a run after the other.
 
     `numbers` of the plain answers; `others` the types of the rest. `loads_fps` at which a latency was taken.
+    `wide_ends` are the upper ends (same unit) of those answers whose interval is wide.
     """
 
     numbers: tuple[float, ...]
     others: tuple[str, ...]
     loads_fps: tuple[int, ...] = ()
+    wide_ends: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One metric on one cell: `samples` by side, the later side against the first.
 
-    `ratio` (of medians) is set only where a difference is shown; `verdict` says in words what is known.
+    `ratio` (of medians) is set only where a difference is shown and no interval is wide; `verdict` says in
+    words what is known, `shows` whether it is a difference.
     """
 
     metric: str
@@ -52,11 +57,16 @@ class Row:
     p_value: float | None
     ratio: float | None
     verdict: str
+    shows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All of it. `rows` is empty while confounders remain that nobody waived."""
+    """All of it. `passing` are fields that differ because each run names or measures them anew.
+
+    While confounders on the path are open, rows have numbers and no verdict; measured beside simulated runs
+    have no rows.
+    """
 
     sides: tuple[Side, ...]
     under_test: tuple[Difference, ...]
@@ -64,11 +74,22 @@ class Comparison:
     unknown: tuple[str, ...]
     order: tuple[str, ...]
     rows: tuple[Row, ...]
+    passing: tuple[Difference, ...] = ()
 
     @property
     def open_confounders(self) -> tuple[Difference, ...]:
-        """Those that were not waived."""
-        return tuple(one for one in self.confounders if not one.waived)
+        """Those on the compared path that were not waived: while there are any, no difference is judged."""
+        return tuple(one for one in self.confounders if one.place is Place.ON_PATH and not one.waived)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether measured runs stand beside simulated ones: no number of one is held against the other."""
+        return any(one.path in UNWAIVABLE for one in self.confounders)
+
+    @property
+    def off_path(self) -> tuple[Difference, ...]:
+        """Fields that differ and lie on no path of these runs; they forbid nothing and are listed."""
+        return tuple(one for one in self.confounders if one.place is Place.OFF_PATH)
 
 
 def compare(
@@ -83,17 +104,29 @@ def compare(
         raise ConfigError("CMP-01", "compare", expected="two runs or more", found=str(len(sides)))
     check_once([run for side in sides for run in side.runs])
     found = differences(sides, under_test=under_test, waived=waive)
-    confounders = tuple(one for one in found if not one.under_test)
+    passing = tuple(one for one in found if one.role is not Role.CONFIGURATION)
+    held = [one for one in found if one.role is Role.CONFIGURATION]
+    confounders = tuple(
+        sorted((one for one in held if not one.under_test), key=lambda one: one.place is not Place.ON_PATH)
+    )
     _check_waivers(waive, confounders)
-    open_ones = [one for one in confounders if not one.waived]
+    open_ones = [one for one in confounders if one.place is Place.ON_PATH and not one.waived]
+    mixed = any(one.path in UNWAIVABLE for one in confounders)
     return Comparison(
         sides=tuple(sides),
-        under_test=tuple(one for one in found if one.under_test),
+        under_test=tuple(one for one in held if one.under_test),
         confounders=confounders,
         unknown=unknown_everywhere(sides),
         order=_order(sides),
-        rows=() if open_ones else _rows(sides),
+        rows=() if mixed else _rows(sides, _unfair(open_ones)),
+        passing=passing,
     )
+
+
+def _unfair(open_ones: Sequence[Difference]) -> str:
+    """Return why no row is judged; empty when rows are."""
+    count = len(open_ones)
+    return f"{count} field{'s' if count != 1 else ''} on the compared path differ" if count else ""
 
 
 def _check_waivers(waive: Sequence[str], confounders: Sequence[Difference]) -> None:
@@ -128,7 +161,7 @@ def _order(sides: Sequence[Side]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _rows(sides: Sequence[Side]) -> tuple[Row, ...]:
+def _rows(sides: Sequence[Side], unfair: str) -> tuple[Row, ...]:
     told = {side.name: _samples(side.runs) for side in sides}
     keys = dict.fromkeys(key for samples in told.values() for key in samples)
     first = sides[0].name
@@ -141,7 +174,8 @@ def _rows(sides: Sequence[Side]) -> tuple[Row, ...]:
                 name: _sample(told[name].get(key), runs)
                 for name, runs in ((first, sides[0].runs), (side.name, side.runs))
             }
-            drafts.append((key[0], unit, known[0].cell, side.name, pair, _why_not(first, side.name, pair)))
+            why = unfair or _why_not(first, side.name, pair)
+            drafts.append((key[0], unit, known[0].cell, side.name, pair, why))
     testable = [number for number, draft in enumerate(drafts) if not draft[5]]
     p_values = [
         difference_p(drafts[n][4][first].numbers, drafts[n][4][drafts[n][3]].numbers) for n in testable
@@ -155,15 +189,21 @@ _Draft = tuple[str, str, Cell, str, dict[str, Sample], str]
 
 def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
     metric, unit, cell, second, pair, why = draft
-    ratio = None
+    ratio: float | None = None
+    shows = tested is not None and tested[1]
     if tested is None:
         verdict = f"no difference shown: {why}"
-    elif not tested[1]:
+    elif not shows:
         verdict = f"no difference shown (p = {tested[0]:.3g})"
     else:
         ratio = median(pair[second].numbers) / median(pair[first].numbers)
         word = "higher" if ratio > 1 else "lower"
         verdict = f"{second} is {word} than {first} (p = {tested[0]:.3g})"
+        if wide := sum(len(sample.wide_ends) for sample in pair.values()):
+            ratio = None
+            verdict += (
+                f"; no ratio: {wide} of these answers {'has a' if wide == 1 else 'have a'} wide interval"
+            )
     return Row(
         metric=metric,
         unit=unit,
@@ -174,6 +214,7 @@ def _row(first: str, draft: _Draft, tested: tuple[float, bool] | None) -> Row:
         p_value=tested[0] if tested else None,
         ratio=ratio,
         verdict=verdict,
+        shows=shows,
     )
 
 
@@ -203,6 +244,7 @@ class _Gathered:
     numbers: list[float] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     loads_fps: list[int] = field(default_factory=list)
+    wide_ends: list[float] = field(default_factory=list)
 
 
 def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
@@ -219,6 +261,8 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
                     entry.unit = value.unit
                     entry.numbers.append(float(value.number))
                     entry.loads_fps += _loads(run, outcome)
+                    if is_wide(outcome) and outcome.upper is not None:
+                        entry.wide_ends.append(float(outcome.upper.load_fps))
     return found
 
 
@@ -236,6 +280,7 @@ def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:
         numbers=tuple(found.numbers),
         others=(*found.others, *("not reached",) * missing),
         loads_fps=tuple(found.loads_fps),
+        wide_ends=tuple(found.wide_ends),
     )
 
 

@@ -1,4 +1,4 @@
-"""Every platform field of a run, and which differ: what is under test, what confounds."""
+"""Every field of a run, and which differ: what is under test, what confounds, what the run made up itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bmwg.methodology.record.drift import drift
-from bmwg.methodology.record.facts import declaration, facts, state
+from bmwg.methodology.record.facts import facts, state
+from bmwg.reports.compare.field_rules import Place, Role, place_of, role_of, words_of
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
@@ -20,41 +21,55 @@ UNWAIVABLE = ("simulated",)
 ABSENT = "(not in the run)"
 _UNKNOWN = "unknown"
 _COUNTER = re.compile(r"-\d+$")  # of a deployment id: its turn in the run
-_PASSING = (  # what the kernel or a plugin invents each time
+_PASSING = (  # what the kernel, a plugin or the run itself invents each time; the rest of the text stays
+    (re.compile(r"\bbmwg(-?)[0-9a-f]{6}-\d+(?![\w.])"), r"bmwg\1<run>-<turn>"),
+    (re.compile(r"\bbmwg(-?)[0-9a-f]{6}(?![0-9a-f])"), r"bmwg\1<run>"),
     (re.compile(r"\bveth[0-9a-f]{6,}\b"), "<interface>"),
     (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
     (re.compile(r"\bnapi/(\S+?)-\d+$"), r"napi/\1"),
 )
-_PASSING_KEYS = ("pid",)
 _SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One field that is not the same in all runs. `values` by side; several where its own repeats differ."""
+    """One field that is not the same in all runs. `values` by side; several where its own repeats differ.
+
+    `role` and `place` follow from the declared rules; `reason` says why it is no configuration, or off the
+    path.
+    """
 
     path: str
     values: Mapping[str, tuple[str, ...]]
     under_test: bool
     waived: bool = False
+    role: Role = Role.CONFIGURATION
+    place: Place = Place.ON_PATH
+    reason: str = ""
 
 
 def differences(
     sides: Sequence[Side], *, under_test: Sequence[str] = UNDER_TEST, waived: Sequence[str] = ()
 ) -> tuple[Difference, ...]:
-    """Return each field that differs between any two runs, by path. Pure."""
+    """Return each field that differs between any two runs, by path, also what the runs made up. Pure."""
     told = {side.name: [dict(fields(run)) for run in side.runs] for side in sides}
     paths = sorted({path for runs in told.values() for run in runs for path in run})
+    set_up = words_of(run for runs in told.values() for run in runs)
     found = []
     for path in paths:
         values = {name: tuple(sorted({run.get(path, ABSENT) for run in runs})) for name, runs in told.items()}
         if len({text for texts in values.values() for text in texts}) > 1:
+            role, why = role_of(path)
+            place, where = place_of(path, set_up)
             found.append(
                 Difference(
                     path=path,
                     values=values,
                     under_test=_within(path, under_test),
                     waived=_within(path, waived) and path not in UNWAIVABLE,
+                    role=role,
+                    place=place,
+                    reason=why or where,
                 )
             )
     return tuple(found)
@@ -64,7 +79,8 @@ def unknown_everywhere(sides: Sequence[Side]) -> tuple[str, ...]:
     """Return the fields that no run knows: nothing shows that they are equal."""
     runs = [dict(fields(run)) for side in sides for run in side.runs]
     shared = set.intersection(*(set(run) for run in runs))
-    return tuple(sorted(path for path in shared if all(run[path] == _UNKNOWN for run in runs)))
+    nowhere = sorted(path for path in shared if all(run[path] == _UNKNOWN for run in runs))
+    return tuple(path for path in nowhere if role_of(path)[0] is Role.CONFIGURATION)
 
 
 def _within(path: str, names: Sequence[str]) -> bool:
@@ -72,9 +88,10 @@ def _within(path: str, names: Sequence[str]) -> bool:
 
 
 def fields(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield (path, value in words) of what a run was made on and with; times and names of the run left out.
+    """Yield (path, value in words) of what a run was made on and with.
 
-    Facts that change by themselves are left out; a change of any other during the run is a field of its own.
+    A change of the platform during the run is a field of its own. Names that are new each time are replaced
+    in the texts of deployments.
     """
     yield "simulated", json.dumps(run.simulated)
     yield "toolkit/version", run.toolkit_version
@@ -105,9 +122,6 @@ def _record(record: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
         yield from _leaves("platform", record)
         return
     for path, fact in facts(record["fields"]):
-        known = declaration(path)
-        if known is not None and known.volatile:
-            continue
         match state(fact):
             case "value":
                 yield from _leaves(f"platform/{path}", fact["value"])
@@ -129,7 +143,7 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         if not value:
             yield path, "{}"
-        for key in sorted(set(value) - set(_PASSING_KEYS), key=str):
+        for key in sorted(value, key=str):
             yield from _leaves(f"{path}/{key}", value[key])
     elif isinstance(value, list) and any(isinstance(entry, (Mapping, list)) for entry in value):
         for number, entry in enumerate(value):

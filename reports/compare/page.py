@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from bmwg.reports.compare.comparison import Comparison, Row, Sample
+from bmwg.reports.compare.field_rules import Place
 from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA, CHANGE_ALPHA
@@ -25,22 +26,33 @@ def comparison_page(made: Comparison) -> str:
     lines += table(
         ["side", "runs", "testbed", "profile", "state"], map(_side, made.sides), "What is compared"
     )
-    lines += _verdict(made)
+    lines += banner_lines(made)
+    lines += title("Numbers", 1)
+    lines += _numbers(made)
+    lines += title("What confounds", 1)
+    lines += _differences(
+        [one for one in made.confounders if one.place is Place.ON_PATH],
+        made.sides,
+        "No other field on the compared path differs.",
+    )
+    if made.off_path:
+        count = f"{len(made.off_path)} field{'s' if len(made.off_path) != 1 else ''}"
+        lines += [esc(f"{count} more differ on no path of these runs:"), ""]
+        lines += _differences(made.off_path, made.sides, "", reasons=True)
     lines += title("What is under test", 1)
     lines += _differences(made.under_test, made.sides, "No field of what is under test differs.")
-    lines += title("What confounds", 1)
-    lines += _differences(made.confounders, made.sides, "No other field differs.")
     if made.unknown:
-        count = len(made.unknown)
+        count = f"{len(made.unknown)} field{'s' if len(made.unknown) != 1 else ''}"
         lines += fold(
-            f"{count} field{'s' if count != 1 else ''} that no run knows: nothing shows that they are equal",
+            f"{count} that no run knows: nothing shows that they are equal",
             table(["field"], ([esc(path)] for path in made.unknown)),
         )
-    lines += title("Numbers", 1)
-    if made.open_confounders:
-        lines += [esc("No numbers are set side by side while fields that confound are not waived."), ""]
-    else:
-        lines += _numbers(made)
+    if made.passing:
+        count = f"{len(made.passing)} field{'s' if len(made.passing) != 1 else ''}"
+        lines += fold(
+            f"{count} that each run names or measures anew: no configuration",
+            _differences(made.passing, made.sides, "", reasons=True),
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -58,51 +70,82 @@ def _side(side: Side) -> list[str]:
     ]
 
 
-def _verdict(made: Comparison) -> list[str]:
+def banners(made: Comparison) -> list[tuple[str, str]]:
+    """Return what has to be read before any number: (kind, sentence)."""
     told = [("guest", text) for text in guest_sentences(run for side in made.sides for run in side.runs)]
     if any(run.simulated for side in made.sides for run in side.runs):
         told.append(("simulated", "Simulated runs are among them: those numbers are no measurements."))
-    if made.open_confounders:
+    if count := len(made.open_confounders):
         told.append(
             (
                 "interrupted",
-                f"Not a fair comparison: {len(made.open_confounders)} fields confound. Waive each by name "
+                f"Not a fair comparison: {count} field{'s' if count != 1 else ''} on the compared path "
+                f"differ{'s' if count == 1 else ''}, so no difference is judged. Waive each by name "
                 "(--waive FIELD) when it cannot matter.",
             )
         )
-    waived = sum(one.waived for one in made.confounders)
-    if waived:
-        told.append(("indicative", f"{waived} fields that confound were waived by name, listed below."))
+    if count := sum(one.waived for one in made.confounders):
+        were = "fields that confound were" if count != 1 else "field that confounds was"
+        told.append(("indicative", f"{count} {were} waived by name, listed below."))
     if not made.open_confounders:
-        shown = sum(row.ratio is not None for row in made.rows)
+        shown = sum(row.shows for row in made.rows)
         told.append(("fine", f"{shown} of {len(made.rows)} comparisons show a difference."))
+    return told
+
+
+def banner_lines(made: Comparison) -> list[str]:
+    """Return the banners as lines of the page."""
     return [
         line
-        for kind, text in told
+        for kind, text in banners(made)
         for line in (f".. container:: banner banner-{kind}", "", f"   {esc(text)}", "")
     ]
 
 
-def _differences(found: Sequence[Difference], sides: Sequence[Side], none: str) -> list[str]:
+def _differences(
+    found: Sequence[Difference], sides: Sequence[Side], none: str, *, reasons: bool = False
+) -> list[str]:
     if not found:
         return [esc(none), ""]
     rows = [
         [
             esc(one.path),
             *(esc(" | ".join(one.values[side.name])) for side in sides),
-            esc("waived" if one.waived else NONE),
+            esc(one.reason or NONE) if reasons else esc("waived" if one.waived else NONE),
         ]
         for one in found[:_SHOWN]
     ]
-    head = ["field", *(side.name for side in sides), "waived"]
-    lines = table(head, rows, f"{len(found)} fields that differ")
+    head = ["field", *(side.name for side in sides), "why" if reasons else "waived"]
+    lines = table(head, rows, f"{len(found)} field{'s' if len(found) != 1 else ''} that differ")
     if len(found) > _SHOWN:
         lines += [esc(f"{len(found) - _SHOWN} more fields differ."), ""]
     return lines
 
 
 def _numbers(made: Comparison) -> list[str]:
-    lines = [
+    if made.mixed:
+        return [esc("Measured and simulated runs are never set side by side."), ""]
+    rows = [
+        [
+            esc(f"{option(row.cell)}, {unit(row.cell.frame_octets, 'octets')}"),
+            esc(row.metric),
+            esc(sample_text(row.samples[row.first], row)),
+            esc(f"{row.second}: {sample_text(row.samples[row.second], row)}"),
+            esc(change_text(row)),
+            esc(row.verdict),
+        ]
+        for row in made.rows[:_SHOWN]
+    ]
+    head = ["cell", "metric", made.sides[0].name, "against", "difference of medians", "verdict"]
+    lines = table(head, rows, "Cell by cell") or [esc("No cell stands in these runs."), ""]
+    if len(made.rows) > _SHOWN:
+        lines += [esc(f"{len(made.rows) - _SHOWN} more comparisons are in the JSON form."), ""]
+    lines += [
+        line
+        for sentence in made.order
+        for line in (esc(f"{sentence} A change with time would look alike."), "")
+    ]
+    lines += [
         esc(
             "Method: an exact permutation test of the mean logarithm over the repeats of a cell (20000 drawn "
             "deals where there are more), against the first side; a difference is shown when the "
@@ -111,42 +154,31 @@ def _numbers(made: Comparison) -> list[str]:
         ),
         "",
     ]
-    lines += [
-        line
-        for sentence in made.order
-        for line in (esc(f"{sentence} A change with time would look alike."), "")
-    ]
-    rows = [
-        [
-            esc(f"{option(row.cell)}, {unit(row.cell.frame_octets, 'octets')}"),
-            esc(row.metric),
-            esc(_sample(row.samples[row.first], row)),
-            esc(f"{row.second}: {_sample(row.samples[row.second], row)}"),
-            esc(_change(row)),
-            esc(row.verdict),
-        ]
-        for row in made.rows[:_SHOWN]
-    ]
-    head = ["cell", "metric", made.sides[0].name, "against", "difference of medians", "verdict"]
-    lines += table(head, rows, "Cell by cell") or [esc("No cell stands in these runs."), ""]
-    if len(made.rows) > _SHOWN:
-        lines += [esc(f"{len(made.rows) - _SHOWN} more comparisons are in the JSON form."), ""]
     return lines
 
 
-def _change(row: Row) -> str:
+def change_text(row: Row) -> str:
+    """Return the difference of medians, where one is shown."""
     if row.ratio is None:
         return NONE
     return ("+" if row.ratio >= 1 else "") + percent(row.ratio - 1, 2)
 
 
-def _sample(sample: Sample, row: Row) -> str:
+def sample_text(sample: Sample, row: Row) -> str:
+    """Return what a side has: median, smallest, largest, ends of wide intervals, types of the rest."""
     parts = []
     if sample.numbers:
         middle = quantity_text(median(sample.numbers), row.unit)
         if len(sample.numbers) > 1:
             low, high = (quantity_text(edge(sample.numbers), row.unit) for edge in (min, max))
             middle += f" ({low} to {high}, {len(sample.numbers)} runs)"
+        if sample.wide_ends:
+            low, high = (quantity_text(edge(sample.wide_ends), row.unit) for edge in (min, max))
+            middle += (
+                f", loss from {low} on"
+                if len(sample.numbers) == 1
+                else f"; {len(sample.wide_ends)} of them wide intervals, upper ends {low} to {high}"
+            )
         parts.append(middle)
     parts += [f"{sample.others.count(kind)} {kind}" for kind in dict.fromkeys(sample.others)]
     return "; ".join(parts)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
 from bmwg.reports.compare.comparison import HEADLINE, headline_of
+from bmwg.reports.compare.field_rules import Role
 from bmwg.reports.compare.fields import Difference, differences
 from bmwg.reports.compare.sides import Side, check_once
 from bmwg.reports.compare.statistics import change_points, levels
@@ -94,7 +95,7 @@ def _series(metric: str, entries: Sequence[tuple[Run, float, str, Cell]], gaps: 
                 run_id=after.run_id,
                 before=medians[place],
                 after=medians[place + 1],
-                fields=differences(pair),
+                fields=tuple(one for one in differences(pair) if one.role is Role.CONFIGURATION),
             )
         )
     return Series(

@@ -47,7 +47,7 @@ def validity(facts: Facts) -> list[str]:
     ]
     lines = [*title("Validity of the trials", 1)]
     if not rows:
-        return [*lines, "The journal holds no trial.", ""]
+        return []
     lines += table(["validity", "trials", "share", "meaning"], rows, f"{total} trials by validity")
     aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_search()]
     rows = []
@@ -131,6 +131,8 @@ def search(facts: Facts) -> list[str]:
 
 def tester(facts: Facts) -> list[str]:
     """Return what the tester alone reached (the wire rung) and how exactly it sent."""
+    if not facts.outcomes and not facts.run.trials:
+        return []
     lines = title("Tester: envelope and pacing", 1)
     wire = facts.of_metric(ENVELOPE)
     if wire:
@@ -281,8 +283,9 @@ def reproduction(facts: Facts) -> list[str]:
     checks = [
         ("SHA-256 of the header", _grouped(run.header_sha256)),
         ("SHA-256 of the last journal line", _grouped(run.journal_hash)),
-        ("trials in the journal", str(len(run.trials))),
     ]
+    if run.trials:
+        checks.append(("trials in the journal", str(len(run.trials))))
     return [*lines, *pairs(checks)]
 
 
@@ -320,4 +323,4 @@ def definitions(facts: Facts) -> list[str]:
         lines += table(
             ["type of an answer", "meaning"], [[esc(w), esc(m)] for w, m in by_word.items()], "Types"
         )
-    return lines
+    return lines if rows or by_word else []

@@ -15,6 +15,8 @@ from bmwg.reports.store import JournalTrial, PlannedCell, Run
 THROUGHPUT = "throughput.rfc2544_26_1"
 ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
+GLANCE_ROWS = 24  # choice: more is no glance
+_QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,23 @@ class Facts:
         """Return what searches found: the tester's envelope on the wire, throughput everywhere else."""
         return tuple(o for o in self.outcomes if o.metric in (ENVELOPE, THROUGHPUT))
 
+    def at_a_glance(self) -> tuple[Outcome, ...]:
+        """Return what the first figure and its table show: what searches found, of many the smallest size."""
+        found = self.of_search()
+        if len(found) <= GLANCE_ROWS:
+            return found
+        size = min(outcome.cell.frame_octets for outcome in found)
+        return tuple(outcome for outcome in found if outcome.cell.frame_octets == size)
+
+    def envelope_fps(self, cell: Cell) -> int | None:
+        """Return what the tester alone carries of a cell's traffic, frames/s; None where it is not known."""
+        wire = (
+            o
+            for o in self.of_search()
+            if o.metric == ENVELOPE and o.lower is not None and _traffic(o.cell) == _traffic(cell)
+        )
+        return next((o.lower.load_fps for o in wire if o.lower and o.type in _QUALIFIED), None)
+
     def not_assessed(self) -> tuple[Outcome, ...]:
         """Return the outcomes of cells that could not be tried."""
         return tuple(o for o in self.outcomes if o.type is OutcomeType.NOT_ASSESSED)
@@ -51,7 +70,11 @@ class Facts:
 
     def over_all_trials(self, outcome: Outcome) -> int | None:
         """Return the highest lossless load when trials set aside for a host stall count too, frames/s."""
-        return lossless_over_all([_judged(self.run.trial(seq)) for seq in outcome.trials])
+        return lossless_over_all(self.judged(outcome))
+
+    def judged(self, outcome: Outcome) -> list[JudgedTrial]:
+        """Return the trials of an outcome as a search saw them."""
+        return [_judged(self.run.trial(seq)) for seq in outcome.trials]
 
     def host_stalled(self, outcome: Outcome) -> tuple[int, ...]:
         """Return the trials of an outcome that were set aside for a stall of the SUT's host."""
@@ -86,6 +109,10 @@ def _order(cell: Cell, places: Mapping[str, int]) -> tuple[bool, int, str, str, 
     """Order paths as the run planned them, bottom up, and the tester's own qualification before all."""
     below = not cell.qualifies_tester
     return (below, places[cell.path], cell.function, cell.network, cell.frame_octets, cell.cell_id)
+
+
+def _traffic(cell: Cell) -> tuple[object, ...]:
+    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.vlan_id, cell.imix)
 
 
 def _judged(trial: JournalTrial) -> JudgedTrial:

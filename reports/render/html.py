@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -13,8 +13,14 @@ from docutils.writers import html5_polyglot
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.quick_tables import quick_tables
+from bmwg.reports.render.sorting import sorting
 from bmwg.reports.render.text import NONE
 
+# a browser fetches nothing and runs nothing, whatever a page holds
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'\" />\n"
+)
 SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
@@ -64,7 +70,10 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
         def __init__(self, document: nodes.document) -> None:
             super().__init__(document)
             self.head_names: list[str] = []
+            self.meta.append(_POLICY)
             self.tables = 0
+            self.sortable = False
+            self.sorted_rows: Iterator[tuple[str, str]] = iter(())
             self.stylesheet = [f"<style>\n{style}</style>\n"]
             self.meta.append('<meta name="color-scheme" content="light dark" />\n')
 
@@ -80,6 +89,15 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
             self.head_names = [entry.astext() for head in heads for entry in head.findall(nodes.entry)]
             caption = next((f": {found.astext()}" for found in node.findall(nodes.title)), "")
             self.tables += 1
+            self.sorted_rows = iter(())
+            names = [entry for row in node.findall(nodes.thead) for entry in row.findall(nodes.entry)]
+            body = [row for found in node.findall(nodes.tbody) for row in found.findall(nodes.row)]
+            texts = [[entry.astext() for entry in row.findall(nodes.entry)] for row in body]
+            made = sorting([entry.astext() for entry in names], texts, f"t{self.tables}")
+            if made is not None:
+                self.sorted_rows = iter(made.rows)
+                self.body.append(f'<div class="sortable" style="--n:{len(names)}">\n{made.controls}')
+            self.sortable = made is not None
             label = f"Table {self.tables}{caption}"  # a landmark's name has to be its own
             self.body.append(
                 f'<div class="wide" role="region" tabindex="0" aria-label="{self.attval(label)}">\n'
@@ -88,7 +106,13 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
 
         def depart_table(self, node: nodes.table) -> None:
             super().depart_table(node)
-            self.body.append("</div>\n")
+            self.body.append("</div>\n</div>\n" if self.sortable else "</div>\n")
+
+        def visit_row(self, node: nodes.row) -> None:
+            super().visit_row(node)
+            if isinstance(node.parent, nodes.tbody) and (marks := next(self.sorted_rows, None)):
+                classes, style = marks
+                self._mark("<tr", (f'class="{classes}" ' if classes else "") + f'style="{style}"')
 
         def visit_colgroup(self, node: nodes.Element) -> None:
             """Column widths are the browser's affair."""

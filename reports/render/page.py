@@ -1,4 +1,4 @@
-"""Puts the page together as reStructuredText: first what it is and its state, last what the words mean."""
+"""Puts the page together as reStructuredText: first numbers, then state and evidence, last definitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from collections.abc import Iterable
 
 from bmwg.reports.http import section as http
 from bmwg.reports.published import ratios as published
-from bmwg.reports.render import benchmarks, declarations, evidence, grades, guard, results, statements
+from bmwg.reports.render import (
+    benchmarks,
+    declarations,
+    evidence,
+    glance,
+    grades,
+    guard,
+    option_plot,
+    results,
+    statements,
+)
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import esc, title
@@ -32,22 +42,26 @@ def page(facts: Facts, plots: Iterable[Plot]) -> str:
     for role in ROLES:
         lines += [f".. role:: {role}", ""]
     lines += _first_words(facts)
+    lines += glance.glance(facts, _plot(by_name, option_plot.NAME))
+    if not facts.outcomes:
+        lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
     lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
     lines += results.summary(facts)
-    lines += _plot(by_name, "options")
     lines += grades.grades(facts)
     lines += [*results.throughput(facts), *_plot(by_name, "throughput")]
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
-    lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
+    if facts.outcomes:
+        lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
     lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)
     lines += evidence.validity(facts)
     lines += evidence.tester(facts)
-    lines += [*title("Searches as they went", 1), *_plot(by_name, "search"), *evidence.search(facts)]
+    if searched := [*_plot(by_name, "search"), *evidence.search(facts)]:
+        lines += [*title("Searches as they went", 1), *searched]
     lines += guard.section(facts.run)
     lines += evidence.platform(facts)
     lines += declarations.deviations(facts)

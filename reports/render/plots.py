@@ -1,6 +1,6 @@
 """SVG plots by matplotlib, made the same on every run and in every colour scheme of the reader.
 
-Plots show measured numbers only; each has a table on the page that holds all of it.
+A mark of a plain number stands for a plain number only; each plot has a table on the page that holds all.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bmwg.methodology.ladder import plain_number
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.http.charts import http_plots
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
+from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.guest import guest_words
+from bmwg.reports.render.option_plot import option_plot
 from bmwg.reports.render.text import nanoseconds
 
 _MAX_ROWS = 24  # of bars and of search panels: choice, more is no reading
@@ -23,7 +24,7 @@ _MAX_LINES = 6
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
     """Draw what the run has numbers for; a run without leaves plots out. A run in a guest names it."""
-    made = (_throughput(facts), _options(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
+    made = (_throughput(facts), option_plot(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
     drawn = (*(plot for plot in made if plot is not None), *http_plots(facts.run))
     guest = guest_words(facts.run)
     return tuple(told_of(plot, guest) for plot in drawn) if guest else drawn
@@ -35,36 +36,45 @@ def _thousands(axis: Any) -> None:
     axis.set_major_formatter(EngFormatter(sep=""))
 
 
-def _numbers(facts: Facts) -> dict[str, list[tuple[int, float]]]:
-    series: dict[str, list[tuple[int, float]]] = {}
+def measured_extents(facts: Facts) -> dict[str, list[tuple[int, Extent]]]:
+    """Return what is drawn against the frame size: numbers and both ends of wide intervals, by option."""
+    series: dict[str, list[tuple[int, Extent]]] = {}
     for outcome in facts.of_search():
-        number = plain_number(outcome)
-        if number is not None:
-            series.setdefault(option(outcome.cell), []).append((outcome.cell.frame_octets, number))
-    return {name: sorted(points) for name, points in series.items()}
+        known = extent(facts, outcome)
+        if known.known in (Known.NUMBER, Known.INTERVAL):
+            series.setdefault(option(outcome.cell), []).append((outcome.cell.frame_octets, known))
+    return {name: sorted(points, key=lambda point: point[0]) for name, points in series.items()}
 
 
 def _throughput(facts: Facts) -> Plot | None:
-    series = {name: points for name, points in _numbers(facts).items() if len(points) > 1}
+    series = {name: points for name, points in measured_extents(facts).items() if len(points) > 1}
     if not series:
         return None
     shown = dict(list(series.items())[:_MAX_LINES])
     sizes = sorted({size for points in shown.values() for size, _ in points})
     maximum = [(size, facts.theoretical_fps(size)) for size in sizes]
     envelope = "tester's envelope (wire)"
+    wide = any(one.known is Known.INTERVAL for points in shown.values() for _, one in points)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         if facts.run.line_rate_bps is not None:
             axes.plot(*zip(*maximum, strict=True), color=INK, linestyle=":", label="theoretical maximum")
         for number, (name, points) in enumerate(shown.items()):
+            plain = [(size, one.low_fps if one.known is Known.NUMBER else None) for size, one in points]
             axes.plot(
-                *zip(*points, strict=True),
+                *zip(*((size, float("nan") if fps is None else fps) for size, fps in plain), strict=True),
                 color=SERIES[number],
                 marker=MARKERS[number],
                 linestyle="--" if name == "wire" else "-",
                 label=label(envelope if name == "wire" else name),
             )
+            for size, one in points:
+                if one.known is Known.INTERVAL:
+                    ends = [one.low_fps, one.high_fps]
+                    axes.plot(
+                        [size, size], ends, color=SERIES[number], marker="_", markersize=9, linewidth=1.2
+                    )
         axes.set(xlabel="frame size, octets", ylabel="throughput, frames/s", xticks=sizes)
         axes.set_ylim(0, axes.dataLim.ymax * 1.08)  # no marker on the edge
         axes.tick_params(axis="x", rotation=45 if len(sizes) > 4 else 0)
@@ -82,45 +92,9 @@ def _throughput(facts: Facts) -> Plot | None:
         "throughput",
         "Throughput against frame size",
         f"Measured throughput of {', '.join(shown)}, frames/s per port and direction. {reference}"
+        + (" Upright strokes are intervals between their two ends, not numbers." if wide else "")
         + (f" {left} further options are in the table only." if left else ""),
         (5.2, 3.6),
-        draw,
-    )
-
-
-def _options(facts: Facts) -> Plot | None:
-    outcomes = facts.of_search()
-    if not outcomes:
-        return None
-    size = min(outcome.cell.frame_octets for outcome in outcomes)
-    measured = [(o, plain_number(o)) for o in outcomes if o.cell.frame_octets == size]
-    bars = [(option(o.cell), number) for o, number in measured if number is not None][:_MAX_ROWS]
-    if not bars:
-        return None
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        names = [label(name, 28) for name, _ in bars]
-        numbers = [number for _, number in bars]
-        places = range(len(bars))
-        colours = [SERIES[0] if name.split()[0] != "wire" else GRID for name, _ in bars]
-        axes.barh(places, numbers, color=colours, height=0.62)
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
-        axes.set(xlabel="throughput, frames/s per port and direction")
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        _thousands(axes.xaxis)
-
-    left = len(measured) - len(bars)
-    return draw_plot(
-        "options",
-        f"Throughput of each option at {size} octets",
-        f"{len(bars)} measured options as bars. {left} answers that are no plain number, or beyond "
-        f"{_MAX_ROWS}, are in the table only.",
-        (5.2, 1.1 + 0.3 * len(bars)),
         draw,
     )
 

@@ -9,6 +9,7 @@ from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
+from bmwg.reports.http.answers import has_answers
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
@@ -111,13 +112,16 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
 
 
 def summary(facts: Facts) -> list[str]:
-    """Return the summary: one row a metric, answers by type."""
+    """Return the state of the run: where, when and with what it was made, and its answers by type."""
     rows = []
     for metric in dict.fromkeys(outcome.metric for outcome in facts.outcomes):
         counted = Counter(outcome.type for outcome in facts.outcomes if outcome.metric == metric)
         rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
     head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
-    return [*title("Summary", 1), *_run_facts(facts), *table(head, rows, "Answers by metric and type")]
+    counted_types = table(head, rows, "Answers by metric and type")
+    if not rows and not has_answers(facts.run.folder):
+        counted_types = ["", "The run holds no answer.", ""]
+    return [*title("State of the run", 1), *_run_facts(facts), *counted_types]
 
 
 def _run_facts(facts: Facts) -> list[str]:
@@ -131,8 +135,9 @@ def _run_facts(facts: Facts) -> list[str]:
         ("begun", esc(run.started_at)),
         ("ended", esc(run.ended_at or NONE)),
         ("medium", esc(_medium(facts))),
-        ("trials in the journal", str(len(run.trials))),
     ]
+    if run.trials:
+        rows.append(("trials in the journal", str(len(run.trials))))
     return [*pairs(rows), *_interruptions(facts)]
 
 
@@ -186,10 +191,9 @@ def throughput(facts: Facts) -> list[str]:
     head = ["path and option", "frame size", "type", "throughput per port and direction"]
     head += ["theoretical maximum"] if has_maximum else []
     head += ["lower bound", "upper bound", "trials", "remarks"]
-    body = (
-        table(head, rows, f"Metric {THROUGHPUT}") if rows else ["", "The run holds no throughput answer.", ""]
-    )
-    return [*title("Throughput", 1), *body, *remarks(outcomes)]
+    if not rows:
+        return []
+    return [*title("Throughput", 1), *table(head, rows, f"Metric {THROUGHPUT}"), *remarks(outcomes)]
 
 
 def remarks_of(outcome: Outcome) -> tuple[str, ...]:
@@ -236,7 +240,7 @@ def ladder_section(facts: Facts) -> list[str]:
         if len(same) > 1:
             rows += [_rung(rung) for rung in ladder(same, frame_octets=kind[0])]
     if not rows:
-        return [*lines, "The run holds no two rungs of the ladder.", ""]
+        return []
     head = ["path and option", "frame size", "type", "throughput", "of the rung below"]
     head += ["cost of this layer", "of the wire", "remarks"]
     return [*lines, *table(head, rows, "Ratio of throughput to the rung below and to the wire")]
@@ -270,8 +274,9 @@ def latency(facts: Facts) -> list[str]:
             row.append(esc(quantity_text(value.number, value.unit)) if value else NONE)
         rows.append([*row, esc(sequence(outcome.trials)), _counted(remarks_of(outcome))])
     head = ["path and option", "frame size", "type", "load", *PERCENTILES, "trials", "remarks"]
-    body = table(head, rows, f"Metrics {LATENCY}.*") if rows else ["", "The run holds no latency answer.", ""]
-    return [*title("Latency", 1), *body, *remarks(outcomes)]
+    if not rows:
+        return []
+    return [*title("Latency", 1), *table(head, rows, f"Metrics {LATENCY}.*"), *remarks(outcomes)]
 
 
 def missing(facts: Facts) -> list[str]:
@@ -279,7 +284,7 @@ def missing(facts: Facts) -> list[str]:
     lines = title("Not assessed", 1)
     lacking = facts.not_assessed()
     if not lacking and not facts.never_reached:
-        return [*lines, "Every planned answer was reached.", ""]
+        return []
     if lacking:
         rows = [
             [

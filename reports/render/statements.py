@@ -27,6 +27,8 @@ def statement(facts: Facts) -> list[str]:
     """Return the single-value statements of RFC 2544 section 26.1, one for each measured throughput."""
     measured = [o for o in facts.of_metric(THROUGHPUT) if o.type is OutcomeType.MEASURED]
     others = len(facts.of_metric(THROUGHPUT)) - len(measured)
+    if not facts.of_metric(THROUGHPUT):
+        return []
     lines = title("Statement in the form of RFC 2544 section 26.1", 1)
     if not measured:
         return [*lines, "No throughput of this run is a plain number, so none can be stated.", ""]
@@ -90,7 +92,7 @@ def matrices(facts: Facts) -> list[str]:
         if not outcome.cell.qualifies_tester and outcome.type is not OutcomeType.NOT_ASSESSED:
             groups.setdefault(option(outcome.cell), []).append(outcome)
     if not groups:
-        return [*lines, "The run holds no answer for a network function.", ""]
+        return []
     lines += table(["stage", *CRITERIA, "scale"], _coverage(facts, groups), "Coverage, without results")
     for name in list(groups)[:_SHOWN_MATRICES]:
         caption = f"Capacity: {name}, {_capacity(groups[name][0].cell)}"

@@ -116,7 +116,7 @@ class HttpBench:
             row = row_of_testbed(settings)
         hosts = row_hosts(continued.run.testbed if continued else row)
         with ExitStack() as stack:
-            display = open_display(settings.console)
+            display = open_display(settings.console, verbose=settings.verbose)
             stack.callback(display.close)
             if continued:
                 clear_away(continued.run.folder)  # what it made would stand in the platform's record

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers import awake, registry
+from bmwg.drivers import awake
 from bmwg.drivers.api import TrafficDriver
 from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger
@@ -32,6 +32,7 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, judge
+from bmwg.resources.tester import tester_of
 
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # choice: of the rate without loss, where pacing is looked at
 _REPEATS = 3
@@ -85,8 +86,7 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
         stack.enter_context(process.owned(owner))
         bed = stack.enter_context(open_bed(testbed, ledger, folder, owner))
         deployment = stack.enter_context(path_driver(cell, bed).deploy())
-        kind = registry.load("traffic", testbed.tester.driver)
-        tester = stack.enter_context(kind.for_testbed(testbed, folder, profile.policy.drain_s))
+        tester = stack.enter_context(tester_of(testbed, folder, profile.policy.drain_s))
         tester.attach(deployment.ports)
         found = _measured(tester, profile, cell)
         described = dict(tester.describe())

@@ -12,10 +12,11 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
+from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.published.ratios import published_page
 from bmwg.reports.render.report import form_of
 
-FORMS = ("text", "md", "rst", "html", "rfcxml", "json")
+FORMS = ("screen", "text", "md", "rst", "html", "rfcxml", "json")
 
 
 def add_parser(verbs: Any) -> None:
@@ -47,7 +48,11 @@ def add_parser(verbs: Any) -> None:
         metavar="FIELD",
         help="this field, or all below it, is what is compared (beside " + ", ".join(UNDER_TEST) + ")",
     )
-    parser.add_argument("--format", choices=FORMS, default="text", help="text (default) or another form")
+    parser.add_argument(
+        "--format",
+        choices=FORMS,
+        help="screen (default for two sides: numbers first, on one screen), text (all of it) or another form",
+    )
     parser.add_argument(
         "--output", type=Path, help="write here instead of printing; an existing file is refused"
     )
@@ -55,33 +60,36 @@ def add_parser(verbs: Any) -> None:
 
 
 def handle(chosen: argparse.Namespace) -> int:
-    """Print or write the comparison; 1 when fields confound that nobody waived."""
+    """Print or write the comparison; 1 when fields on the compared path confound that nobody waived."""
     if chosen.output and chosen.output.exists():
         raise ConfigError(
             "CMP-06", f"{chosen.output} exists", expected="a new file", hint="choose another name"
         )
     if len(chosen.sides) > len(ascii_uppercase):
         raise ConfigError("CMP-01", "compare", expected="at most 26 sides", found=str(len(chosen.sides)))
+    form = chosen.format or ("text" if chosen.published or chosen.trend else "screen")
+    if form == "screen" and (chosen.published or chosen.trend):
+        raise ConfigError(
+            "CMP-07",
+            "--format screen",
+            expected="sides held against each other",
+            found="--published or --trend",
+        )
     sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
     if chosen.published:
-        if chosen.format == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
+        if form == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
             raise ConfigError(
                 "CMP-07", "--published", expected="one run, no --trend, a form of text", found="other"
             )
-        text = form_of(published_page(sides[0].runs[0]), chosen.format, "published")
+        text = form_of(published_page(sides[0].runs[0]), form, "published")
         code = 0
     elif chosen.trend:
         told = trend([run for side in sides for run in side.runs])
-        text = (
-            _trend_json(told)
-            if chosen.format == "json"
-            else form_of(trend_page(told), chosen.format, "trend")
-        )
+        text = _trend_json(told) if form == "json" else form_of(trend_page(told), form, "trend")
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
-        page = comparison_page(made)
-        text = _json(made) if chosen.format == "json" else form_of(page, chosen.format, "compare")
+        text = _in_form(made, form)
         code = 1 if made.open_confounders else 0
     if chosen.output:
         with chosen.output.open("x", encoding="utf-8") as stream:
@@ -92,12 +100,19 @@ def handle(chosen: argparse.Namespace) -> int:
     return code
 
 
+def _in_form(made: Comparison, form: str) -> str:
+    if form == "screen":
+        return comparison_screen(made)
+    return _json(made) if form == "json" else form_of(comparison_page(made), form, "compare")
+
+
 def _json(made: Comparison) -> str:
     data = {
         "schema": "comparison/1.0",
         "sides": {side.name: [run.run_id for run in side.runs] for side in made.sides},
         "under_test": [asdict(one) for one in made.under_test],
         "confounders": [asdict(one) for one in made.confounders],
+        "passing": [asdict(one) for one in made.passing],
         "unknown": made.unknown,
         "order": made.order,
         "rows": [asdict(row) | {"cell": row.cell.cell_id} for row in made.rows],

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli import selection
 from bmwg.drivers import registry
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import budget, planning, suites
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import profile as http_profile
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.resources.http_proxy.header import of_testbed
 from bmwg.resources.progress import clock_text
+from bmwg.resources.settings import Settings
 
 
 def add_parser(verbs: Any) -> None:
@@ -20,14 +25,9 @@ def add_parser(verbs: Any) -> None:
     parser = verbs.add_parser(
         "plan", help="print the schedule of a run; nothing is started", description=__doc__
     )
+    selection.add_arguments(parser)
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", default="quick", help="compliance profile (default: quick)")
-    parser.add_argument(
-        "--suite",
-        action="append",
-        choices=suites.suites(),
-        help=f"suite to plan, more than once for several (default: {suites.CONTAINERIZED})",
-    )
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
     )
@@ -36,10 +36,22 @@ def add_parser(verbs: Any) -> None:
 
 def handle(chosen: argparse.Namespace) -> int:
     """Print each cell with its estimated traffic, then the totals and the finish time."""
+    named = chosen.suites or chosen.test or chosen.tag
+    tests = suites.DEFAULT_TESTS
+    if named:
+        tests = selection.selected(selection.suites_of(chosen), selection.included(chosen))
     testbed = load_testbed(chosen.testbed)
+    over_http = {test_id for test_id in tests if test_id.startswith(http_profile.TEST_IDS)}
+    if over_http:
+        _print_http(chosen, testbed, over_http)
+    if packets := tests - over_http:
+        _print_packets(chosen, testbed, packets)
+    return 0
+
+
+def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozenset[str]) -> None:
     profile = load_profile(chosen.profile, paths=registry.paths())
     networks = {network.name: network.vlan_id for network in testbed.networks}
-    tests = suites.tests_in(chosen.suite or (suites.CONTAINERIZED,))
     plan = planning.cells(profile, networks, test_ids=tests)
     for planned in plan:
         estimate = planned.missing or (
@@ -56,7 +68,17 @@ def handle(chosen: argparse.Namespace) -> int:
         print(f"deviation {deviation.requirement}: {deviation.what}")
     if chosen.budget is not None:
         _print_proposal(profile, networks, tests, chosen.budget)
-    return 0
+
+
+def _print_http(chosen: argparse.Namespace, testbed: Testbed, tests: Collection[str]) -> None:
+    """Print the cells of HTTP experiments with requests and repetitions: their time is not known before."""
+    networks = list(of_testbed(Settings(testbed=Path(testbed.file))))
+    plan = http_profile.load(chosen.profile).with_networks(networks).plan()
+    mine = [planned for planned in plan if planned.test_id in tests]
+    for planned in mine:
+        load = f"{planned.requests} requests, {planned.repetitions} repetitions"
+        print(f"{planned.test_id:<14} {planned.cell.experiment:<40} {planned.cell.cell_id:<48} {load}")
+    print(f"{len(mine)} cells of HTTP experiments; how long they take follows from the servers' speed.")
 
 
 def _print_proposal(

@@ -22,6 +22,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("suites", nargs="*", type=Path, help="suites (default: all of testcases)")
     parser.add_argument("--testbed", type=Path, help="testbed file, for a run whose guests have a disk image")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
+    parser.add_argument("--verbose", action="store_true", help="a line for each trial, not each cell only")
     parser.set_defaults(handler=handle)
 
 
@@ -39,10 +40,13 @@ def handle(chosen: argparse.Namespace) -> int:
     else:
         run = continuation(folder).run
         tests = sorted({planned.test_id for planned in run.plan})
+    if chosen.verbose:
+        os.environ["BMWG_VERBOSE"] = "1"
     os.environ["BMWG_RUN"] = str(folder)
     os.environ.pop("BMWG_RUN_ID", None)
     robot = folder.parent / "robot"
     number = len(run.interruptions) + 1
     while (output := robot / f"{run.run_id}-resumed-{number}").exists():
         number += 1
-    return run_suites(chosen.suites or all_suites(), folder.parent, output, tests, folder)
+    tags = [f"id:{test_id}" for test_id in tests]
+    return run_suites(chosen.suites or all_suites(), folder.parent, output, tags, folder)

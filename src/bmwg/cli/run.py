@@ -13,28 +13,28 @@ from typing import Any
 
 from robot.run import run_cli
 
+from bmwg.cli import selection
+from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import disturbed
-from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
+from bmwg.resources import preflight
 from bmwg.resources.in_guest import run_in_guest
+from bmwg.resources.settings import Settings
 
 GUEST_TESTBED, GUEST_PROFILE = "testbeds/guest.yaml", "guest"
 GUEST_DEADLINE_S = 3600.0  # choice: under TCG a quick run of all options takes a quarter of it
-DEFAULT_SUITES = ("testcases/containerized",)
 
 
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser("run", help="run suites and write the report", description=__doc__)
-    parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
+    selection.add_arguments(parser)
     parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
     parser.add_argument("--profile", help="compliance profile (default: quick)")
     parser.add_argument("--overlay", type=Path, help="facts about the machine that a person declares")
     parser.add_argument("--results", type=Path, help="folder of the runs (default: ./results)")
-    parser.add_argument(
-        "--test", action="append", default=[], metavar="ID", help="only tests with this id: tag"
-    )
+    parser.add_argument("--verbose", action="store_true", help="a line for each trial, not each cell only")
     parser.add_argument(
         "--in-guest", action="store_true", help="run in a virtual machine with the distribution's full kernel"
     )
@@ -42,34 +42,46 @@ def add_parser(verbs: Any) -> None:
 
 
 def handle(chosen: argparse.Namespace) -> int:
-    """Run the suites in this process; Robot's own output goes beside the run's folder."""
-    suites = [Path(suite) for suite in chosen.suites] or found_suites()
-    for suite in suites:
-        if not suite.exists():
-            raise ConfigError("RUN-01", "suite", expected="a file or folder", found=str(suite))
+    """Run the suites in this process; Robot's own output goes beside the run's folder.
+
+    What can be known to be wrong is refused before Robot starts, with one message and nothing made.
+    """
+    suites, tags = selection.suites_of(chosen), selection.included(chosen)
+    tests = selection.selected(suites, tags)
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    os.environ["BMWG_RUN_ID"] = run_id
-    os.environ.pop("BMWG_RUN", None)
     if chosen.in_guest:
         return _in_guest(chosen, suites, results, run_id)
-    if chosen.testbed:
-        os.environ["BMWG_TESTBED"] = str(chosen.testbed)
-    if chosen.profile:
-        os.environ["BMWG_PROFILE"] = chosen.profile
-    if chosen.overlay:
-        os.environ["BMWG_OVERLAY"] = str(chosen.overlay)
-    return run_suites(suites, results, results / "robot" / run_id, chosen.test, results / run_id)
+    for name, value in (
+        ("BMWG_TESTBED", chosen.testbed),
+        ("BMWG_PROFILE", chosen.profile),
+        ("BMWG_OVERLAY", chosen.overlay),
+        ("BMWG_RESULTS", results),
+        ("BMWG_RUN_ID", run_id),
+        ("BMWG_VERBOSE", "1" if chosen.verbose else None),
+    ):
+        if value:
+            os.environ[name] = str(value)
+    os.environ.pop("BMWG_RUN", None)
+    preflight.check(Settings.from_environment(), tests)
+    return run_suites(suites, results, results / "robot" / run_id, tags, results / run_id)
 
 
 def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path, run_id: str) -> int:
     """Give the same command to a guest, where settings that were not named are those made for guests."""
     root = Path(__file__).resolve().parents[3]
+    testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
+    load_testbed(testbed)  # refused here, before a machine boots
+    preflight.check_results(Settings(results=results))
+    os.environ["BMWG_RUN_ID"] = run_id
+    os.environ.pop("BMWG_RUN", None)
     arguments = ["run", *(str(suite.resolve()) for suite in suites)]
-    arguments += ["--testbed", str((chosen.testbed or root / GUEST_TESTBED).resolve())]
+    arguments += ["--testbed", str(testbed)]
     arguments += ["--profile", chosen.profile or GUEST_PROFILE]
-    for test_id in chosen.test:
-        arguments += ["--test", test_id]
+    for name, values in (("--test", chosen.test), ("--tag", chosen.tag)):
+        for value in values:
+            arguments += [name, value]
+    arguments += ["--verbose"] if chosen.verbose else []
     return run_in_guest(arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say)
 
 
@@ -78,20 +90,19 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def run_suites(
-    suites: Sequence[Path], results: Path, output: Path, test_ids: Sequence[str], folder: Path
-) -> int:
+def run_suites(suites: Sequence[Path], results: Path, output: Path, tags: Sequence[str], folder: Path) -> int:
     """Run suites under Robot Framework in this process, with a live display on a terminal; its exit status.
 
-    `folder` is that of the run. Where no test failed, a run that hardly gave an answer on a machine that
-    takes its CPUs away ends with `disturbed.EXIT_STATUS`.
+    `tags` select tests, one of them is enough; none selects all. `folder` is that of the run. Where no test
+    failed, a run that hardly gave an answer on a machine that takes its CPUs away ends with
+    `disturbed.EXIT_STATUS`.
     """
     live = sys.stdout.isatty()
     os.environ["BMWG_RESULTS"] = str(results)
     os.environ["BMWG_CONSOLE"] = "live" if live else "lines"
     options = ["--outputdir", str(output), "--console", "none" if live else "verbose"]
-    for test_id in test_ids:
-        options += ["--include", f"id:{test_id}"]
+    for tag in tags:
+        options += ["--include", tag]
     status = int(run_cli([*options, *(str(suite) for suite in suites)], exit=False))
     if status == 0 and (folder / RUN_FILE).exists():
         run = read_run(folder)
@@ -100,19 +111,6 @@ def run_suites(
     return status
 
 
-def found_suites() -> list[Path]:
-    """The suites that run when none is named."""
-    return [_found(suite) for suite in DEFAULT_SUITES]
-
-
 def all_suites() -> list[Path]:
     """The folder of all shipped suites: a run to continue may hold tests of any."""
-    return [_found("testcases")]
-
-
-def _found(suite: str) -> Path:
-    """Find a shipped suite from the working directory, or beside this source tree."""
-    here = Path(suite)
-    if here.exists():
-        return here
-    return Path(__file__).resolve().parents[3] / suite
+    return [selection.found("testcases")]

@@ -10,6 +10,7 @@ from typing import Any
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
+from bmwg.reports.verify.shown import shown as shown_of
 from bmwg.reports.verify.verify import Verification, verify_bundle, verify_folder
 from bmwg.resources.provenance import toolkit_state
 
@@ -58,7 +59,14 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
             answers = f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
         said.append(f"verified: {answers} of run {shown(evidence.run['run_id'])}")
         said.append(verified.trust)
-    said += [f"note: {note}" for note in verified.notes]
+    sorted_out = shown_of(verified)
+    for title, sentences in (
+        ("proven from these files alone:", sorted_out.proven),
+        ("only stated by who made them:", sorted_out.stated),
+        ("not checked:", sorted_out.unchecked),
+    ):
+        if sentences:
+            said += [title, *(f"  - {sentence}" for sentence in sentences)]
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
     return said

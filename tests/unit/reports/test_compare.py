@@ -15,9 +15,21 @@ from made_parts import ENVELOPE, LATENCY, PROFILE, TESTBED, THROUGHPUT, Maker, c
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side, trend, trend_page
+from bmwg.reports.compare.field_rules import (
+    OFF_PATH_RULES,
+    ROLE_RULES,
+    OffPathRule,
+    Place,
+    Role,
+    RoleRule,
+    place_of,
+    role_of,
+)
+from bmwg.reports.compare.screen import COLUMNS, comparison_screen
 from bmwg.reports.compare.statistics import change_points, difference_p, least_p, shown
+from bmwg.reports.render.text import esc
 from bmwg.reports.store import Run, RunStore, read_run
 
 _BEGIN = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
@@ -156,13 +168,205 @@ def test_latencies_at_different_loads_are_not_compared(tmp_path: Path) -> None:
         ({"simulated": True}, "simulated"),
     ],
 )
-def test_a_confounder_withholds_all_numbers(tmp_path: Path, changes: dict[str, Any], path: str) -> None:
+def test_a_confounder_withholds_every_verdict(tmp_path: Path, changes: dict[str, Any], path: str) -> None:
     made = compare([side("A", tmp_path, SLOW), side("B", tmp_path, FAST, **changes)])
     assert path in {one.path for one in made.open_confounders}
-    assert made.rows == ()
-    page = comparison_page(made)
-    assert "Not a fair comparison" in page
-    assert "110" not in page.split("Numbers\n")[1]
+    assert not any(row.shows or row.ratio or row.p_value for row in made.rows)
+    assert all("on the compared path differ" in row.verdict for row in made.rows)
+    assert bool(made.rows) == (path != "simulated")
+    page, screen = comparison_page(made), comparison_screen(made)
+    for told, numbers in ((page, "Numbers\n"), (screen, "numbers:" if path == "simulated" else "cell  ")):
+        assert told.index("Not a fair comparison") < told.index(numbers)
+        assert path in told or esc(path) in told
+        assert "is higher than" not in told
+    if path == "simulated":
+        assert "110" not in page.split("Numbers\n")[1]
+
+
+def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tmp_path: Path) -> None:
+    def evidence(token: str, turn: int, ms: float, pid: int) -> dict[str, Any]:
+        pod = f"bmwg-{token}-{turn}-0"
+        return {
+            "plugin": {"name": "bridge", "executions": [{"command": "ADD", "wall_time_ms": ms}]},
+            "pod": {
+                "cgroup": f"/bmwg-{pod}",
+                "pid": pid,
+                "reason": f"/sys/fs/cgroup/{pod}/x: No such file or directory",
+            },
+            "hops": [{"at": f"{pod}/net0"}],
+            "start_ns": [pid * 1000],
+            "hosting": {"machine": {"boot_s": ms}},
+        }
+
+    first = run_of(tmp_path, "first", 100_000, evidence=evidence("49c6e4", 6, 13.6, 17))
+    second = run_of(tmp_path, "second", 101_000, hour=1, evidence=evidence("805d6c", 8, 12.5, 18))
+    made = compare([Side(name="A", runs=(first,)), Side(name="B", runs=(second,))])
+    assert (made.confounders, made.under_test) == ((), ())
+    assert {one.path.rsplit("/", 1)[-1] for one in made.passing} == {
+        "wall_time_ms",
+        "pid",
+        "start_ns",
+        "boot_s",
+    }
+    assert all(one.reason for one in made.passing)
+    screen = comparison_screen(made)
+    lines = screen.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= COLUMNS
+    assert screen.isascii()
+    assert next(number for number, line in enumerate(lines) if "100,000" in line) < 10  # numbers first
+    assert "no field of configuration differs" in screen
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "path"),
+    [
+        ({"cgroup": "/bmwg-bmwg-49c6e4-1"}, {"cgroup": "/other-bmwg-805d6c-1"}, "cgroup"),
+        ({"at": "bmwg-49c6e4-1/net0"}, {"at": "bmwg-805d6c-1/net1"}, "at"),
+        ({"why": "/x/bmwg-49c6e4-1: denied"}, {"why": "/x/bmwg-805d6c-1: no such file"}, "why"),
+        ({"bridge": "bmwg-br0"}, {"bridge": "bmwg-br1"}, "bridge"),
+        ({"unheard_of_ms": 1.0}, {"unheard_of_ms": 2.0}, "unheard_of_ms"),
+    ],
+)
+def test_a_name_of_the_run_hides_nothing_else_of_a_text(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], path: str
+) -> None:
+    made = compare(
+        [
+            Side(name=name, runs=(run_of(tmp_path, name, 1000, evidence={"pod": told}),))
+            for name, told in (("A", first), ("B", second))
+        ],
+        under_test=[],
+    )
+    assert [one.path for one in made.open_confounders] == [f"deployment/pvp-bridge/pod/{path}"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "deployment/x/unknown_thing",
+        "deployment/x/executions/0/wall_time",
+        "platform/nobody/declared",
+        "profile/trial/duration_s",
+        "testbed/pods/memory",
+        "start_ns",
+        "deployment/x/attachments/0/interface/mtu_octets",
+    ],
+)
+def test_a_field_that_no_rule_knows_is_configuration_on_the_path(path: str) -> None:
+    assert role_of(path) == (Role.CONFIGURATION, "")
+    assert place_of(path, "") == (Place.ON_PATH, "")
+
+
+@pytest.mark.parametrize("rule", ROLE_RULES, ids=lambda rule: rule.path)
+def test_each_role_rule_has_a_reason_and_meets_its_fields(rule: RoleRule) -> None:
+    path = rule.path.replace("**/", "deep/er/", 1).replace("*", "0")
+    path = path if path.startswith("deployment/") else f"deployment/{path}"
+    assert role_of(path) == (rule.role, rule.reason)
+    assert rule.reason
+
+
+def test_what_the_records_schema_declares_volatile_is_measured() -> None:
+    assert role_of("platform/memory/available_octets")[0] is Role.MEASURED
+    assert role_of("platform/memory/total_octets")[0] is Role.CONFIGURATION
+    assert role_of("platform/nic/eth0/xdp/program")[0] is Role.MEASURED
+    assert role_of("platform/nic/eth0/xdp/mode")[0] is Role.CONFIGURATION
+
+
+@pytest.mark.parametrize("rule", OFF_PATH_RULES, ids=lambda rule: rule.path)
+def test_a_part_is_off_the_path_until_something_set_up_names_it(rule: OffPathRule) -> None:
+    path = rule.path.replace("*/**", "eth7/channels/rx_count")
+    place, reason = place_of(path, "testbed/networks/bridge/driver cni\ndeployment/x/pod/runtime crun 1.8")
+    assert (place, reason) == (Place.OFF_PATH, rule.reason)
+    for word in rule.words:
+        named = word.replace("{0}", "eth7")
+        for text in (
+            f"deployment/x/daemon {named}",
+            f"testbed/networks/{named}_nat/driver x",
+            f"a {named}-br0",
+        ):
+            assert place_of(path, text) == (Place.ON_PATH, "")
+
+
+def test_packages_of_another_runtime_forbid_no_verdict_and_stay_on_the_page(tmp_path: Path) -> None:
+    def packages(**versions: str) -> dict[str, Any]:
+        made = record()
+        fact = {
+            "value": versions,
+            "how": {"kind": "command", "from": "dpkg-query -W"},
+            "at": "2026-01-31T08:00:00Z",
+        }
+        made["fields"]["system"] = {"packages": fact}
+        return made
+
+    plain, docker = packages(libc6="2.36"), packages(libc6="2.36", **{"docker.io": "20.10", "runc": "1.1"})
+    made = compare([side("A", tmp_path, SLOW, platform=plain), side("B", tmp_path, FAST, platform=docker)])
+    assert made.open_confounders == ()
+    assert throughput_row(made).shows
+    assert [one.path for one in made.off_path] == [
+        "platform/system/packages/docker.io",
+        "platform/system/packages/runc",
+    ]
+    for told in (comparison_page(made), comparison_screen(made)):
+        assert "platform/system/packages/docker.io" in told
+    newer = packages(libc6="2.40")
+    made = compare([made.sides[0], side("C", tmp_path, FAST, platform=newer)])
+    assert [one.path for one in made.open_confounders] == ["platform/system/packages/libc6"]
+    used = side("D", tmp_path, FAST, platform=docker, evidence={"form": "docker_nat"})
+    made = compare([made.sides[0], used])
+    assert "platform/system/packages/docker.io" in {one.path for one in made.open_confounders}
+
+
+def test_confounders_on_the_path_stand_before_the_others(tmp_path: Path) -> None:
+    first, second = record(), record(release="6.18.0")
+    for made, version in ((first, "1"), (second, "2")):
+        fact = {
+            "value": {"docker": version},
+            "how": {"kind": "command", "from": "x"},
+            "at": "2026-01-31T08:00:00Z",
+        }
+        made["fields"]["container"] = {"runtimes": fact}
+    found = compare([side("A", tmp_path, SLOW, platform=first), side("B", tmp_path, FAST, platform=second)])
+    assert [one.path for one in found.confounders] == [
+        "platform/kernel/release",
+        "platform/container/runtimes/docker",
+    ]
+    screen = comparison_screen(found)
+    assert screen.index("kernel/release") < screen.index("runtimes/docker")
+
+
+def test_the_number_of_a_wide_interval_is_never_told_alone_and_gives_no_ratio(tmp_path: Path) -> None:
+    def wide(name: str, numbers: list[int], hour: float) -> Side:
+        runs = []
+        for number, fps in enumerate(numbers):
+            moment = _BEGIN + timedelta(hours=hour + 2 * number)
+            with RunStore.create(tmp_path, f"{name}{number}", header(), clock=lambda m=moment: m) as store:
+                store.set_platform(before=record())
+                maker, one = Maker(store), cell("pvp", "bridge")
+                clean, lossy = maker.trial(one, fps), maker.trial(one, fps * 5 // 4)
+                maker.outcome(
+                    one,
+                    THROUGHPUT,
+                    OutcomeType.MEASURED,
+                    values=(Quantity(metric=THROUGHPUT, number=fps, unit="frames/s"),),
+                    lower=Bound(load_fps=fps, trials=(clean,)),
+                    upper=Bound(load_fps=fps * 5 // 4, trials=(lossy,)),
+                    trials=(clean, lossy),
+                )
+            runs.append(read_run(store.folder))
+        return Side(name=name, runs=tuple(runs))
+
+    made = compare([wide("A", SLOW, 0), wide("B", FAST, 1)])
+    row = throughput_row(made)
+    assert row.shows
+    assert row.ratio is None
+    assert "no ratio: 8 of these answers have a wide interval" in row.verdict
+    assert row.samples["B"].wide_ends == tuple(fps * 5 // 4 for fps in FAST)
+    screen = comparison_screen(made)
+    assert "[99,000-126,250]" in screen
+    single = [Side(name=one.name, runs=one.runs[:1]) for one in made.sides]
+    assert "100,000..125,000" in comparison_screen(compare(single))
+    assert "loss from 125" in comparison_page(compare(single))
 
 
 def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_path: Path) -> None:
@@ -171,7 +375,7 @@ def test_a_waived_confounder_lets_the_numbers_through_and_stays_on_the_page(tmp_
         made = compare(sides, waive=[name])
         assert throughput_row(made).ratio is not None
         assert [one.waived for one in made.confounders] == [True]
-    assert "1 fields that confound were waived by name" in comparison_page(made)
+    assert "1 field that confounds was waived by name" in comparison_page(made)
 
 
 def test_waivers_are_checked(tmp_path: Path) -> None:
@@ -336,7 +540,7 @@ def test_the_command_prints_writes_and_says_by_its_code(
     assert main(["compare", *names]) == 1
     assert "Not a fair comparison" in capsys.readouterr().out
     waived = ["compare", *names, "--waive", "platform/kernel/release"]
-    for form in ("text", "md", "rst", "html", "rfcxml", "json"):
+    for form in ("screen", "text", "md", "rst", "html", "rfcxml", "json"):
         assert main([*waived, "--format", form, "--output", str(tmp_path / form)]) == 0
     data = json.loads((tmp_path / "json").read_text())
     assert next(row for row in data["rows"] if row["metric"] == THROUGHPUT)["ratio"] == pytest.approx(

@@ -194,7 +194,9 @@ def test_banner_is_computed_from_the_run(tmp_path: Path) -> None:
 def test_a_run_without_anything_has_a_page(tmp_path: Path) -> None:
     with RunStore.create(tmp_path, "empty", header()) as store:
         pass
-    assert "The run holds no throughput answer." in "".join(rendered(store.folder).text)
+    page = rendered(store.folder)
+    assert "The run holds no answer." in "".join(page.text)
+    assert not any("throughput" in cell.lower() for row in page.rows for cell in row)
     assert summary_lines(read_run(store.folder))[-1] == "no answer"
 
 

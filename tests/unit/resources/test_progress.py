@@ -2,10 +2,19 @@ import io
 import time
 
 import pytest
+from rich.console import Console
 
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
 from bmwg.resources import progress
-from bmwg.resources.progress import Estimate, LineDisplay, bounds_text, clock_text, narrowed, trial_text
+from bmwg.resources.progress import (
+    Estimate,
+    LineDisplay,
+    LiveDisplay,
+    bounds_text,
+    clock_text,
+    narrowed,
+    trial_text,
+)
 
 SPEC = TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0)
 
@@ -55,9 +64,9 @@ def test_more_traffic_than_planned_never_shows_above_all():
     assert estimate.share == 1.0
 
 
-def test_each_trial_gives_a_line_with_load_loss_and_bounds():
+def test_when_asked_each_trial_gives_a_line_with_load_loss_and_bounds():
     stream = io.StringIO()
-    display = LineDisplay(stream)
+    display = LineDisplay(stream, verbose=True)
     with display.trial("cell", "search", SPEC):
         pass
     display.result("cell", "search", 7, trial_text(SPEC, result(1000), Validity.VALID), "1,000..?")
@@ -81,3 +90,43 @@ def test_bounds_never_cross_and_what_a_load_contradicts_is_unknown():
     assert narrowed(500, 900, 400, lossless=False) == (None, 400)
     assert narrowed(None, 400, 300, lossless=True) == (300, 400)
     assert narrowed(300, 400, 400, lossless=True) == (400, None)
+
+
+def shown(display, stream, clock, seconds):
+    """Let one trial a second end; return the lines."""
+    for number in range(seconds):
+        clock.now_s += 1.0
+        with display.trial("cell", "search", SPEC):
+            pass
+        display.result("cell", "search", number, "text", "1,000..2,000")
+    return [line for line in stream.getvalue().splitlines() if line]
+
+
+def test_short_trials_give_a_heartbeat_and_no_line_each():
+    stream, clock = io.StringIO(), Clock()
+    lines = shown(LineDisplay(stream, Estimate(clock), clock=clock), stream, clock, 35)
+    assert len(lines) == 3
+    assert all("cell: search, trial" in line and "bounds 1,000..2,000 fps" in line for line in lines)
+
+
+def test_a_cells_line_is_a_sign_of_life_too():
+    stream, clock = io.StringIO(), Clock()
+    display = LineDisplay(stream, Estimate(clock), clock=clock)
+    for _ in range(5):
+        shown(display, stream, clock, 8)
+        display.note("an answer")
+    assert [line.strip() for line in stream.getvalue().splitlines() if line] == ["an answer"] * 5
+
+
+def test_the_live_display_has_a_bar_and_prints_trials_only_when_asked():
+    for verbose in (False, True):
+        stream = io.StringIO()
+        console = Console(file=stream, force_terminal=True, width=200)
+        display = LiveDisplay(console, Estimate(Clock()), verbose=verbose)
+        with display.trial("cell", "search", SPEC):
+            pass
+        display.result("cell", "search", 7, "text", "1,000..2,000")
+        display.note("an answer")
+        display.close()
+        assert ("trial 7 search" in stream.getvalue()) == verbose
+        assert "an answer" in stream.getvalue()

@@ -25,3 +25,10 @@ def test_variables_of_other_programs_do_not_matter():
 def test_an_unknown_console_is_refused():
     with pytest.raises(ConfigError, match="lines or live"):
         Settings.from_environment({"BMWG_CONSOLE": "loud"})
+
+
+def test_every_trial_is_shown_only_when_asked():
+    assert not Settings.from_environment({}).verbose
+    assert Settings.from_environment({"BMWG_VERBOSE": "1"}).verbose
+    with pytest.raises(ConfigError, match="SET-02"):
+        Settings.from_environment({"BMWG_VERBOSE": "yes"})

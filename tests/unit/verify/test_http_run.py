@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -138,6 +139,18 @@ def test_a_folder_verifies_and_is_never_graded(made, capsys):
     told = capsys.readouterr().out
     assert f"{len(found.http.answers)} answers follow from {len(found.http.repetitions)} repetitions" in told
     assert "the run holds no outcome" not in told.split("RFC2544")[0]
+
+
+def test_the_report_of_an_http_run_begins_with_its_experiments_and_has_no_empty_sections(made):
+    page = (made / "report.html").read_text(encoding="utf-8")
+    titles = re.findall(r"<h2>(.*?)</h2>", page)
+    assert titles[0] == "HTTP proxy by hosting form"
+    assert titles[1] == "State of the run"
+    packets = {"At a glance", "Throughput", "Latency", "Cost of each layer", "Searches as they went"}
+    packets |= {"Statement in the form of RFC 2544 section 26.1", "Validity of the trials"}
+    packets |= {"Matrices of RFC 8172 section 4.4", "Tester: envelope and pacing", "Not assessed"}
+    assert not packets & set(titles)
+    assert "trials in the journal" not in page
 
 
 def test_a_bundle_verifies_with_its_report_rendered_anew(signed, keys):

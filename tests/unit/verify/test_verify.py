@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 
 import pytest
 import replayable
@@ -283,6 +284,44 @@ def test_the_command_says_rejected_and_returns_the_code(bundle, keys, tmp_path, 
     assert main(["verify", str(bundle), "--key", str(keys["other.pub"])]) == 2
     assert "REJECTED" in capsys.readouterr().out
     assert main(["verify", str(tmp_path / "nothing")]) == 2
+
+
+def section(said, title):
+    """Return the sentences below a title of what the command says."""
+    lines = said.splitlines()
+    begin = lines.index(title) + 1
+    return [line[4:] for line in takewhile(lambda line: line.startswith("  - "), lines[begin:])]
+
+
+def test_the_command_sorts_what_was_proven_from_what_was_only_stated(bundle, run_copy, keys, capsys):
+    assert main(["verify", str(bundle), "--key", str(keys["signer.pub"])]) == 0
+    said = capsys.readouterr().out
+    proven = section(said, "proven from these files alone:")
+    stated = section(said, "only stated by who made them:")
+    assert any("outcomes follow from" in text for text in proven)
+    assert any("key you named has signed" in text for text in proven)
+    assert any("took place" in text for text in stated)
+    assert any("toolkit measured" in text for text in stated)
+    assert not set(proven) & set(stated)
+    assert main(["verify", str(bundle)]) == 0
+    assert "who signed is not known" in " ".join(
+        section(capsys.readouterr().out, "proven from these files alone:")
+    )
+    assert main(["verify", str(run_copy)]) == 0
+    said = capsys.readouterr().out
+    assert not any("sign" in text for text in section(said, "proven from these files alone:"))
+    assert any("signature" in text for text in section(said, "not checked:"))
+
+
+def test_nothing_is_proven_of_files_that_contradict_each_other(run_copy, capsys):
+    run, trials = read(run_copy)
+    higher_value(run, trials)
+    replayable.forge(run_copy, run, trials)
+    assert main(["verify", str(run_copy)]) != 0
+    said = capsys.readouterr().out
+    assert "REJECTED" in said
+    assert "proven from these files alone:" not in said
+    assert section(said, "only stated by who made them:")
 
 
 def test_a_run_that_contradicts_itself_is_not_bundled(run_copy, tmp_path, capsys):

@@ -1,0 +1,178 @@
+"""A comparison on one screen of a terminal: numbers first, then what differs and matters. Plain ASCII.
+
+The rest stands in the other forms: every value of every field, with the rules that sorted it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from bmwg.methodology.records import Cell
+from bmwg.reports.compare.comparison import Comparison, Row, Sample
+from bmwg.reports.compare.fields import Difference
+from bmwg.reports.compare.page import banners, change_text
+from bmwg.reports.compare.sides import Side
+from bmwg.reports.render.ascii import ascii_only
+from bmwg.reports.render.facts import ENVELOPE, LATENCY, THROUGHPUT, option
+from bmwg.reports.render.text import nanoseconds, plain
+
+COLUMNS = 100  # choice: what a terminal shows without breaking lines
+_CELLS = 26  # choices: with these a screen of 50 lines holds all
+_FIELDS = 6
+_SEARCHED = (THROUGHPUT, ENVELOPE)
+_TAILS = (f"{LATENCY}.p50", f"{LATENCY}.p99")
+
+
+def comparison_screen(made: Comparison) -> str:
+    """Return the comparison as lines of at most `COLUMNS` letters; of many cells those that differ first."""
+    lines = [_side(side) for side in made.sides]
+    lines += [line for _, text in banners(made) for line in _wrapped(f"*** {text}")]
+    lines += _numbers(made)
+    lines += [part for text in _verdicts(made) for part in _wrapped(text)]
+    lines += [f"{sentence} A change with time would look alike." for sentence in made.order]
+    open_ones = made.open_confounders
+    lines += _fields("on the compared path", open_ones, made.sides)
+    lines += _fields("waived", [one for one in made.confounders if one.waived], made.sides)
+    lines += _fields("on no path of these runs", made.off_path, made.sides)
+    lines += _fields("under test", made.under_test, made.sides)
+    if not (made.confounders or made.under_test):
+        lines.append("no field of configuration differs")
+    rest = [f"{len(made.passing)} fields that a run names or measures anew"] if made.passing else []
+    rest += [f"{len(made.unknown)} that no run knows"] if made.unknown else []
+    told = f"not held against each other: {', '.join(rest)}. " if rest else ""
+    lines += _wrapped(f"{told}All of it: --format text, html, md or json.")
+    return "".join(f"{ascii_only(line).rstrip()}\n" for line in lines)
+
+
+def _side(side: Side) -> str:
+    run = side.runs[0]
+    several = f" and {len(side.runs) - 1} more" if len(side.runs) > 1 else ""
+    states = sorted({"simulated" if one.simulated else one.status for one in side.runs})
+    words = (run.testbed.get("name", "without a name"), run.profile["name"], *states)
+    return _cut(f"{side.name}  {plain(run.run_id)}{several}: {', '.join(plain(word) for word in words)}")
+
+
+def _numbers(made: Comparison) -> list[str]:
+    if not made.rows:
+        return ["no numbers: measured and simulated runs" if made.mixed else "no cell stands in these runs"]
+    by_cell: dict[tuple[str, str], dict[str, Row]] = {}
+    cells: dict[str, Cell] = {}
+    for row in made.rows:
+        by_cell.setdefault((row.cell.cell_id, row.second), {})[row.metric] = row
+        cells[row.cell.cell_id] = row.cell
+    order = sorted(by_cell, key=lambda key: not any(row.shows for row in by_cell[key].values()))
+    shown = order[:_CELLS]
+    several = len(made.sides) > 2
+    first = made.sides[0].name
+    second = "other" if several else made.sides[1].name
+    table: list[tuple[str, ...]] = [
+        (
+            "cell",
+            f"throughput {first}",
+            f"throughput {second}",
+            "change",
+            f"p50/p99 {first}",
+            f"p50/p99 {second}",
+        )
+    ]
+    for key in (key for key in by_cell if key in shown):
+        rows = by_cell[key]
+        searched = next((rows[metric] for metric in _SEARCHED if metric in rows), None)
+        name = f"{option(cells[key[0]])} {cells[key[0]].frame_octets}" + (f" {key[1]}" if several else "")
+        numbers = [_load(searched, which) for which in ("first", "second")]
+        tails = [_tail(rows, which) for which in ("first", "second")]
+        table.append((name, *numbers, change_text(searched) if searched else "-", *tails))
+    widths = [max(len(ascii_only(row[column])) for row in table) for column in range(len(table[0]))]
+    widths[0] = min(widths[0], COLUMNS - sum(widths[1:]) - 2 * (len(widths) - 1))
+    lines = [
+        "  ".join(
+            ascii_only(part)[:width].ljust(width) if column == 0 else ascii_only(part).rjust(width)
+            for column, (part, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in table
+    ]
+    if len(order) > len(shown):
+        lines.append(f"{len(order) - len(shown)} more cells: --format text")
+    lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
+    if any(len(side.runs) > 1 for side in made.sides):
+        lines.append(
+            "m [a-b]: median of the repeats, smallest and largest, with upper ends of wide intervals"
+        )
+    return lines
+
+
+def _of(row: Row, which: str) -> Sample:
+    return row.samples[row.first if which == "first" else row.second]
+
+
+def _load(row: Row | None, which: str) -> str:
+    """Return what a side has: a number, both ends of an interval, median and range of repeats, or types."""
+    if row is None:
+        return "-"
+    sample = _of(row, which)
+    if not sample.numbers:
+        return _types(sample.others)
+    text = f"{median(sample.numbers):,.0f}"
+    if len(sample.numbers) > 1:
+        text += f" [{min(sample.numbers):,.0f}-{max(*sample.numbers, *sample.wide_ends):,.0f}]"
+    elif sample.wide_ends:
+        text += f"..{sample.wide_ends[0]:,.0f}"
+    return text + (f" +{len(sample.others)} other" if sample.others else "")
+
+
+def _tail(rows: Mapping[str, Row], which: str) -> str:
+    samples = [_of(rows[metric], which) for metric in _TAILS if metric in rows]
+    told = [nanoseconds(median(sample.numbers)) if sample.numbers else "" for sample in samples]
+    return "/".join(text.replace("\u00a0", "") for text in told if text) or "-"
+
+
+def _types(others: Sequence[str]) -> str:
+    return ", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in Counter(others).items())
+
+
+def _verdicts(made: Comparison) -> list[str]:
+    """Return each verdict once, with how many comparisons got it; reasons without their numbers of loads."""
+    told: Counter[str] = Counter()
+    for row in made.rows:
+        if row.shows:
+            told[f"{row.verdict}: {option(row.cell)} {row.cell.frame_octets}, {row.metric}"] += 1
+        else:
+            reason = row.verdict.removeprefix("no difference shown")
+            whole = "p above what chance allows" if reason.startswith(" (p") else reason.removeprefix(": ")
+            told["no difference shown, " + _kind(whole)] += 1
+    return [f"{count} x {text}" for text, count in told.most_common(5)]
+
+
+def _kind(reason: str) -> str:
+    if " of " in reason and reason[:1].isdigit() and "differ" not in reason:
+        return "a side has an answer that is no plain number"
+    return "taken at different loads" if reason.startswith("taken at different loads") else reason
+
+
+def _fields(what: str, found: Sequence[Difference], sides: Sequence[Side]) -> list[str]:
+    if not found:
+        return []
+    lines = [f"{len(found)} field{'s' if len(found) != 1 else ''} {what} differ{'s' * (len(found) == 1)}:"]
+    for one in found[:_FIELDS]:
+        values = ", ".join(f"{side.name} {' | '.join(one.values[side.name])}" for side in sides)
+        lines.append(_cut(f"  {plain(one.path)}: {plain(values)}"))
+    if len(found) > _FIELDS:
+        lines.append(f"  and {len(found) - _FIELDS} more: --format text")
+    return lines
+
+
+def _cut(text: str) -> str:
+    text = ascii_only(text)
+    return text if len(text) <= COLUMNS else text[: COLUMNS - 3] + "..."
+
+
+def _wrapped(text: str) -> list[str]:
+    lines = [""]
+    for word in ascii_only(plain(text)).split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > COLUMNS:
+            lines.append("    " + word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip() if len(lines) == 1 else f"{lines[-1]} {word}"
+    return [_cut(line) for line in lines]

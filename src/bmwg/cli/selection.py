@@ -1,0 +1,99 @@
+"""Which tests a command line names: suites, ids and tags, read as Robot Framework will read them.
+
+Ids: RUN-01 no such suite, RUN-02 Robot cannot read it, RUN-03 nothing is selected.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from robot.api import TestSuite
+from robot.errors import DataError
+
+from bmwg.methodology.errors import ConfigError
+
+DEFAULT_SUITES = ("testcases/containerized",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `bmwg run` and `bmwg plan` take to say which tests are meant."""
+    parser.add_argument("suites", nargs="*", type=Path, help="suites (default: testcases/containerized)")
+    parser.add_argument(
+        "--test", action="append", default=[], metavar="ID", help="only tests with this id: tag"
+    )
+    parser.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="only tests with this tag, in Robot's pattern language (clause:*26.1); adds to --test",
+    )
+
+
+def included(chosen: argparse.Namespace) -> list[str]:
+    """Return the tags that select a test, one of them is enough; empty for all tests."""
+    return [f"id:{test_id}" for test_id in chosen.test] + list(chosen.tag)
+
+
+def suites_of(chosen: argparse.Namespace) -> list[Path]:
+    """Return the suites that were named, or the default's. Raises ConfigError RUN-01."""
+    suites = [Path(suite) for suite in chosen.suites] or [found(suite) for suite in DEFAULT_SUITES]
+    for suite in suites:
+        if not suite.exists():
+            raise ConfigError(
+                "RUN-01",
+                f"suite {suite}; nothing was started",
+                expected="a file or folder",
+                found=str(suite),
+                hint=_near(suite),
+            )
+    return suites
+
+
+def selected(suites: Sequence[Path], tags: Sequence[str]) -> frozenset[str]:
+    """Return the ids of the tests that would run. Raises ConfigError RUN-02, RUN-03."""
+    try:
+        root = TestSuite.from_file_system(*suites)
+    except DataError as error:
+        raise ConfigError(
+            "RUN-02", "suites that Robot cannot read; nothing was started", found=str(error)
+        ) from error
+    every = _ids(root)
+    if tags:
+        root.filter(included_tags=list(tags))
+    if not root.test_count:
+        named = [tag.removeprefix("id:") for tag in tags if tag.startswith("id:")]
+        near = [match for name in named for match in get_close_matches(name, every, 1)]
+        raise ConfigError(
+            "RUN-03",
+            "no test is selected; nothing was started",
+            expected="tests of " + ", ".join(map(str, suites)),
+            found=" or ".join(tags) or "suites without a test",
+            hint=f"did you mean {near[0]}?" if near else "bmwg plan lists ids; a suite's own file its tags",
+        )
+    return frozenset(_ids(root))
+
+
+def _ids(suite: TestSuite) -> list[str]:
+    tags = [str(tag) for test in suite.all_tests for tag in test.tags]
+    return sorted({tag.removeprefix("id:") for tag in tags if tag.startswith("id:")})
+
+
+def _near(suite: Path) -> str:
+    try:
+        names = [entry.name for entry in suite.parent.iterdir()]
+    except OSError:
+        return "check the path"
+    near = get_close_matches(suite.name, names, 1)
+    return f"did you mean {suite.with_name(near[0])}?" if near else "check the path"
+
+
+def found(suite: str) -> Path:
+    """Find a shipped suite from the working directory, or beside this source tree."""
+    here = Path(suite)
+    if here.exists():
+        return here
+    return Path(__file__).resolve().parents[3] / suite
