@@ -22,6 +22,7 @@ COLUMNS = 100  # choice: what a terminal shows without breaking lines
 _CELLS = 26  # choices: with these a screen of 50 lines holds all
 _FIELDS = 6
 _SEARCHED = (THROUGHPUT, ENVELOPE)
+_GAPS = 10  # between six columns
 _TAILS = (f"{LATENCY}.p50", f"{LATENCY}.p99")
 
 
@@ -67,28 +68,30 @@ def _numbers(made: Comparison) -> list[str]:
     several = len(made.sides) > 2
     first = made.sides[0].name
     second = "other" if several else made.sides[1].name
-    table: list[tuple[str, ...]] = [
-        (
-            "cell",
-            f"throughput {first}",
-            f"throughput {second}",
-            "change",
-            f"p50/p99 {first}",
-            f"p50/p99 {second}",
-        )
-    ]
-    for key in (key for key in by_cell if key in shown):
-        rows = by_cell[key]
-        searched = next((rows[metric] for metric in _SEARCHED if metric in rows), None)
-        name = f"{option(cells[key[0]])} {cells[key[0]].frame_octets}" + (f" {key[1]}" if several else "")
-        numbers = [_load(searched, which) for which in ("first", "second")]
-        tails = [_tail(rows, which) for which in ("first", "second")]
-        table.append((name, *numbers, change_text(searched) if searched else "-", *tails))
-    widths = [max(len(ascii_only(row[column])) for row in table) for column in range(len(table[0]))]
-    widths[0] = min(widths[0], COLUMNS - sum(widths[1:]) - 2 * (len(widths) - 1))
+    keys = [key for key in by_cell if key in shown]
+
+    def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
+        percentiles = "/".join(metric.rsplit(".", 1)[-1] for metric in tails)
+        head = ("cell", f"throughput {first}", f"throughput {second}", "change")
+        table: list[tuple[str, ...]] = [(*head, f"{percentiles} {first}", f"{percentiles} {second}")]
+        for key in keys:
+            rows = by_cell[key]
+            searched = next((rows[metric] for metric in _SEARCHED if metric in rows), None)
+            cell = cells[key[0]]
+            name = f"{option(cell)} {cell.frame_octets}" + (f" {key[1]}" if several else "")
+            numbers = [_load(searched, which) for which in ("first", "second")]
+            told = [_tail(rows, which, tails) for which in ("first", "second")]
+            table.append((name, *numbers, change_text(searched) if searched else "-", *told))
+        return table
+
+    table = made_table(_TAILS)
+    if sum(_widths(table)) + _GAPS > COLUMNS:
+        table = made_table(_TAILS[:1])  # repeats have ranges: the names of cells matter more than p99
+    widths = _widths(table)
+    widths[0] = min(widths[0], COLUMNS - sum(widths[1:]) - _GAPS)
     lines = [
         "  ".join(
-            ascii_only(part)[:width].ljust(width) if column == 0 else ascii_only(part).rjust(width)
+            _fitted(ascii_only(part), width) if column == 0 else ascii_only(part).rjust(width)
             for column, (part, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in table
@@ -98,7 +101,7 @@ def _numbers(made: Comparison) -> list[str]:
     lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
-            "m [a-b]: median of the repeats, smallest and largest, with upper ends of wide intervals"
+            "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"
         )
     return lines
 
@@ -116,14 +119,27 @@ def _load(row: Row | None, which: str) -> str:
         return _types(sample.others)
     text = f"{median(sample.numbers):,.0f}"
     if len(sample.numbers) > 1:
-        text += f" [{min(sample.numbers):,.0f}-{max(*sample.numbers, *sample.wide_ends):,.0f}]"
+        text += f" [{_short(min(sample.numbers))}-{_short(max(*sample.numbers, *sample.wide_ends))}]"
     elif sample.wide_ends:
         text += f"..{sample.wide_ends[0]:,.0f}"
-    return text + (f" +{len(sample.others)} other" if sample.others else "")
+    return text + (f" +{len(sample.others)}" if sample.others else "")
 
 
-def _tail(rows: Mapping[str, Row], which: str) -> str:
-    samples = [_of(rows[metric], which) for metric in _TAILS if metric in rows]
+def _fitted(name: str, width: int) -> str:
+    """Return a name that fills a column; one that was cut shows it, for its end is the frame size."""
+    return name.ljust(width) if len(name) <= width else name[: width - 2] + ".."
+
+
+def _short(number: float) -> str:
+    return f"{number / 1000:,.0f}k" if number >= 10_000 else f"{number:,.0f}"
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(ascii_only(row[column])) for row in table) for column in range(len(table[0]))]
+
+
+def _tail(rows: Mapping[str, Row], which: str, tails: Sequence[str]) -> str:
+    samples = [_of(rows[metric], which) for metric in tails if metric in rows]
     told = [nanoseconds(median(sample.numbers)) if sample.numbers else "" for sample in samples]
     return "/".join(text.replace("\u00a0", "") for text in told if text) or "-"
 

@@ -27,7 +27,7 @@ from bmwg.reports.compare.field_rules import (
     place_of,
     role_of,
 )
-from bmwg.reports.compare.screen import COLUMNS, comparison_screen
+from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
 from bmwg.reports.compare.statistics import change_points, difference_p, least_p, shown
 from bmwg.reports.render.text import esc
 from bmwg.reports.store import Run, RunStore, read_run
@@ -218,6 +218,17 @@ def test_two_runs_of_one_configuration_compare_without_a_waiver_on_one_screen(tm
     assert "no field of configuration differs" in screen
 
 
+def test_names_of_cells_stay_whole_where_repeats_have_ranges(tmp_path: Path) -> None:
+    long = [600_000, 610_000, 700_000, 650_000]
+    screen = comparison_screen(compare([side("A", tmp_path, long), side("B", tmp_path, SLOW)]))
+    assert "pvp bridge 64  " in screen
+    assert (_fitted("pvp bridge 1518", 15), _fitted("pvp bridge 1518", 14)) == (
+        "pvp bridge 1518",
+        "pvp bridge 1..",
+    )
+    assert max(map(len, screen.splitlines())) <= COLUMNS
+
+
 @pytest.mark.parametrize(
     ("first", "second", "path"),
     [
@@ -363,7 +374,7 @@ def test_the_number_of_a_wide_interval_is_never_told_alone_and_gives_no_ratio(tm
     assert "no ratio: 8 of these answers have a wide interval" in row.verdict
     assert row.samples["B"].wide_ends == tuple(fps * 5 // 4 for fps in FAST)
     screen = comparison_screen(made)
-    assert "[99,000-126,250]" in screen
+    assert "100,250 [99k-126k]" in screen
     single = [Side(name=one.name, runs=one.runs[:1]) for one in made.sides]
     assert "100,000..125,000" in comparison_screen(compare(single))
     assert "loss from 125" in comparison_page(compare(single))

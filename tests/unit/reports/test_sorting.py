@@ -93,3 +93,10 @@ def test_a_page_sorts_without_any_script_and_hostile_words_stay_words() -> None:
     assert groups == {"t1-by", "t1-0"}
     policy = next(a["content"] for tag, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
     assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def test_a_long_value_breaks_its_line_instead_of_the_page() -> None:
+    assert (
+        ".sift fieldset { border: 0; min-width: 0;" in STYLE
+    )  # a fieldset is as wide as its words otherwise
+    assert ".sift label { min-width: 0; overflow-wrap: anywhere; }" in STYLE
