@@ -14,6 +14,7 @@ from pathlib import Path
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
+from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
@@ -131,14 +132,23 @@ class SimulatedTraffic:
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
-        counts = (("simulated", 1), (RESIDUAL_WAIT, round(self.drain_s * 1e9)), *self._updates(spec))
+        listened_s = self._listened_s(spec, directions)
+        counts = (("simulated", 1), (RESIDUAL_WAIT, round(listened_s * 1e9)), *self._updates(spec))
         return TrialResult(
             spec=spec,
             streams=streams,
-            wall_time_ns=round((spec.total_s + self.drain_s) * 1e9),
+            wall_time_ns=round((spec.total_s + listened_s) * 1e9),
             disturbance=HostDisturbance(),
             auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames)))),
         )
+
+    def _listened_s(self, spec: TrialSpec, directions: int) -> float:
+        """Return how long it listens after the last frame: after a burst until what is queued has come."""
+        if not spec.burst:
+            return self.drain_s
+        offered_fps = min(spec.load_fps, self.config.tester_limit_fps)
+        behind = max(0.0, offered_fps * directions / self.config.knee_fps - 1)
+        return listening_s(spec, self.drain_s)[0] + behind * spec.duration_s
 
     def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
         """Return how many routing updates of each state a trial sent, and which came first."""

@@ -19,7 +19,19 @@ UNIT = "frames"
 REQUIREMENTS = ("RFC9004-6.2-07", "RFC9004-6.3-01", "RFC9004-6.4-01", "RFC9004-6.4-03")
 LONGEST_BURST_S = 30.0  # RFC9004-6.2-04
 LEAST_DEPLETION_S = 2.0  # RFC9004-6.2-02
+_LISTENING_MARGIN = 0.1  # choice: of the burst; a throughput is known to that much or better
+_SLOWEST = 10.0  # choice: a device forwards at a tenth of the maximum rate or faster
 RFC2544_REPETITIONS = 50  # RFC2544-26.4-03
+
+
+def listening_s(spec: TrialSpec, drain_s: float) -> tuple[float, float]:
+    """Return how long a tester listens after a burst: since the last frame that came, and at most in all, s.
+
+    `drain_s` is the wait after any trial. A burst, and so what a buffer holds of it, may last longer than
+    that (RFC9004-6.2-03); what still comes at the throughput comes before it (RFC9004-6.2-02).
+    """
+    quiet_s = max(drain_s, spec.duration_s) + _LISTENING_MARGIN * spec.duration_s
+    return quiet_s, quiet_s + max(LEAST_DEPLETION_S, _SLOWEST * spec.duration_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

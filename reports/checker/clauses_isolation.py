@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.reports.checker.evidence import Load
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
@@ -25,6 +26,8 @@ def _isolated(scope: Scope) -> Answer:
     testbed: Mapping[str, Any] = scope.evidence.run["testbed"] if scope.evidence.run else {}
     if "row" in testbed:
         return not_assessed("a row of hosts: no file shows where their cables lead")
+    if scope.evidence.load is Load.REQUESTS:
+        return _between_places(testbed)
     tester = testbed.get("tester")
     ports = tester.get("ports") if isinstance(tester, dict) else None
     if not isinstance(ports, list) or not ports:
@@ -43,6 +46,15 @@ def _isolated(scope: Scope) -> Answer:
     return held(not outside, expected, f"on other nodes: {sorted(outside) or 'none'}; no lab port")
 
 
+def _between_places(testbed: Mapping[str, Any]) -> Answer:
+    """Whether client, proxy and server are places that the run made; it names hosts by where they are."""
+    nodes = testbed.get("nodes")
+    names = nodes if isinstance(nodes, list) else sorted(nodes) if isinstance(nodes, dict) else []
+    hosts = [name for name in names if isinstance(nodes, dict) and nodes[name].get("kind") not in MADE]
+    expected = "client, proxy and server in places that the run made"
+    return held(bool(names) and not hosts, expected, f"{len(names)} places, {len(hosts)} of them hosts")
+
+
 def _declared(scope: Scope, name: str, what: str) -> Answer:
     """Whether a submission says `none` to what only a person can answer."""
     said = ((scope.evidence.submission or {}).get("laboratory") or {}).get(name)
@@ -59,19 +71,19 @@ def _security(scope: Scope) -> Answer:
     return _declared(scope, "other_security", "difference in security between laboratory and production")
 
 
-@clause("RFC8172-5-01")
+@clause("RFC8172-5-01", loads=EVERY_LOAD)
 def rfc8172(scope: Scope) -> Answer:
     """The test network is isolated."""
     return _isolated(scope)
 
 
-@clause("RFC8204-6-01")
+@clause("RFC8204-6-01", loads=EVERY_LOAD)
 def rfc8204(scope: Scope) -> Answer:
     """As RFC8172-5-01."""
     return _isolated(scope)
 
 
-@clause("CINF08-7-01")
+@clause("CINF08-7-01", loads=EVERY_LOAD)
 def containerized(scope: Scope) -> Answer:
     """As RFC8172-5-01."""
     return _isolated(scope)
@@ -89,13 +101,13 @@ def rfc8219(scope: Scope) -> Answer:
     return _isolated(scope)
 
 
-@clause("RFC6815-7-01")
+@clause("RFC6815-7-01", loads=EVERY_LOAD)
 def rfc6815(scope: Scope) -> Answer:
     """As RFC8172-5-01."""
     return _isolated(scope)
 
 
-@clause("RFC6815-5-02")
+@clause("RFC6815-5-02", loads=EVERY_LOAD)
 def no_production(scope: Scope) -> Answer:
     """A network that the run made is no production network."""
     return _isolated(scope)

@@ -223,11 +223,10 @@ def depletion(scope: Scope) -> Answer:
 
 @clause("RFC9004-6.2-03")
 def longer_depletion(scope: Scope) -> Answer:
-    """Where a burst or the buffer lasts for more than 2 s, the tester listened for as long."""
+    """After a burst of more than 2 s, and so after what a buffer holds of it, the tester listened as long."""
 
     def least_s(outcome: Outcome, burst_s: float) -> float | None:
-        longer_s = max(burst_s, stated(outcome, _IMPLIED) or 0.0)
-        return longer_s if longer_s > LEAST_DEPLETION_S else None
+        return burst_s if burst_s > LEAST_DEPLETION_S else None
 
     return _depletion(scope, "as long as the burst and the buffer last", least_s)
 

@@ -1,4 +1,4 @@
-"""RFC 9971 section 4.8 as rules: results, held against what the trials prove."""
+"""RFC 9971 sections 4.5.8 and 4.8 as rules: results, held against what the trials prove."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from bmwg.methodology.mlr.outcome import METRIC
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.checker.proof import NAMED, close, stated
+from bmwg.reports.checker.proof import NAMED, close, stated, taken
 from bmwg.reports.checker.recorded_goals import code_of, conditional, goals, result_of
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
@@ -28,6 +28,28 @@ def _outcomes_hold(outcomes: Iterable[Outcome], expected: str, fits: Callable[[O
         return not_applicable("no result of that kind in the run")
     wrong = [one.outcome_id for one in given if not fits(one)]
     return held(not wrong, expected, f"{len(wrong)} of {len(given)} results otherwise {wrong[:NAMED]}")
+
+
+@clause("RFC9971-4.5.8-02")
+def duration_stands_in(scope: Scope) -> Answer:
+    """Where a tester does not tell how long it sent, the bounds are those that the Trial Durations prove."""
+
+    def untimed(one: Outcome) -> bool:
+        return any(
+            stream.sent_frames > 1 and stream.effective_duration_ns == 0
+            for trial in taken(scope, one)
+            for stream in trial.trial.result.streams
+        )
+
+    def fits(one: Outcome) -> bool:
+        found = result_of(scope, one)
+        lower, upper = (None if bound is None else bound.load_fps for bound in (one.lower, one.upper))
+        if found is None:
+            return False
+        proven = found.relevant_lower_bound_fps or found.effective_lower_fps
+        return (proven, found.relevant_upper_bound_fps) == (lower, upper)
+
+    return _outcomes_hold(filter(untimed, scope.outcomes), "bounds by the Trial Durations", fits)
 
 
 @clause("RFC9971-4.8.4.1-01")
@@ -163,6 +185,7 @@ def result_there(scope: Scope) -> Answer:
 
 
 RULES: tuple[ClauseRule, ...] = (
+    duration_stands_in,
     both_bounds,
     conditional_throughput,
     lower_displayed,

@@ -61,7 +61,7 @@ def foreign_discarded(scope: Scope) -> Answer:
 
 @clause("RFC2544-10-02")
 def keepalive_not_counted(scope: Scope) -> Answer:
-    """As 10-01: keep-alives and routing updates have no signature of the trial."""
+    """As 10-01: keep-alive frames and routing updates have no signature of the trial."""
     return _discarded(scope, "keep-alive and routing frames counted apart")
 
 

@@ -25,6 +25,7 @@ from bmwg.drivers.traffic.embedded.ports import (
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
+from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
@@ -217,6 +218,9 @@ class EmbeddedTraffic:
     def _order(self, spec: TrialSpec, intended: int, load_fps: float, direction: Direction) -> dict[str, Any]:
         self._trial_number = self._trial_number % MAX_TRIAL_NUMBER + 1
         ports = self._ports
+        quiet_s, limit_s = self.config.drain_quiet_s, self.config.drain_limit_s
+        if spec.burst:
+            quiet_s, limit_s = listening_s(spec, quiet_s)
         return {
             "number": self._trial_number,
             "frame_octets": spec.frame_octets,
@@ -228,8 +232,8 @@ class EmbeddedTraffic:
             "forward": direction in (Direction.FORWARD, Direction.BOTH),
             "reverse": direction in (Direction.REVERSE, Direction.BOTH),
             "burst_limit": self.config.burst_frames,
-            "drain_quiet_s": self.config.drain_quiet_s,
-            "drain_limit_s": self.config.drain_limit_s,
+            "drain_quiet_s": quiet_s,
+            "drain_limit_s": limit_s,
             "first": spec.first_frames if spec.then_load_fps else intended,
             "then_load_fps": float(spec.then_load_fps or 0),
             "late_s": BURST_LATE_S if spec.burst else LATE_S,
@@ -273,7 +277,7 @@ class EmbeddedTraffic:
         return result
 
     def _trial(self, order: Mapping[str, Any], duration_s: float) -> Mapping[str, Any]:
-        deadline_s = duration_s + self.config.drain_limit_s + TRIAL_MARGIN_S
+        deadline_s = duration_s + float(order["drain_limit_s"]) + TRIAL_MARGIN_S
         try:
             reply = self._process.request("trial", order, deadline_s=deadline_s)
         except RefusalError as refusal:

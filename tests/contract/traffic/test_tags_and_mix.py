@@ -3,8 +3,9 @@
 import pytest
 
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import DriverError, ToolkitError
-from bmwg.methodology.records import Direction, TrialSpec, Validity
+from bmwg.methodology.records import RESIDUAL_WAIT, Direction, TrialSpec, Validity
 from bmwg.methodology.trial import RecordedTrial, TrialPolicy, judge
 
 POLICY = TrialPolicy(max_stall_ns=1_000_000_000, set_aside_host_stalls=False)
@@ -74,3 +75,12 @@ def test_a_mix_beyond_the_tester_is_refused(tester):
         tester.run_trial(TrialSpec(frame_octets=72, load_fps=1_000, duration_s=0.1, mix_octets=sizes))
     with pytest.raises(ToolkitError):
         tester.run_trial(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1, mix_octets=(64,) * 65))
+
+
+@pytest.mark.usefixtures("wire")
+def test_a_burst_is_listened_after_for_as_long_as_it_lasts(tester):
+    spec = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.5, burst=True)
+    told = dict(valid(tester, spec).auxiliary)
+    quiet_s, limit_s = listening_s(spec, tester.config.drain_quiet_s)
+    assert quiet_s >= spec.duration_s
+    assert quiet_s * 1e9 <= told[RESIDUAL_WAIT] < (limit_s + 5) * 1e9

@@ -10,7 +10,7 @@ import tester_bed as bed
 from bmwg.drivers.api import TesterPort, TrafficDriver
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.records import Direction, FrameFormat, TrialSpec
+from bmwg.methodology.records import RESIDUAL_WAIT, Direction, FrameFormat, TrialSpec
 
 LOAD_FPS = 20_000
 
@@ -190,3 +190,11 @@ def test_short_trials_have_real_time_priority_and_long_ones_do_not(tester):
             for seconds in (0.2, 1.0, 0.2)
         ]
     assert taken == ([1, 0, 1] if real_time_allowed() else [0, 0, 0])
+
+
+def test_the_embedded_tester_tells_how_long_it_went_on_receiving(tester):
+    with bed.direct("af_packet") as ports:
+        tester.attach(ports)
+        told = dict(tester.run_trial(spec()).auxiliary)[RESIDUAL_WAIT]
+        tester.detach()
+    assert told >= round(tester.config.drain_quiet_s * 1e9)

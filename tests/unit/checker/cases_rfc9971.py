@@ -17,6 +17,7 @@ BOTH = run(MLR, base="rfc9971", profile={"traffic": {"directions": ["both"]}})
 QUICK = run(MLR, base="quick", deviations=("RFC2544-23-01",))
 UNSENT = run(MLR, base="rfc9971", tester=Unsent)
 SHORT = run(MLR, base="rfc9971", tester=Short)
+TIMELESS = run(MLR, base="rfc9971", tester=Timeless)
 CEILING = run(MLR, base="rfc9971", device={"knee_fps": 9_000_000})
 TWO = run(MLR, base="rfc9971", profile={"paths": paths(64, 512)})
 
@@ -155,8 +156,11 @@ CASES: dict[str, Three] = {
     f"{ROW}4.5.5-01": three(GOOD, said(GOOD, trials(METRIC, doubled))),
     f"{ROW}4.5.5-02": three(GOOD, UNSENT),
     f"{ROW}4.5.5-03": three(UNSENT, said(UNSENT, outcomes(METRIC, put(quality=[]))), GOOD),
+    f"{ROW}4.5.8-02": three(
+        TIMELESS, said(TIMELESS, outcomes(METRIC, bound("lower", load_fps=100_000))), GOOD
+    ),
     f"{ROW}4.5.8-03": three(GOOD, run(MLR, base="rfc9971", tester=Hasty)),
-    f"{ROW}4.5.9-01": three(GOOD, run(MLR, base="rfc9971", tester=Timeless)),
+    f"{ROW}4.5.9-01": three(GOOD, TIMELESS),
     f"{ROW}4.6.1-01": three(GOOD, coded("0f60d0l0e")),
     f"{ROW}4.6.1-02": three(
         GOOD, goals(goal(), goal(name="b", goal_final_trial_duration_s=30, goal_loss_ratio=0.01))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import breaches
@@ -15,6 +16,7 @@ from bmwg.reports.checker import judge as module
 from bmwg.reports.checker.documents import Grade, scope_of
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.table import RULES
+from bmwg.reports.verify.verify import verify_folder
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 FILTERS, ROUTES = runs.FILTERS_25, runs.ROUTES
@@ -133,3 +135,12 @@ def test_waits_shortened_by_a_tenth_are_told(row):
     whole, short = earned(), earned(waited=0.9)
     assert runs.verdict_of(whole, row, "throughput").original.value == "met"
     assert runs.verdict_of(short, row, "throughput").original.value == "not_met"
+
+
+def test_on_a_medium_with_a_rate_every_answer_follows_from_its_trials():
+    evidence = earned("R2544-LOSS-1.1", ROUTES, "R2544-TPUT-2.1", profile=ONE_SIZE)
+    assert verify_folder(Path(evidence.files.where)).findings == ()
+    fastest = runs.run(TPUT, testbed=MEDIUM, device={"knee_fps": 5_000_000})()
+    assert verify_folder(Path(fastest.files.where)).findings == ()
+    (found,) = [one for one in fastest.outcomes if one.cell.path == "node"]
+    assert (found.type.value, found.lower.load_fps, found.upper) == ("measured", 1_488_095, None)

@@ -155,6 +155,14 @@ def test_a_burst_may_be_searched_up_to_thirty_seconds():
     assert goal.max_burst_frames == 30 * 14_880_952
 
 
+def test_a_tester_listens_for_as_long_as_the_burst_lasts():
+    short, long = (
+        TrialSpec(frame_octets=64, load_fps=1_000_000, duration_s=s, burst=True) for s in (0.1, 10.0)
+    )
+    assert back_to_back.listening_s(short, 2.0) == pytest.approx((2.01, 4.01))
+    assert back_to_back.listening_s(long, 2.0) == pytest.approx((11.0, 111.0))
+
+
 class TestTaggedLatency:
     goal = tagged_latency.StreamsGoal(cell=CELL, throughput_fps=10_000, streams=3)
 

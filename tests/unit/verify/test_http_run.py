@@ -14,9 +14,12 @@ from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.requirements import VerdictBasis
 from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
+from bmwg.reports.checker.judge import judge as judge_clauses
+from bmwg.reports.checker.verdicts import Verdict
 from bmwg.reports.http.answers import write_answers
 from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal, genesis
 from bmwg.reports.render.report import write_report
@@ -46,7 +49,7 @@ def repetition(planned, number, mean_ns, **changes):
     return Repetition(**(fields | changes))
 
 
-def make_run(results, *, watched=True):
+def make_run(results, *, watched=True, testbed=None):
     """Write a complete run of the experiment with one client: native measured, the others not tried."""
     loaded = profile.load("quick")
     header = RunHeader(
@@ -54,7 +57,7 @@ def make_run(results, *, watched=True):
         toolkit_commit=COMMIT,
         toolkit_dirty=False,
         simulated=False,
-        testbed={"name": "row"},
+        testbed=testbed or {"name": "row"},
         testbed_source=None,
         profile=loaded.data,
         medium_kind="veth",
@@ -340,3 +343,42 @@ def test_what_was_planned_is_the_profiles(made):
     assert [entry["cell"] for entry in stated] == [
         json.loads(json.dumps(asdict(one.cell))) for one in planned
     ]
+
+
+ISOLATED = ("RFC8172-5-01", "RFC8204-6-01", "CINF08-7-01", "RFC6815-7-01", "RFC6815-5-02")
+
+
+def verdicts(folder):
+    return {one.requirement: one for one in judge_clauses(folder_evidence(folder)).verdicts}
+
+
+def test_a_run_of_requests_has_verdicts_by_the_table_of_all_rules(tmp_path):
+    places = {"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]}
+    run = make_run(tmp_path, testbed=places)
+    found = verdicts(run)
+    for row in ISOLATED:
+        assert found[row].verdict is Verdict.MET, found[row]
+        assert found[row].basis is VerdictBasis.MEASURED
+    assert not any(row.startswith("RFC2544") for row in found)
+    grades = {
+        one.document: one for one in judge_clauses(folder_evidence(run)).grades if one.benchmark == "all"
+    }
+    assert dict(grades["RFC6815"].counts)["MUST NOT met"] == 2
+    assert "RFC8172-5-01" in write_report(run).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("testbed", "verdict"),
+    [
+        ({"name": "x", "nodes": {"a": {"kind": "ssh"}, "b": {"kind": "namespace"}}}, "not_met"),
+        ({"name": "x", "nodes": {}, "row": {"client": {"node": "one", "port": "eth1"}}}, "not_assessed"),
+    ],
+)
+def test_requests_between_hosts_are_not_taken_for_isolated(tmp_path, testbed, verdict):
+    run = make_run(tmp_path, testbed=testbed)
+    assert {verdicts(run)[row].verdict.value for row in ISOLATED} == {verdict}
+
+
+def test_a_run_of_requests_without_a_repetition_is_judged_for_nothing(run):
+    (run / JOURNAL_FILE).write_bytes(b"")
+    assert verdicts(run) == {}
