@@ -31,8 +31,8 @@ def _tester(scope: Scope) -> Mapping[str, Any]:
 
 def numbered(scope: Scope, seqs: Iterable[int]) -> list[Trial]:
     """Return the trials of these sequence numbers, each once and in order; what has no trial is left out."""
-    by_seq = {one.trial.seq: one for one in scope.evidence.trials}
-    return [by_seq[seq] for seq in sorted(set(seqs)) if seq in by_seq]
+    trials = scope.evidence.trials  # a trial's number is that of its line
+    return [trials[seq - 1] for seq in sorted(set(seqs)) if 0 < seq <= len(trials)]
 
 
 def taken(scope: Scope, outcome: Outcome) -> list[Trial]:
