@@ -95,9 +95,6 @@ class NetworkSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-VIRTUAL = "veth"  # a medium without a rate
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts."""
@@ -115,10 +112,7 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testbed:
-    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from.
-
-    `medium_kind` is what lies between tester and device, `line_rate_bps` its rate (None: it has none).
-    """
+    """A testbed file, checked. `data` is the file as data (for run.json), `file` where it was read from."""
 
     __test__ = False  # not a pytest class
 
@@ -131,8 +125,6 @@ class Testbed:
     networks: tuple[NetworkSpec, ...]
     pods: PodSpec
     lab_ports: tuple[str, ...] = ()
-    medium_kind: str = VIRTUAL
-    line_rate_bps: int | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeSpec:
@@ -303,8 +295,6 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
-        medium_kind=data.get("medium", {}).get("kind", VIRTUAL),
-        line_rate_bps=data.get("medium", {}).get("line_rate_bps"),
         data=data,
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.medium import medium_of
 from bmwg.drivers.standing import Standing
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
@@ -184,15 +185,16 @@ class Bench:
             recorded=session.continued.recorded(planned) if session.continued else None,
         )
         envelope_fps = None if cell.path == "wire" else self._envelope(cell)
+        line_rate_bps = medium_of(session.testbed).line_rate_bps
         asked = Asked(
             profile=session.profile,
             cell=cell,
             outcome_id=f"{planned.test_id}:{cell.cell_id}",
             trial=trials.trial,
-            max_load_fps=envelope_fps or planning.qualification_max_fps(cell, session.testbed.line_rate_bps),
+            max_load_fps=envelope_fps or planning.qualification_max_fps(cell, line_rate_bps),
             envelope_fps=envelope_fps,
             throughput=found,
-            medium_fps=cell_fps(session.testbed.line_rate_bps, cell),
+            medium_fps=cell_fps(line_rate_bps, cell),
         )
         outcomes = trials.measure(kind, asked)
         for outcome in outcomes if trials.broken else session.platform.judged(outcomes):

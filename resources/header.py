@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.measurements.registry import BY_NAME
 from bmwg.methodology.planning import QUALIFICATION_MAX_FPS, PlannedCell
@@ -25,8 +26,8 @@ def run_header(testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell]) 
         testbed=testbed.data,
         testbed_source=testbed.file,
         profile=profile.data,
-        medium_kind=testbed.medium_kind,
-        line_rate_bps=testbed.line_rate_bps,
+        medium_kind=medium_of(testbed).kind,
+        line_rate_bps=medium_of(testbed).line_rate_bps,
         plan=tuple(
             StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),

@@ -12,8 +12,9 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.measurements.remarks import trial_remarks
 from bmwg.methodology.planning import PlannedCell
-from bmwg.methodology.records import Outcome, TrialSpec, TrialTimes, Validity
+from bmwg.methodology.records import Outcome, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
+from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock, HostClock
 from bmwg.resources.continuation import Recorded

@@ -25,11 +25,11 @@ from bmwg.methodology.records import (
     OutcomeType,
     TrialResult,
     TrialSpec,
-    TrialTimes,
     Validity,
 )
 from bmwg.methodology.throughput import ENVELOPE_METRIC
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
+from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import HTTP_FILES, RunFiles

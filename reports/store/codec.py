@@ -21,8 +21,8 @@ from bmwg.methodology.records import (
     StreamCounts,
     TrialResult,
     TrialSpec,
-    TrialTimes,
 )
+from bmwg.methodology.trial_times import TrialTimes
 
 Json = dict[str, Any]
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.records import LARGEST_COUNT, TrialResult, TrialSpec, TrialTimes, Validity
+from bmwg.methodology.records import LARGEST_COUNT, TrialResult, TrialSpec, Validity
+from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.store.checks import check_document, check_own, check_version, read_bytes
 from bmwg.reports.store.codec import (

@@ -12,7 +12,8 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.record.seals import seal
-from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, TrialTimes, Validity
+from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
