@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.benchmarks.back_to_back import LONGEST_BURST_S, BurstGoal
 from bmwg.methodology.measurements.back_to_back import NAME, burst_goal
@@ -13,7 +12,7 @@ from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError, replay
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import taken
+from bmwg.reports.checker.proof import taken, throughputs
 from bmwg.reports.checker.verdicts import Scope
 
 _BURST, _VERIFICATION = "burst", "loss verification"
@@ -46,7 +45,7 @@ def lengths(scope: Scope, outcome: Outcome) -> tuple[int, ...]:
 
 def throughput_of(scope: Scope, outcome: Outcome) -> Outcome | None:
     """Return the throughput (RFC 2544) of the same traffic."""
-    return scope.evidence.outcome(outcome.cell.cell_id, throughput.METRIC)
+    return throughputs(scope).get(outcome.cell.cell_id)
 
 
 def throughput_fps(scope: Scope, outcome: Outcome) -> int | None:

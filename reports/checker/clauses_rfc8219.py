@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks.delay_variation import IPDV_METRIC, PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.benchmarks.tagged_latency import (
@@ -20,7 +19,7 @@ from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Direction, FrameFormat, Outcome, OutcomeType, TrialSpec
 from bmwg.reports.checker.clauses_benchmarks import LATENCY_DEFINITIONS
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated
+from bmwg.reports.checker.proof import NAMED, close, port_kinds, stated, throughputs
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 SIZES = frozenset({64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216})
@@ -128,7 +127,7 @@ def throughput_first(scope: Scope) -> Answer:
     wrong = []
     for one in outcomes:
         trials = _trials(scope, one)
-        found = scope.evidence.outcome(one.cell.cell_id, throughput.METRIC)
+        found = throughputs(scope).get(one.cell.cell_id)
         first = min((trial.trial.seq for trial in trials), default=0)
         before = found is not None and found.lower is not None and max(found.trials, default=0) < first
         if not before or any(

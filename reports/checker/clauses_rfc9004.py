@@ -26,7 +26,7 @@ from bmwg.reports.checker.bursts import (
     throughput_of,
 )
 from bmwg.reports.checker.clauses_common import ETHERNET_SIZES
-from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken, tester_ports
+from bmwg.reports.checker.proof import NAMED, close, numbered, stated, taken, tester_ports, throughputs
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -111,10 +111,8 @@ def throughput_before(scope: Scope) -> Answer:
     for one in scope.outcomes:
         known = {
             found.cell.frame_octets: max(found.trials, default=0)
-            for found in scope.evidence.outcomes
-            if found.metric == throughput.METRIC
-            and found.type in _ZERO_LOSS
-            and _condition(found) == _condition(one)
+            for found in throughputs(scope).values()
+            if found.type in _ZERO_LOSS and _condition(found) == _condition(one)
         }
         lacking |= ETHERNET_SIZES - known.keys()
         if known.get(one.cell.frame_octets, 0) > min(one.trials, default=0):

@@ -7,13 +7,14 @@ from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
 from bmwg.methodology.search import tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
-from bmwg.methodology.search.tst009 import Tst009Goal, parameters
+from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
 from bmwg.methodology.throughput import UNIT
 from bmwg.reports.checker.clauses_common import MIN_SIZES
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.proof import NAMED, taken
+from bmwg.reports.checker.proof import NAMED, stated, taken
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
+_THROUGHPUTS = (throughput.METRIC, throughput.ENVELOPE_METRIC, METRIC)
 WAYS = ("one-way", "round-trip")
 _LATENCY = (latency.METRIC, latency.RFC2544_METRIC, "latency.rfc8219")
 
@@ -92,11 +93,12 @@ def lossless(scope: Scope) -> Answer:
 @clause("TST009-9-01")
 def latency_at_throughput(scope: Scope) -> Answer:
     """Each latency was taken at its cell's throughput, and the tester says which way its times go."""
-    loads = {
-        one.cell.cell_id: one.lower.load_fps
-        for one in scope.evidence.outcomes
-        if one.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC) and one.lower is not None
-    }
+    loads: dict[str, set[int]] = {}
+    for one in scope.evidence.outcomes:
+        if one.lower is not None and (
+            one.metric in _THROUGHPUTS or stated(one, throughput.METRIC) is not None
+        ):
+            loads.setdefault(one.cell.cell_id, set()).add(one.lower.load_fps)
     timed = [
         one
         for one in scope.evidence.outcomes
@@ -107,7 +109,7 @@ def latency_at_throughput(scope: Scope) -> Answer:
     wrong = [
         one.outcome_id
         for one in timed
-        if any(t.trial.result.spec.load_fps != loads.get(one.cell.cell_id) for t in taken(scope, one))
+        if any(t.trial.result.spec.load_fps not in loads.get(one.cell.cell_id, ()) for t in taken(scope, one))
     ]
     said = {str(one["latency_way"]) for one in scope.run["drivers"] if "latency_way" in one}
     found = f"{len(wrong)} of {len(timed)} at another load; {', '.join(sorted(said)) or 'no way stated'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bmwg.methodology import throughput
 from bmwg.methodology.records import Outcome, TrialResult
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Scope
@@ -31,8 +32,8 @@ def _tester(scope: Scope) -> Mapping[str, Any]:
 
 def numbered(scope: Scope, seqs: Iterable[int]) -> list[Trial]:
     """Return the trials of these sequence numbers, each once and in order; what has no trial is left out."""
-    by_seq = {one.trial.seq: one for one in scope.evidence.trials}
-    return [by_seq[seq] for seq in sorted(set(seqs)) if seq in by_seq]
+    trials = scope.evidence.trials  # a trial's number is that of its line
+    return [trials[seq - 1] for seq in sorted(set(seqs)) if 0 < seq <= len(trials)]
 
 
 def taken(scope: Scope, outcome: Outcome) -> list[Trial]:
@@ -44,6 +45,17 @@ def proving(scope: Scope, outcomes: Iterable[Outcome]) -> list[Trial]:
     """Return the trials that the bounds of outcomes name."""
     bounds = [bound for one in outcomes for bound in (one.lower, one.upper) if bound is not None]
     return numbered(scope, (seq for bound in bounds for seq in bound.trials))
+
+
+def throughputs(scope: Scope) -> dict[str, Outcome]:
+    """Return RFC 2544's throughput by cell: of its search, or of a goal that gives it (RFC9971-4.10.2)."""
+    found: dict[str, Outcome] = {}
+    for one in scope.evidence.outcomes:
+        if one.metric == throughput.METRIC:
+            found[one.cell.cell_id] = one
+        elif stated(one, throughput.METRIC) is not None:
+            found.setdefault(one.cell.cell_id, one)
+    return found
 
 
 def per_interface(result: TrialResult) -> bool:
