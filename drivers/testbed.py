@@ -21,7 +21,9 @@ SCHEMA = "testbed"
 MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_IN_NAMESPACE = {"af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
+AUTO = "auto"  # of tester.io: drivers/port_kind.py says what that is on a machine
+_WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports
+_IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
 
 
 class NodeKind(StrEnum):
@@ -278,7 +280,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         tester=TesterSpec(
             driver=tester["driver"],
             ports=(tester["ports"][0], tester["ports"][1]),
-            io=tester["io"],
+            io=tester.get("io", AUTO),
             cpus=tuple(map(int, tester["cpus"])),
             options=tester.get("options", {}),
         ),
@@ -364,6 +366,13 @@ def _link_problems(testbed: Testbed) -> Iterator[Problem]:
 
 
 def _port_problems(testbed: Testbed) -> Iterator[Problem]:
+    tester = testbed.tester
+    if tester.io in (AUTO, "xdp") and tester.driver not in _WITHOUT_IO:
+        yield Problem(
+            location=("tester", "io"),
+            expected=f"the port kind of driver {tester.driver} (docs/testers.md); only embedded has this one",
+            found=tester.io,
+        )
     ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
     mine = [end for end in ends if end.startswith(f"{TESTER}/")]
     for index, port in enumerate(testbed.tester.ports):

@@ -27,7 +27,7 @@ def simulated():
         yield driver
 
 
-@pytest.fixture(params=["simulated", "af_xdp", "af_packet"])
+@pytest.fixture(params=["simulated", "xdp", "af_xdp", "af_packet"])
 def driver(request):
     """Every driver, attached; the embedded one on both its port kinds."""
     if request.param == "simulated":

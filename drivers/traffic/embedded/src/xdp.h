@@ -15,6 +15,8 @@ struct xdp_order {
 	uint32_t burst_limit, frame_octets; /* the largest, FCS included */
 };
 
+/* Whether this kernel takes the programs and runs live frames; touches no interface. 0 or -1 with `f` set. */
+int xdp_probe(struct failure *f);
 /* Load the programs and attach them to both ports, natively and never in place of another's; 0 or -1 with `f` set. */
 int xdp_attach(struct failure *f);
 void xdp_detach(void);

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -21,7 +20,10 @@
 
 #define END_SIGNAL SIGUSR1
 #define FRAMES_A_CALL UINT32_MAX /* the signal ends it, never the count */
-#define BATCH_FRAMES 64u	 /* choice: a device queue of veth holds 256 frames, docs/adr/0240 */
+/* Choices, docs/adr/0240: a frame waits for the end of its batch, and what begins and ends a batch costs time. */
+#define PROMPT_BATCH 8u
+#define DENSE_BATCH 32u
+#define DENSE_FPS 1.5e6 /* of both directions together */
 #define BEGIN_LOOK_NS 1000000u	 /* how often the second thread looks whether the program has begun */
 #define DRAIN_LOOK_NS 1000000u
 #define BEGIN_DEADLINE_NS 5000000000u /* a program that never runs */
@@ -260,13 +262,22 @@ static void take(struct trial *t, const struct pace *pace, double hz, struct loo
 	record->passes = g->passes;
 }
 
+static uint32_t batch_of(const struct trial *t, const struct xdp_order *o)
+{
+	double load_fps = o->load_fps > o->then_load_fps ? o->load_fps : o->then_load_fps;
+
+	if (t->streams[0].active && t->streams[1].active)
+		load_fps *= 2.0;
+	return load_fps > DENSE_FPS ? DENSE_BATCH : PROMPT_BATCH;
+}
+
 int xdp_run(struct trial *t, const struct xdp_order *o, const struct pace *pace, int control_fd, double hz,
 	    struct loop_record *record, struct failure *f)
 {
 	static uint8_t frame[XDP_FRAME_OCTETS];
-	const char *batch = getenv("BMWG_XDP_BATCH");
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = o->frame_octets - FCS_OCTETS,
-		    .repeat = (int)FRAMES_A_CALL, .batch_size = batch ? (uint32_t)atoi(batch) : BATCH_FRAMES, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+		    .repeat = (int)FRAMES_A_CALL, .batch_size = batch_of(t, o),
+		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
 	struct attendance *a = &attendance;
 	int result;
 
