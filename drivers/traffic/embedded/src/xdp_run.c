@@ -26,6 +26,8 @@
 #define DENSE_FPS 1.5e6 /* of both directions together */
 #define BEGIN_LOOK_NS 1000000u	 /* how often the second thread looks whether the program has begun */
 #define DRAIN_LOOK_NS 1000000u
+#define END_LOOK_NS 20000000u	  /* and whether all frames have left */
+#define LONGEST_NS 1e18		  /* of a trial: what a number of ns can hold */
 #define BEGIN_DEADLINE_NS 5000000000u /* a program that never runs */
 
 static struct attendance {
@@ -50,6 +52,14 @@ static uint64_t shared_read(const uint64_t *value)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
 }
 
+static bool all_left(const struct xdp_sending *g)
+{
+	for (unsigned int i = 0; i < XDP_STREAMS; i++)
+		if (g->sender[i].active && shared_read(&g->sender[i].sent) < g->sender[i].intended)
+			return false;
+	return true;
+}
+
 /* How long until something is to be done: the end of the call, or a frame beside the stream. */
 static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g)
 {
@@ -57,7 +67,7 @@ static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g
 
 	if (!a->calling)
 		return BEGIN_LOOK_NS;
-	if (a->aborted || (!start_ns && now_ns - a->began_ns > BEGIN_DEADLINE_NS) ||
+	if (a->aborted || all_left(g) || (!start_ns && now_ns - a->began_ns > BEGIN_DEADLINE_NS) ||
 	    (start_ns && now_ns > start_ns + g->last_ns)) {
 		pthread_kill(a->caller, END_SIGNAL);
 		return BEGIN_LOOK_NS;
@@ -65,6 +75,8 @@ static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g
 	if (!start_ns || now_ns < start_ns)
 		return BEGIN_LOOK_NS;
 	wait_ns = start_ns + g->last_ns - now_ns;
+	if (wait_ns > END_LOOK_NS)
+		wait_ns = END_LOOK_NS;
 	extras_send(rte_rdtsc());
 	extra = extras_next();
 	if (extra != UINT64_MAX) {
@@ -169,12 +181,13 @@ static void prepare(struct trial *t, const struct xdp_order *o)
 	struct xdp_sending *g = &shared->sending;
 	uint64_t intended = t->streams[t->streams[0].active ? 0 : 1].intended;
 	double then_s = o->first < intended ? (double)(intended - o->first) / o->then_load_fps : 0;
+	double last_ns = ((double)o->first / o->load_fps + then_s + o->late_s) * 1e9;
 
 	memset(g, 0, sizeof(*g));
 	g->number = t->number;
 	g->frame_octets = (uint16_t)(o->frame_octets - FCS_OCTETS);
 	g->burst_limit = o->burst_limit;
-	g->last_ns = (uint64_t)(((double)o->first / o->load_fps + then_s + o->late_s) * 1e9);
+	g->last_ns = (uint64_t)(last_ns < LONGEST_NS ? last_ns : LONGEST_NS);
 	for (unsigned int i = 0; i < XDP_STREAMS; i++) {
 		struct xdp_receiving *r = &shared->receiving[1 - i];
 
