@@ -10,7 +10,7 @@ from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import entries
 from bmwg.drivers.testbed import AUTO
-from bmwg.drivers.traffic.embedded.xdp import lacking
+from bmwg.drivers.traffic.embedded import xdp
 from bmwg.methodology.record.findings import Finding, Weight
 
 
@@ -131,7 +131,7 @@ def programs(scene: Scene) -> Iterator[Finding]:
     if not isinstance(scene.source, LocalSource):
         return  # another machine's files: this kernel is not the one that is asked about
     asked = testbed.tester.io == XDP
-    kind, missing = port_kind(testbed), lacking()
+    kind, missing = port_kind(testbed), xdp.lacking()
     if kind.used == XDP and missing is None:
         return
     yield Finding(
