@@ -115,7 +115,8 @@ def forwarder(
 ) -> Iterator[tuple[TesterPort, TesterPort, str]]:
     """Two veth pairs and a namespace between that bridges (`bridge`) or routes (`route`): yielded third.
 
-    With `cpu`, its receive queues have threads of their own there; without, xdp gives them queues only. Its interfaces are `d<n>q0` and `d<n>q1`.
+    With `cpu`, its receive queues have threads of their own there; without, xdp gives them queues only.
+    Its interfaces are `d<n>q0` and `d<n>q1`.
     """
     tag = f"d{os.getpid() % 10000}{next(_serial) % 100}q"
     with ExitStack() as stack:

@@ -29,11 +29,10 @@ from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
 from bmwg.methodology.records import FCS_OCTETS, TrialSpec
 
 SPEC = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0)
+MOST_FPS = 3_000_000
 
 
-def testpmd(
-    port: TesterPort, mode: str, cpus: str, folder: Path, frame_octets: int = 64
-) -> subprocess.Popen[str]:
+def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path, frame_octets: int) -> subprocess.Popen[str]:
     """Start one dpdk-testpmd in the port's namespace; it forwards at once and prints counts every second."""
     prefix = f"bt{os.getpid()}{mode}"
     argv = [
@@ -71,7 +70,7 @@ def testpmd(
 
 
 def testpmd_fps(
-    ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path, frame_octets: int = 64
+    ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path, frame_octets: int
 ) -> float:
     """Rate at which dpdk-testpmd counts frames that arrived (its own last statistics)."""
     sink = testpmd(ports[1], "rxonly", "(0,1)@1", folder, frame_octets)
@@ -95,7 +94,7 @@ def testpmd_fps(
 
 
 def holds(tester: EmbeddedTraffic, spec: TrialSpec) -> bool:
-    """Whether one undisturbed trial of at most five sends all and loses none, in each direction that it has."""
+    """Whether one undisturbed trial of at most five sends all and loses none, in each direction."""
     for _ in range(5):
         streams = tester.run_trial(spec).streams
         if all(counts.unsent_frames == 0 and counts.lost_frames == 0 for counts in streams):
@@ -109,8 +108,8 @@ def tester_fps(
     ports: tuple[TesterPort, TesterPort],
     seconds: float,
     folder: Path,
-    spec: TrialSpec = SPEC,
-    most_fps: int = 3_000_000,
+    spec: TrialSpec,
+    most_fps: int,
 ) -> int:
     """Highest load that holds: bisected in 0.5 s trials, then lowered by 2 % until a full run holds."""
     with EmbeddedTraffic(EmbeddedConfig(run_dir=folder)) as tester:
@@ -137,9 +136,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(wanted.runs):
             with bed.direct(wanted.io) as ports:
-                theirs.append(testpmd_fps(ports, wanted.seconds, Path(folder)))
+                theirs.append(testpmd_fps(ports, wanted.seconds, Path(folder), SPEC.frame_octets))
             with bed.direct(wanted.io) as ports:
-                ours.append(tester_fps(ports, wanted.seconds, Path(folder)))
+                ours.append(tester_fps(ports, wanted.seconds, Path(folder), SPEC, MOST_FPS))
     print(
         json.dumps(
             {

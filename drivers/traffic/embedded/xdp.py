@@ -51,7 +51,11 @@ _REFUSALS = {
         "an interface that sends redirected frames; a veth end does while its peer has a device queue",
         f"ethtool -K PEER gro on (dut.device_queue: threaded does it), {_OTHER}",
     ),
-    "xdp_mtu": ("TST-42", "an MTU whose frames one page holds (3506 octets on Linux 6)", f"a smaller MTU of the pair, {_OTHER}"),
+    "xdp_mtu": (
+        "TST-42",
+        "an MTU whose frames one page holds (3506 octets on Linux 6)",
+        f"a smaller MTU of the pair, {_OTHER}",
+    ),
     "xdp_queues": ("TST-42", "one receive queue", f"ethtool -L INTERFACE combined 1, {_OTHER}"),
     "xdp_attach": ("TST-42", "an interface that takes an XDP program", f"see the kernel's log, {_OTHER}"),
     "xdp_foreign": (
