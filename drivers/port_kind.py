@@ -12,6 +12,7 @@ from bmwg.drivers.testbed import AUTO, Testbed
 from bmwg.drivers.traffic.embedded import xdp
 
 XDP, AF_XDP = "xdp", "af_xdp"
+EMBEDDED = "embedded"  # the traffic driver that has them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class PortKind:
 def port_kind(testbed: Testbed) -> PortKind:
     """Return the kind of the tester's ports; for `auto` the kernel is asked, once a process."""
     asked = testbed.tester.io
-    if asked != AUTO:
+    if asked != AUTO or testbed.tester.driver != EMBEDDED:
         return PortKind(asked=asked, used=asked)
     if testbed.dut.device_queue != "threaded":
         return PortKind(

@@ -228,7 +228,6 @@ class Bed:
         return {
             "nodes": {name: dict(node.describe()) for name, node in self._nodes.items()},
             "links": self.links,
-            "port_kind": self.port_kind.evidence(),
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from bmwg.drivers.port_kind import XDP, port_kind
+from bmwg.drivers.port_kind import EMBEDDED, XDP, port_kind
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import entries
@@ -126,7 +126,7 @@ def iommu(scene: Scene) -> Iterator[Finding]:
 def programs(scene: Scene) -> Iterator[Finding]:
     """DOC-27: the kernel has not what the tester's ports inside it need."""
     testbed = scene.testbed
-    if testbed is None or testbed.tester.driver != "embedded" or testbed.tester.io not in (AUTO, XDP):
+    if testbed is None or testbed.tester.driver != EMBEDDED or testbed.tester.io not in (AUTO, XDP):
         return
     if not isinstance(scene.source, LocalSource):
         return  # another machine's files: this kernel is not the one that is asked about
