@@ -93,7 +93,8 @@ class EmbeddedTraffic:
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """Bind two ports and resolve their next hops; sends nothing but ARP and ND.
 
-        Refusals are those of ports.py and xdp.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
+        Refusals are those of ports.py and xdp.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next
+        hop).
         """
         self.detach()
         check_ports(ports, self.config.lab_ports)

@@ -32,9 +32,7 @@ ETHERNET_OCTETS = 14
 DEFAULT_MTU = 1500  # of a port with no interface behind it
 TAG_OCTETS = 4
 SIGNATURE_OCTETS = 14
-XDP_FRAME_OCTETS = (
-    3412  # FCS included: what one page holds beside what the kernel keeps there (src/xdp_layout.h)
-)
+XDP_FRAME_OCTETS = 3412  # FCS included: a page less what the kernel keeps there (src/xdp_layout.h)
 HEADER_OCTETS = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 28, FrameFormat.IPV6_UDP: 48}
 
 SMALL_FRAME_OCTETS = 132  # af_packet ring slots of 256 octets hold a frame of this size and its header

@@ -36,7 +36,7 @@ static struct attendance {
 	uint64_t began_ns;
 	double hz;
 	_Atomic bool calling, over;
-	bool aborted;
+	bool aborted, watching; /* the watchdogs look from the program's first run to the end of the call */
 } attendance;
 
 static uint64_t monotonic_ns(void)
@@ -67,8 +67,13 @@ static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g
 
 	if (!a->calling)
 		return BEGIN_LOOK_NS;
+	if (start_ns && !a->watching) {
+		a->watching = true;
+		watchdogs_arm(true);
+	}
 	if (a->aborted || all_left(g) || (!start_ns && now_ns - a->began_ns > BEGIN_DEADLINE_NS) ||
 	    (start_ns && now_ns > start_ns + g->last_ns)) {
+		watchdogs_arm(false);
 		pthread_kill(a->caller, END_SIGNAL);
 		return BEGIN_LOOK_NS;
 	}
@@ -120,6 +125,7 @@ static void on_end(int signal)
 
 static int attend_start(struct attendance *a, int control_fd, double hz)
 {
+	const struct sched_param above = {.sched_priority = sched_get_priority_min(SCHED_FIFO) + 1};
 	struct sigaction end = {.sa_handler = on_end};
 	cpu_set_t mine, others;
 	pthread_attr_t attributes;
@@ -127,7 +133,7 @@ static int attend_start(struct attendance *a, int control_fd, double hz)
 
 	a->control_fd = control_fd;
 	a->hz = hz;
-	a->aborted = false;
+	a->aborted = a->watching = false;
 	a->calling = a->over = false;
 	a->caller = pthread_self();
 	a->began_ns = monotonic_ns();
@@ -140,8 +146,11 @@ static int attend_start(struct attendance *a, int control_fd, double hz)
 	pthread_attr_init(&attributes);
 	result = pthread_create(&a->thread, &attributes, attend, a);
 	pthread_attr_destroy(&attributes);
-	if (!result)
+	if (!result) {
 		pthread_setaffinity_np(a->thread, sizeof(others), &others); /* refused on a machine of one CPU */
+		/* Above the sender, and above the thread of a device queue that is kept busy. */
+		pthread_setschedparam(a->thread, SCHED_FIFO, &above);
+	}
 	return result;
 }
 
