@@ -1,7 +1,7 @@
 """Answers of the default run by port kind: whole runs with each kind in turn, side by side.
 
-For each run and kind `bmwg run` on the embedded testbed with `io` set, in a folder of its own that stays. Prints
-Markdown: each throughput's answer with its type in every run, and how many of each kind were plain numbers.
+For each run and kind `bmwg run` on the embedded testbed with `io` set, in a folder of its own that
+stays. Prints Markdown: each throughput's answer with its type in every run, and how many of each kind were plain numbers.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def answers(run: Path) -> dict[str, str]:
     for outcome in json.loads((run / "run.json").read_text(encoding="utf-8"))["outcomes"]:
         if outcome["metric"] in METRICS:
             values = outcome.get("values") or []
-            cell = "/".join(str(part) for part in outcome["cell"].values() if part is not None)
-            found[cell] = f"{values[0]['number']:,}" if values else str(outcome["type"])
+            found[str(outcome["cell"]["cell_id"])] = (
+                f"{values[0]['number']:,}" if values else str(outcome["type"])
+            )
     return found
 
 

@@ -30,6 +30,7 @@ from bmwg.methodology.records import FCS_OCTETS, TrialSpec
 
 SPEC = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0)
 MOST_FPS = 3_000_000
+TESTPMD_START_S = 6.0  # until it forwards, without hugepages on a busy machine
 
 
 def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path, frame_octets: int) -> subprocess.Popen[str]:
@@ -76,7 +77,7 @@ def testpmd_fps(
     sink = testpmd(ports[1], "rxonly", "(0,1)@1", folder, frame_octets)
     source = testpmd(ports[0], "txonly", "(0,1)@0", folder, frame_octets)
     try:
-        time.sleep(seconds + 3.0)
+        time.sleep(seconds + TESTPMD_START_S)
     finally:
         for process in (source, sink):
             process.send_signal(signal.SIGINT)

@@ -18,67 +18,95 @@ from bmwg.methodology.errors import TestbedError, ToolkitError
 
 PROBE_DEADLINE_S = 20.0  # a busy machine waits for several grace periods of the kernel
 _OTHER = "or `io: af_xdp` in the testbed file"
-# The tester's kind of reason: error id, what was expected, how it is mended.
-_REFUSALS = {
+# The tester's kind of reason: what was expected, how it is mended.
+_WORDS = {
     "xdp_kernel": (
-        "TST-40",
         "Linux 5.18 or later, whose BPF_PROG_TEST_RUN sends live frames",
         f"a newer kernel, {_OTHER}",
     ),
-    "xdp_jit": ("TST-40", "net.core.bpf_jit_enable = 1", f"sysctl net.core.bpf_jit_enable=1, {_OTHER}"),
+    "xdp_jit": ("net.core.bpf_jit_enable = 1", f"sysctl net.core.bpf_jit_enable=1, {_OTHER}"),
     "xdp_lockdown": (
-        "TST-40",
         "a kernel that lets root load programs",
         f"boot without lockdown=integrity or confidentiality, {_OTHER}",
     ),
     "xdp_permission": (
-        "TST-41",
         "CAP_BPF and CAP_NET_ADMIN",
         "run it as root; within a container, a privileged one (docs/privileges.md)",
     ),
     "xdp_memory": (
-        "TST-41",
         "memory for the maps",
         "raise the memory limit of the control group (memory.max) or the limit of locked memory (ulimit -l)",
     ),
     "xdp_native": (
-        "TST-42",
         "a driver that runs XDP programs itself and sends redirected frames (veth, tun, many NICs)",
         f"another interface, {_OTHER}",
     ),
     "xdp_peer": (
-        "TST-42",
         "an interface that sends redirected frames; a veth end does while its peer has a device queue",
         f"ethtool -K PEER gro on (dut.device_queue: threaded does it), {_OTHER}",
     ),
     "xdp_mtu": (
-        "TST-42",
         "an MTU whose frames one page holds (3506 octets on Linux 6)",
         f"a smaller MTU of the pair, {_OTHER}",
     ),
-    "xdp_queues": ("TST-42", "one receive queue", f"ethtool -L INTERFACE combined 1, {_OTHER}"),
-    "xdp_attach": ("TST-42", "an interface that takes an XDP program", f"see the kernel's log, {_OTHER}"),
+    "xdp_queues": ("one receive queue", f"ethtool -L INTERFACE combined 1, {_OTHER}"),
+    "xdp_attach": ("an interface that takes an XDP program", f"see the kernel's log, {_OTHER}"),
     "xdp_foreign": (
-        "TST-43",
         "an interface without an XDP program",
         "a program of somebody else is never replaced: end what holds it (`bpftool net` names it)",
     ),
-    "xdp_mixed": ("TST-44", "xdp on both ports, or on none", "give both ports the same io"),
+    "xdp_mixed": ("xdp on both ports, or on none", "give both ports the same io"),
 }
+REASONS = frozenset(_WORDS)
 
 
 def refused(refusal: RefusalError, ports: tuple[TesterPort, TesterPort]) -> TestbedError | None:
     """Return the error that stands for a refusal of the tester; None if it has nothing to do with xdp."""
-    if refusal.code not in _REFUSALS:
+    if refusal.code not in _WORDS:
         return None
-    error_id, expected, hint = _REFUSALS[refusal.code]
-    return TestbedError(
-        error_id,
-        f"tester ports {ports[0].name}, {ports[1].name} as xdp; no traffic was sent",
-        expected=expected,
-        found=refusal.text,
-        hint=hint,
-    )
+    expected, hint = _WORDS[refusal.code]
+    names, found = f"{ports[0].name}, {ports[1].name}", refusal.text
+    match refusal.code:
+        case "xdp_kernel" | "xdp_jit" | "xdp_lockdown":
+            return TestbedError(
+                "TST-40",
+                f"the kernel for tester ports {names} as xdp; no traffic was sent",
+                expected=expected,
+                found=found,
+                hint=hint,
+            )
+        case "xdp_permission" | "xdp_memory":
+            return TestbedError(
+                "TST-41",
+                f"permission or memory for tester ports {names} as xdp; no traffic was sent",
+                expected=expected,
+                found=found,
+                hint=hint,
+            )
+        case "xdp_foreign":
+            return TestbedError(
+                "TST-43",
+                f"tester ports {names} as xdp; no traffic was sent",
+                expected=expected,
+                found=found,
+                hint=hint,
+            )
+        case "xdp_mixed":
+            return TestbedError(
+                "TST-44",
+                f"tester ports {names} as xdp; no traffic was sent",
+                expected=expected,
+                found=found,
+                hint=hint,
+            )
+        case _:
+            return TestbedError(
+                "TST-42",
+                f"tester ports {names} as xdp; no traffic was sent",
+                expected=expected,
+                found=found,
+                hint=hint,
+            )
 
 
 @functools.cache
@@ -102,7 +130,7 @@ def lacking() -> Missing | None:
         return _missing(f"the tester gives no answer: {error}", "sh setup/install.sh")
     if not isinstance(said, dict) or "code" not in said:
         return None
-    _, _, mend = _REFUSALS.get(str(said["code"]), ("", "", "see the kernel's log"))
+    _, mend = _WORDS.get(str(said["code"]), ("", "see the kernel's log"))
     return _missing(str(said.get("text")), mend)
 
 

@@ -146,7 +146,7 @@ def test_kinds_that_do_not_go_together_are_named(tester, ports):
     works(tester, ports)
 
 
-@pytest.mark.parametrize("code", sorted(xdp._REFUSALS))
+@pytest.mark.parametrize("code", sorted(xdp.REASONS))
 def test_every_reason_of_the_tester_has_an_id_and_a_mend(ports, code):
     error = xdp.refused(RefusalError(code, "why"), ports)
     assert error is not None
