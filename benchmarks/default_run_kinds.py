@@ -1,7 +1,7 @@
 """Answers of the default run by port kind: whole runs with each kind in turn, side by side.
 
-For each run and kind `bmwg run` on the embedded testbed with `io` set, in a folder of its own that
-stays. Prints Markdown: each throughput's answer with its type in every run, and how many of each kind were plain numbers.
+For each run and kind `bmwg run` on the embedded testbed with `io` set, in a folder of its own that stays.
+Prints Markdown: each throughput's answer with its type in every run, and how many were plain numbers.
 """
 
 from __future__ import annotations

@@ -240,6 +240,47 @@ def test_counters_of_both_ends_and_of_the_accounting_agree(tester):
     assert stream.duplicate_frames == stream.corrupt_frames == 0
 
 
+@pytest.mark.parametrize("tag", [b"", b"\x81\x00\x00\x64"], ids=["plain", "tagged"])
+@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+def test_questions_for_the_ports_address_are_answered_as_they_were_asked(tester, io, tag):
+    """The kernel takes a tag off before the tester's packet socket sees the frame; the answer has it again."""
+    with bed.namespace("a") as left, bed.namespace("m") as space, bed.namespace("b") as right:
+        bed.veth((left, "p0"), (space, "m0"))
+        bed.veth((right, "p1"), (space, "m1"))
+        for device in ("m0", "m1"):
+            bed.inside(space, "ethtool", "-K", device, "gro", "on")
+        tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
+        netns.pushns(space)
+        try:
+            asker = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            asker.bind(("m0", 3))
+            asker.setsockopt(263, 8, 1)  # SOL_PACKET, PACKET_AUXDATA
+            asker.settimeout(0.2)
+        finally:
+            netns.popns()
+        mac = b"\x02\x00\x00\x00\x00\x99"
+        question = b"\x00\x01\x08\x00\x06\x04\x00\x01" + mac + bytes((198, 18, 0, 1)) + bytes(6)
+        question += bytes((198, 18, 0, 2))
+        frame = (b"\xff" * 6 + mac + tag + b"\x08\x06" + question).ljust(60, b"\0")
+        answers = []
+        for _ in range(20):
+            asker.send(frame)
+            try:
+                octets, beside, _, _ = asker.recvmsg(2048, 256)
+            except TimeoutError:
+                continue
+            arp = octets.find(b"\x00\x01\x08\x00\x06\x04\x00\x02")
+            if octets[:6] == mac and arp > 0:
+                tci = struct.unpack_from("=3I4H", beside[0][2])[5] if beside else 0
+                answers.append(
+                    tci or struct.unpack_from("!H", octets, 14)[0] * (octets[12:14] == b"\x81\x00")
+                )
+                break
+        asker.close()
+        tester.detach()
+    assert answers == [0x64 if tag else 0]
+
+
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 
 

@@ -163,6 +163,7 @@ static int open_packets(struct port *p, struct failure *f)
 	p->packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->packets < 0 || setsockopt(p->packets, SOL_SOCKET, SO_RCVBUFFORCE, &octets, sizeof(octets)) ||
 	    setsockopt(p->packets, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
+	    setsockopt(p->packets, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)) ||
 	    setsockopt(p->packets, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) ||
 	    bind(p->packets, (const struct sockaddr *)&address, sizeof(address)))
 		return failure_set(f, "device", "%s: packet socket on %s: %s", p->name, p->interface, strerror(errno));
@@ -291,12 +292,49 @@ void xdp_detach(void)
 	sender = -1;
 }
 
+/* The kernel takes a frame's tag off before a packet socket sees it, and tells it beside: 0 for none. */
+static uint16_t tag_beside(struct msghdr *message)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		struct tpacket_auxdata beside;
+
+		if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
+			continue;
+		memcpy(&beside, CMSG_DATA(c), sizeof(beside));
+		if (beside.tp_status & TP_STATUS_VLAN_VALID)
+			return beside.tp_vlan_tci;
+	}
+	return 0;
+}
+
 void xdp_input(struct port *p)
 {
 	uint8_t frame[CONTROL_OCTETS];
-	ssize_t got;
+	uint8_t room[CMSG_SPACE(sizeof(struct tpacket_auxdata))] __attribute__((aligned(8)));
+	const size_t addresses = 2u * RTE_ETHER_ADDR_LEN, tag = RTE_VLAN_HLEN;
 
-	while ((got = recv(p->packets, frame, sizeof(frame), 0)) > 0)
-		if (!neighbour_input(p, frame, (uint32_t)got))
-			extras_input((unsigned int)(p - ports), frame, (uint32_t)got);
+	for (;;) {
+		/* Room for a tag after the addresses. */
+		struct iovec parts[] = {{.iov_base = frame, .iov_len = addresses},
+					{.iov_base = frame + addresses + tag, .iov_len = sizeof(frame) - addresses - tag}};
+		struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = room,
+					 .msg_controllen = sizeof(room)};
+		ssize_t got = recvmsg(p->packets, &message, 0);
+		uint16_t type = rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN), tci;
+		uint32_t length;
+
+		if (got <= (ssize_t)addresses)
+			return;
+		length = (uint32_t)got;
+		tci = rte_cpu_to_be_16(tag_beside(&message));
+		if (tci) {
+			memcpy(frame + addresses, &type, sizeof(type));
+			memcpy(frame + addresses + sizeof(type), &tci, sizeof(tci));
+			length += (uint32_t)tag;
+		} else {
+			memmove(frame + addresses, frame + addresses + tag, length - addresses);
+		}
+		if (!neighbour_input(p, frame, length))
+			extras_input((unsigned int)(p - ports), frame, length);
+	}
 }
