@@ -243,7 +243,7 @@ def test_counters_of_both_ends_and_of_the_accounting_agree(tester):
 @pytest.mark.parametrize("tag", [b"", b"\x81\x00\x00\x64"], ids=["plain", "tagged"])
 @pytest.mark.parametrize("io", ["xdp", "af_xdp"])
 def test_questions_for_the_ports_address_are_answered_as_they_were_asked(tester, io, tag):
-    """The kernel takes a tag off before the tester's packet socket sees the frame; the answer has it again."""
+    """The kernel takes a tag off before a packet socket sees the frame; the answer has it again."""
     with bed.namespace("a") as left, bed.namespace("m") as space, bed.namespace("b") as right:
         bed.veth((left, "p0"), (space, "m0"))
         bed.veth((right, "p1"), (space, "m1"))
