@@ -25,9 +25,7 @@ SYSTEM_CACHE = Path("/var/cache/bmwg/tester")
 BINARY_NAME = "bmwg-tester"
 CLANG_NAMES = ("clang", "clang-14", "clang-15", "clang-16", "clang-19")  # those of src/meson.build
 BUILD_DEADLINE_S = 300.0
-APT_LINE = (
-    "apt-get install -y libdpdk-dev libjansson-dev libbpf-dev clang-14 meson ninja-build gcc pkg-config"
-)
+APT_LINE = "apt-get install -y libdpdk-dev libjansson-dev libbpf-dev clang meson ninja-build gcc pkg-config"
 
 
 def _run(*argv: str, cwd: Path | None = None) -> str:
