@@ -11,6 +11,8 @@ from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import entries
 from bmwg.drivers.testbed import AUTO
 from bmwg.drivers.traffic.embedded import xdp
+from bmwg.drivers.traffic.embedded.build import binary_path
+from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record.findings import Finding, Weight
 
 
@@ -130,6 +132,11 @@ def programs(scene: Scene) -> Iterator[Finding]:
         return
     if not isinstance(scene.source, LocalSource):
         return  # another machine's files: this kernel is not the one that is asked about
+    try:
+        if not binary_path().exists():
+            return  # nothing is built by looking
+    except TestbedError:
+        return  # what the tester's build lacks is told by set-up
     asked = testbed.tester.io == XDP
     kind, missing = port_kind(testbed), xdp.lacking()
     if kind.used == XDP and missing is None:

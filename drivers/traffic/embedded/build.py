@@ -128,13 +128,18 @@ def _one_builder(folder: Path) -> Iterator[None]:
         yield
 
 
+def binary_path(source: Path = SOURCE_FOLDER, cache: Path | None = None) -> Path:
+    """Where the binary of this state of the sources is, or will be; TST-01 without DPDK or a build tool."""
+    return (cache or cache_folder()) / source_digest(source)[:32] / BINARY_NAME
+
+
 def ensure_built(source: Path = SOURCE_FOLDER, cache: Path | None = None) -> Path:
     """Path of the tester's binary, built now if this state of the sources never was.
 
     TestbedError TST-01 without DPDK or a build tool, TST-02 when the build fails.
     """
-    folder = (cache or cache_folder()) / source_digest(source)[:32]
-    binary = folder / BINARY_NAME
+    binary = binary_path(source, cache)
+    folder = binary.parent
     if binary.exists():
         return binary
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -171,6 +172,7 @@ def test_every_check_has_an_id_and_a_case():
 def test_ports_inside_the_kernel_are_asked_about_and_named(monkeypatch, testbed, io, missing, weight):
     lacks = Missing(what="it", reason=missing, mend="a newer kernel") if missing else None
     monkeypatch.setattr(xdp, "lacking", lambda: lacks)
+    monkeypatch.setattr(network, "binary_path", lambda: Path(__file__))
     asked = _with(testbed, tester=dataclasses.replace(testbed.tester, io=io))
     found = list(network.programs(Scene({}, asked, LocalSource())))
     assert [finding.weight for finding in found] == ([weight] if weight else [])
