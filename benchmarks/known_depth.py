@@ -64,12 +64,14 @@ class Found:
         return {value.metric: value.number for value in self.outcome.values}
 
 
-def searches(count: int, within_s: float, folder: Path, until: OutcomeType | None = None) -> list[Found]:
+def searches(
+    count: int, within_s: float, folder: Path, until: OutcomeType | None = None, io: str = "xdp"
+) -> list[Found]:
     """Search up to `count` times on one bed, or until an answer is of this type; ends after `within_s`."""
     found: list[Found] = []
     config = EmbeddedConfig(run_dir=folder, watch_cpus=((os.cpu_count() or 1) - 1,), drain_quiet_s=0.03)
     end_s = time.monotonic() + within_s
-    with EmbeddedTraffic(config) as tester, bed.forwarder("af_xdp", cpu=(os.cpu_count() or 1) - 1) as ports:
+    with EmbeddedTraffic(config) as tester, bed.forwarder(io, cpu=(os.cpu_count() or 1) - 1) as ports:
         left, right, dut = ports
         limits = ["rate", "9600kbit", "burst", "3000", "limit", str(60 * QUEUE_FRAMES)]
         bed.inside(dut, "tc", "qdisc", "add", "dev", bed.egress(dut), "root", "tbf", *limits)
@@ -102,16 +104,18 @@ def main() -> None:
     held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
+    options.add_argument("--io", default="xdp")
     options.add_argument("--within-s", type=float, default=300.0)
     wanted = options.parse_args()
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        found = searches(wanted.runs, wanted.within_s, Path(folder))
+        found = searches(wanted.runs, wanted.within_s, Path(folder), io=wanted.io)
     measured = [one for one in found if one.outcome.type is OutcomeType.MEASURED]
     bursts = [one.values[back_to_back.METRIC] for one in measured]
     depths = [one.values[CORRECTED] for one in measured]
     document = {
         "benchmark": "known_depth",
+        "io": wanted.io,
         "kept_awake": held,
         "truth_frames": round(TRUTH_FRAMES, 1),
         "truth_buffer_time_s": round(DEPTH_S, 6),

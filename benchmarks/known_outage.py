@@ -57,11 +57,11 @@ def allowed_ms(truth_ms: float) -> float:
 
 
 @contextmanager
-def tested(folder: Path) -> Iterator[tuple[TrafficDriver, str]]:
+def tested(folder: Path, io: str) -> Iterator[tuple[TrafficDriver, str]]:
     """Yield the tester on both sides of a bridge, and the bridge's namespace."""
     last = (os.cpu_count() or 1) - 1
     config = EmbeddedConfig(run_dir=folder, watch_cpus=(last,), drain_quiet_s=0.2)
-    with EmbeddedTraffic(config) as tester, bed.forwarder("af_xdp", cpu=last) as (left, right, dut):
+    with EmbeddedTraffic(config) as tester, bed.forwarder(io, cpu=last) as (left, right, dut):
         tester.attach((left, right))
         tester.learn(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1))
         yield tester, dut
@@ -162,15 +162,17 @@ def main() -> None:
     held = keep_awake()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
+    options.add_argument("--io", default="xdp")
     wanted = options.parse_args()
     began_s = time.monotonic()
     lengths_s = (0.1, 0.2, 0.4)
-    with tempfile.TemporaryDirectory() as folder, tested(Path(folder)) as (tester, dut):
+    with tempfile.TemporaryDirectory() as folder, tested(Path(folder), wanted.io) as (tester, dut):
         resets = [one_reset(tester, dut, lengths_s[n % len(lengths_s)]) for n in range(wanted.runs)]
         slow_way_out(dut)
         recoveries = [one_recovery(tester, dut, 0.4 + lengths_s[n % 3]) for n in range(wanted.runs)]
     document = {
         "benchmark": "known_outage",
+        "io": wanted.io,
         "kept_awake": held,
         "asked": f"within {SHARE:.0%} or {FLOOR_MS:g} ms",
         "reset": summary(resets),

@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from ending import end_in_order
@@ -62,9 +63,10 @@ def police(pid: int, interface: str) -> None:
 
 
 @contextmanager
-def policed(folder: Path) -> Iterator[TrafficDriver]:
-    """Yield the tester on both sides of a node that routes through the policer."""
+def policed(folder: Path, io: str = "auto") -> Iterator[TrafficDriver]:
+    """Yield the tester, on ports of one kind, on both sides of a node that routes through the policer."""
     testbed = load_testbed()
+    testbed = replace(testbed, tester=replace(testbed.tester, io=io))
     with open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
         police(bed.node("dut1").pid, "nic1")
         with (
@@ -101,13 +103,14 @@ def main() -> None:
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
+    options.add_argument("--io", default="auto")
     wanted = options.parse_args()
     answers: list[int] = []
     types: list[str] = []
     validity: Counter[str] = Counter()
     by_loss = True
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, policed(Path(folder)) as tester:
+    with tempfile.TemporaryDirectory() as folder, policed(Path(folder), wanted.io) as tester:
         for _ in range(wanted.runs):
             found, trials = find(tester)
             types.append(found.type.value)
@@ -118,6 +121,7 @@ def main() -> None:
                 by_loss &= bool(above) and all(trial.streams[0].unsent_frames == 0 for trial in above)
     document = {
         "benchmark": "known_truth",
+        "io": wanted.io,
         "kept_awake": held,
         "truth_fps": TRUTH_FPS,
         "runs": types,

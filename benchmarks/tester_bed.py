@@ -115,7 +115,8 @@ def forwarder(
 ) -> Iterator[tuple[TesterPort, TesterPort, str]]:
     """Two veth pairs and a namespace between that bridges (`bridge`) or routes (`route`): yielded third.
 
-    With `cpu`, its receive queues have threads of their own there. Its interfaces are `d<n>q0` and `d<n>q1`.
+    With `cpu`, its receive queues have threads of their own there; without, xdp gives them queues only.
+    Its interfaces are `d<n>q0` and `d<n>q1`.
     """
     tag = f"d{os.getpid() % 10000}{next(_serial) % 100}q"
     with ExitStack() as stack:
@@ -145,6 +146,9 @@ def forwarder(
         if cpu is not None:
             for side in (0, 1):
                 own_queue(dut, f"{tag}{side}", cpu)
+        elif io == "xdp":  # frames of programs inside the kernel come to a veth end by its device queue only
+            for side in (0, 1):
+                inside(dut, "ethtool", "-K", f"{tag}{side}", "gro", "on")
         yield port(0, left, "p0", io, **gateways[0]), port(1, right, "p1", io, **gateways[1]), dut
 
 

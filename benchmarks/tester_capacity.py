@@ -17,6 +17,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import tester_bed as bed
@@ -26,13 +27,15 @@ from tester_latency import STALL_LIMIT_NS, spread
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.drivers.traffic.embedded.ports import device_arguments, ring_for
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.records import FCS_OCTETS, TrialSpec
 
+SPEC = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0)
+MOST_FPS = 3_000_000
 START_DEADLINE_S = 30.0
 _BEGUN_AND_ENDED = 2  # seconds that are no steady ones: the first and the last
 
 
-def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path) -> subprocess.Popen[str]:
+def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path, frame_octets: int) -> subprocess.Popen[str]:
     """Start one dpdk-testpmd in the port's namespace; it forwards at once and prints counts every second."""
     prefix = f"bt{os.getpid()}{mode}"
     argv = [
@@ -49,12 +52,13 @@ def testpmd(port: TesterPort, mode: str, cpus: str, folder: Path) -> subprocess.
     argv += ["--no-shconf", "--no-telemetry", "--file-prefix", prefix, "--lcores", cpus]
     argv += [
         "--vdev",
-        device_arguments(port, 0, ring_for(64)),
+        device_arguments(port, 0, ring_for(frame_octets)),
         "--",
         f"--forward-mode={mode}",
         "--no-mlockall",
     ]
     argv += ["--total-num-mbufs=16384", "--stats-period=1", "--txd=2048", "--rxd=2048", "--auto-start"]
+    argv += [f"--txpkts={frame_octets - FCS_OCTETS}"]
     process = subprocess.Popen(
         ["nice", "-n", "-20", *argv],
         stdin=subprocess.DEVNULL,
@@ -73,10 +77,12 @@ def printed_fps(text: str) -> list[int]:
     return [int(rate) for rate in re.findall(r"Rx-pps:\s+(\d+)", text) if int(rate)]
 
 
-def testpmd_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path) -> float:
+def testpmd_fps(
+    ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path, frame_octets: int
+) -> float:
     """Rate at which dpdk-testpmd counts frames that arrived (its own last statistics)."""
-    sink = testpmd(ports[1], "rxonly", "(0,1)@1", folder)
-    source = testpmd(ports[0], "txonly", "(0,1)@0", folder)
+    sink = testpmd(ports[1], "rxonly", "(0,1)@1", folder, frame_octets)
+    source = testpmd(ports[0], "txonly", "(0,1)@0", folder, frame_octets)
     enough = math.ceil(seconds) + _BEGUN_AND_ENDED
     deadline_s = time.monotonic() + seconds + START_DEADLINE_S
     try:
@@ -98,27 +104,33 @@ def testpmd_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Pa
     return sum(steady) / len(steady)
 
 
-def holds(tester: EmbeddedTraffic, load_fps: int, seconds: float) -> bool:
-    """Whether one undisturbed trial of at most five sends all and loses none."""
+def holds(tester: EmbeddedTraffic, spec: TrialSpec) -> bool:
+    """Whether one undisturbed trial of at most five sends all and loses none, in each direction."""
     for _ in range(5):
-        spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=seconds)
-        counts = tester.run_trial(spec).streams[0]
-        if counts.unsent_frames == 0 and counts.lost_frames == 0:
+        streams = tester.run_trial(spec).streams
+        if all(counts.unsent_frames == 0 and counts.lost_frames == 0 for counts in streams):
             return True
-        if counts.largest_gap_ns <= STALL_LIMIT_NS:
+        if streams[0].largest_gap_ns <= STALL_LIMIT_NS:
             return False
     return False
 
 
-def tester_fps(ports: tuple[TesterPort, TesterPort], seconds: float, folder: Path) -> int:
+def tester_fps(
+    ports: tuple[TesterPort, TesterPort],
+    seconds: float,
+    folder: Path,
+    spec: TrialSpec,
+    most_fps: int,
+) -> int:
     """Highest load that holds: bisected in 0.5 s trials, then lowered by 2 % until a full run holds."""
     with EmbeddedTraffic(EmbeddedConfig(run_dir=folder)) as tester:
         tester.attach(ports)
-        low, high = 100_000, 3_000_000
+        low, high = 100_000, most_fps
         while high - low > 25_000:
             middle = (low + high) // 2
-            low, high = (middle, high) if holds(tester, middle, 0.5) else (low, middle)
-        while low > 100_000 and not holds(tester, low, seconds):
+            held = holds(tester, replace(spec, load_fps=middle, duration_s=0.5))
+            low, high = (middle, high) if held else (low, middle)
+        while low > 100_000 and not holds(tester, replace(spec, load_fps=low, duration_s=seconds)):
             low = low * 98 // 100
     return low
 
@@ -139,9 +151,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(wanted.runs):
             with bed.direct(wanted.io) as ports:
-                theirs.append(testpmd_fps(ports, wanted.seconds, Path(folder)))
+                theirs.append(testpmd_fps(ports, wanted.seconds, Path(folder), SPEC.frame_octets))
             with bed.direct(wanted.io) as ports:
-                ours.append(tester_fps(ports, wanted.seconds, Path(folder)))
+                ours.append(tester_fps(ports, wanted.seconds, Path(folder), SPEC, MOST_FPS))
     print(
         json.dumps(
             {

@@ -28,7 +28,7 @@ _BUFFER_OCTETS = 1 << 16  # one frame is a leak; the rest may be dropped
 _SYS_NET = Path("/sys/class/net")
 _TEST_ETHERTYPE = 0x88B5  # of the embedded tester's frames without IP
 _SIGNATURE_OCTETS, _SIGNATURE_SUM = 14, 0x5AC3  # seven words of the machine's byte order
-_IN_NAMESPACE = {"af_xdp", "af_packet"}
+_IN_NAMESPACE = {"xdp", "af_xdp", "af_packet"}
 
 _Step = tuple[int, int | str, int | str, int]  # operation, jump if true, if false, operand
 _LDH, _LDW, _AND, _JEQ, _RET = 0x28, 0x20, 0x54, 0x15, 0x06

@@ -5,14 +5,13 @@ The records say what the user wrote, checked; whether the machine has it is anot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bmwg.drivers.hosting.instance import CRUN
-from bmwg.drivers.testbed_row import row_problems
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
@@ -22,7 +21,7 @@ SCHEMA = "testbed"
 MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_IN_NAMESPACE = {"af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
+AUTO = "auto"  # of tester.io: drivers/port_kind.py says what that is on a machine
 
 
 class NodeKind(StrEnum):
@@ -160,9 +159,10 @@ def parse_testbed(text: str, file: Path) -> Testbed:
     if found:
         raise _refusal("CFG-03", file, document, found)
     testbed = _build(document.data, str(file))
-    contradictions = list(_contradictions(testbed))
-    if contradictions:
-        raise _refusal("CFG-04", file, document, contradictions)
+    from bmwg.drivers.testbed_contradictions import contradictions  # it needs the records of this module
+
+    if clashes := list(contradictions(testbed)):
+        raise _refusal("CFG-04", file, document, clashes)
     return testbed
 
 
@@ -283,7 +283,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         tester=TesterSpec(
             driver=tester["driver"],
             ports=(tester["ports"][0], tester["ports"][1]),
-            io=tester["io"],
+            io=tester.get("io", AUTO),
             cpus=tuple(map(int, tester["cpus"])),
             options=tester.get("options", {}),
         ),
@@ -317,87 +317,3 @@ def network_spec(name: str, data: Mapping[str, Any]) -> NetworkSpec:
         conflist=data.get("conflist"),
         options=data.get("options", {}),
     )
-
-
-def _contradictions(testbed: Testbed) -> Iterator[Problem]:
-    yield from _node_problems(testbed)
-    yield from _link_problems(testbed)
-    yield from _port_problems(testbed)
-    yield from _cpu_problems(testbed)
-    yield from row_problems(testbed.data)
-
-
-def _node_problems(testbed: Testbed) -> Iterator[Problem]:
-    for node in testbed.nodes:
-        if node.name == TESTER:
-            yield Problem(
-                location=("nodes", TESTER),
-                expected="another name: `tester` stands for the tester's own ports in links",
-                found=repr(TESTER),
-            )
-        if node.kind is NodeKind.QEMU:
-            yield Problem(
-                location=("nodes", node.name, "kind"),
-                expected="namespace or ssh (qemu is reserved for a later version)",
-                found="qemu",
-            )
-        if node.ssh is not None and node.kind is not NodeKind.SSH:
-            yield Problem(
-                location=("nodes", node.name, "ssh"), expected="only with kind: ssh", found=node.kind
-            )
-
-
-def _link_problems(testbed: Testbed) -> Iterator[Problem]:
-    known = [TESTER, *(node.name for node in testbed.nodes)]
-    used: dict[Endpoint, str] = {}
-    for index, link in enumerate(testbed.links):
-        for end, endpoint in (("a", link.a), ("b", link.b)):
-            location = ("links", index, end)
-            if endpoint.node not in known:
-                yield Problem(
-                    location=location,
-                    expected=f"a node of this file ({', '.join(known)})",
-                    found=f"the unknown node {endpoint.node!r}",
-                    near=near_name(endpoint.node, known),
-                )
-            if endpoint in used:
-                yield Problem(
-                    location=location,
-                    expected="an interface that no other link has",
-                    found=f"{endpoint}, already {used[endpoint]}",
-                )
-            used.setdefault(endpoint, f"links[{index}].{end}")
-
-
-def _port_problems(testbed: Testbed) -> Iterator[Problem]:
-    ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
-    mine = [end for end in ends if end.startswith(f"{TESTER}/")]
-    for index, port in enumerate(testbed.tester.ports):
-        if port in mine or port in testbed.lab_ports or testbed.tester.io not in _IN_NAMESPACE | {"pci"}:
-            continue
-        yield Problem(
-            location=("tester", "ports", index),
-            expected=f"the tester's end of a link ({', '.join(mine) or 'there is none'}) or a lab port"
-            f" ({', '.join(testbed.lab_ports) or 'none declared'})",
-            found=repr(port),
-            near=near_name(port, [*mine, *testbed.lab_ports]),
-        )
-
-
-def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:
-    try:
-        cpu_list(testbed.data["pods"]["cpus"])
-    except ValueError as error:
-        yield Problem(location=("pods", "cpus"), expected="CPU ranges from low to high", found=str(error))
-    local = any(node.kind is not NodeKind.SSH for node in testbed.nodes)
-    if not local or testbed.dut.shares_tester_cpus:
-        return  # another machine's CPUs, or sharing declared
-    for location, cpus in ((("dut", "cpus"), testbed.dut.cpus), (("pods", "cpus"), testbed.pods.cpus)):
-        shared = sorted(set(testbed.tester.cpus) & set(cpus))
-        if shared:
-            yield Problem(
-                location=location,
-                expected="no CPU of tester.cpus (RFC8172-3.4-02); on a machine with one CPU declare"
-                " dut.shares_tester_cpus: true",
-                found=f"the tester's CPU {', '.join(map(str, shared))}",
-            )

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from bmwg.drivers.actuators.acting import acting
 from bmwg.drivers.actuators.place import Place
-from bmwg.drivers.api import Deployment, TrafficDriver, TrafficLimits
+from bmwg.drivers.api import Deployment, JsonValue, TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.methodology.records import Cell
@@ -35,7 +35,8 @@ class Deployments:
             if session.watch is not None:
                 require_own_ports(deployment.ports, session.testbed.lab_ports)
                 require_closed(session.bed)
-            session.store.add_deployment(deployment_id, deployment.evidence)
+            ports: dict[str, JsonValue] = {"port_kind": session.bed.port_kind.evidence()}
+            session.store.add_deployment(deployment_id, {**deployment.evidence, **ports})
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a

@@ -10,19 +10,22 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from bmwg.drivers import links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
 from bmwg.methodology.errors import ConfigError
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
 FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
-# A veth end takes an XDP program only while a frame and its surroundings fit one page (Linux 6: 3506 octets).
-_MOST_MTU_OCTETS = {"af_xdp": 3498}
+# A veth end takes an XDP program only while a frame and its surroundings fit one page (Linux 6: 3506 octets);
+# what the kernel keeps around a live frame is more (3408 octets with the Ethernet header).
+_MOST_MTU_OCTETS = {"auto": 3394, "xdp": 3394, "af_xdp": 3498}
 
 
 def link_mtu(testbed: Testbed, frame_octets: int) -> int:
@@ -200,7 +203,7 @@ class Bed:
         """Return a tester port on an interface of this testbed, of the port kind that the file names."""
         return TesterPort(
             name=name,
-            io=self.testbed.tester.io,
+            io=self.port_kind.used,
             device=device,
             netns=netns,
             mac=mac,
@@ -210,6 +213,11 @@ class Bed:
             gateway_ipv6=gateway_ipv6,
             peer_mac=peer_mac,
         )
+
+    @cached_property
+    def port_kind(self) -> PortKind:
+        """The kind of the tester's ports, settled when it is first needed."""
+        return port_kind(self.testbed)
 
     def dut_cpu(self, number: int) -> int:
         """Return the CPU of the DUT's device queue of that number, round robin."""

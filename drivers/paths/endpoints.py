@@ -6,12 +6,22 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from bmwg.drivers.api import Attached, Attachment, JsonValue, NetworkDriver, PlacedNode, Pod, TesterPort
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    PlacedNode,
+    Pod,
+    TesterPort,
+)
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod
+from bmwg.drivers.port_kind import XDP
 
 INTERFACE = "net0"
 BRIDGE = "bmwg-br0"
@@ -58,6 +68,20 @@ class Endpoint:
                 }
             )
         return hops
+
+
+def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
+    """Return why the tester's programs cannot run at these pods' interfaces, or None (io: xdp only).
+
+    What a plugin makes on top of the NIC (macvlan, ipvlan, vlan) runs no XDP program of its own.
+    """
+    if network.spec.uplink != uplinks.MASTER or bed.port_kind.used != XDP:
+        return None
+    return Missing(
+        what=f"tester ports inside the kernel (io: xdp) on pods of network {network.spec.name}",
+        reason="their interfaces stand on the node's NIC and run no XDP program themselves",
+        mend="`io: af_xdp` in the testbed file, for all of the run",
+    )
 
 
 @contextmanager

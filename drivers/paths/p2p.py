@@ -33,7 +33,11 @@ class PodToPodPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""
-        return too_large(self._cell) or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+        return (
+            too_large(self._cell)
+            or endpoints.no_program(self._bed, self._network)
+            or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+        )
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:

@@ -130,7 +130,7 @@ def _workload(
         },
         "af_xdp": (
             {"used_by": "the tester", "busy_polling": False, "cpus": list(testbed.tester.cpus)}
-            if endpoint and testbed.tester.io == "af_xdp"
+            if endpoint and bed.port_kind.used == "af_xdp"
             else {"not_applicable": "no AF_XDP socket in the workload"}
         ),
         "resource_request": {

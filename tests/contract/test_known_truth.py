@@ -18,8 +18,9 @@ pytestmark = [
 ]
 
 
-def test_a_policer_of_100_000_frames_a_second_is_found_within_half_a_percent(tmp_path):
-    with known_truth.policed(tmp_path) as tester:
+@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+def test_a_policer_of_100_000_frames_a_second_is_found_within_half_a_percent(tmp_path, io):
+    with known_truth.policed(tmp_path, io) as tester:
         for limit_s in (200.0, 100.0, 100.0):  # a quiet machine needs 20 s
             found, trials = known_truth.find(tester, limit_s=limit_s)
             if found.type is OutcomeType.MEASURED:

@@ -76,7 +76,7 @@ def test_all_problems_come_at_once(tmp_path):
 
 def test_the_line_stands_beside_the_path(tmp_path):
     file = tmp_path / "t.yaml"
-    file.write_text(embedded_file().read_text().replace("io: af_xdp", "io: af_xpd"))
+    file.write_text(embedded_file().read_text().replace("io: auto", "io: af_xpd"))
     line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "af_xpd" in text)
     error = refusal(file)
     assert f"{file}:{line}: tester.io" in str(error)

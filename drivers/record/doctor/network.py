@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from bmwg.drivers.port_kind import EMBEDDED, XDP, port_kind
 from bmwg.drivers.record.doctor.scene import Scene
+from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import entries
+from bmwg.drivers.testbed import AUTO
+from bmwg.drivers.traffic.embedded import xdp
+from bmwg.drivers.traffic.embedded.build import binary_path
+from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record.findings import Finding, Weight
 
 
@@ -119,4 +125,29 @@ def iommu(scene: Scene) -> Iterator[Finding]:
         )
 
 
-CHECKS = (bridge_mtu, spoof_check, lab_ports, plugins, packet_filter, pause, iommu)
+def programs(scene: Scene) -> Iterator[Finding]:
+    """DOC-27: the kernel has not what the tester's ports inside it need."""
+    testbed = scene.testbed
+    if testbed is None or testbed.tester.driver != EMBEDDED or testbed.tester.io not in (AUTO, XDP):
+        return
+    if not isinstance(scene.source, LocalSource):
+        return  # another machine's files: this kernel is not the one that is asked about
+    try:
+        if not binary_path().exists():
+            return  # nothing is built by looking
+    except TestbedError:
+        return  # what the tester's build lacks is told by set-up
+    asked = testbed.tester.io == XDP
+    kind, missing = port_kind(testbed), xdp.lacking()
+    if kind.used == XDP and missing is None:
+        return
+    yield Finding(
+        finding_id="DOC-27",
+        weight=Weight.BLOCKS if asked else Weight.NOTE,
+        what=f"no tester ports inside the kernel (io: xdp): {missing.reason if missing else kind.reason}",
+        breaks="the run refuses its ports" if asked else f"the tester takes {kind.used}, which carries less",
+        mend=missing.mend if missing else "dut.device_queue: threaded in the testbed file",
+    )
+
+
+CHECKS = (bridge_mtu, spoof_check, lab_ports, plugins, packet_filter, pause, iommu, programs)

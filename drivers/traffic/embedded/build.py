@@ -23,8 +23,9 @@ from bmwg.methodology.errors import TestbedError
 SOURCE_FOLDER = Path(__file__).resolve().parent / "src"
 SYSTEM_CACHE = Path("/var/cache/bmwg/tester")
 BINARY_NAME = "bmwg-tester"
+CLANG_NAMES = ("clang", "clang-14", "clang-15", "clang-16", "clang-19")  # those of src/meson.build
 BUILD_DEADLINE_S = 300.0
-APT_LINE = "apt-get install -y libdpdk-dev libjansson-dev meson ninja-build gcc pkg-config"
+APT_LINE = "apt-get install -y libdpdk-dev libjansson-dev libbpf-dev clang meson ninja-build gcc pkg-config"
 
 
 def _run(*argv: str, cwd: Path | None = None) -> str:
@@ -63,25 +64,39 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
 def dpdk_version() -> str:
     """Version of the DPDK development files; TST-01 when there are none."""
     try:
-        _run("pkg-config", "--exists", "libdpdk", "jansson")
+        _run("pkg-config", "--exists", "libdpdk", "jansson", "libbpf")
     except TestbedError as error:
         if error.error_id == "TST-01":
             raise
         raise TestbedError(
             "TST-01",
             "the embedded tester cannot be built; nothing was started",
-            expected="the development files of DPDK 22.11 or later and jansson",
+            expected="the development files of DPDK 22.11 or later, libbpf and jansson",
             found="pkg-config knows none",
             hint=APT_LINE,
         ) from error
     return _run("pkg-config", "--modversion", "libdpdk").strip()
 
 
+def clang_version() -> str:
+    """First line of clang's own version, which builds the programs inside the kernel; TST-01 without one."""
+    for name in CLANG_NAMES:
+        if shutil.which(name):
+            return _run(name, "--version").partition("\n")[0]
+    raise TestbedError(
+        "TST-01",
+        "the embedded tester cannot be built; nothing was started",
+        expected=f"one of the programs {', '.join(CLANG_NAMES)}",
+        found="none",
+        hint=APT_LINE,
+    )
+
+
 def source_digest(source: Path = SOURCE_FOLDER) -> str:
     """SHA-256 (hex) over names and contents of the sources and the versions that they are built with."""
     digest = hashlib.sha256()
     compiler = _run("cc", "-dumpfullversion", "-dumpversion").strip()
-    for word in ("bmwg-tester", platform.machine(), dpdk_version(), compiler):
+    for word in ("bmwg-tester", platform.machine(), dpdk_version(), compiler, clang_version()):
         digest.update(word.encode() + b"\0")
     for path in sorted(source.iterdir()):
         if path.suffix in {".c", ".h", ".build"}:
@@ -113,13 +128,18 @@ def _one_builder(folder: Path) -> Iterator[None]:
         yield
 
 
+def binary_path(source: Path = SOURCE_FOLDER, cache: Path | None = None) -> Path:
+    """Where the binary of this state of the sources is, or will be; TST-01 without DPDK or a build tool."""
+    return (cache or cache_folder()) / source_digest(source)[:32] / BINARY_NAME
+
+
 def ensure_built(source: Path = SOURCE_FOLDER, cache: Path | None = None) -> Path:
     """Path of the tester's binary, built now if this state of the sources never was.
 
     TestbedError TST-01 without DPDK or a build tool, TST-02 when the build fails.
     """
-    folder = (cache or cache_folder()) / source_digest(source)[:32]
-    binary = folder / BINARY_NAME
+    binary = binary_path(source, cache)
+    folder = binary.parent
     if binary.exists():
         return binary
     folder.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,7 @@ from bmwg.drivers.traffic.embedded.ports import (
 from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
+from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 from bmwg.methodology.latency import STORE_AND_FORWARD
@@ -96,7 +97,8 @@ class EmbeddedTraffic:
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """Bind two ports and resolve their next hops; sends nothing but ARP and ND.
 
-        Refusals are those of ports.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next hop).
+        Refusals are those of ports.py and xdp.py; TestbedError TST-11 (DPDK cannot open it), TST-09 (no next
+        hop).
         """
         self.detach()
         check_ports(ports, self.config.lab_ports)
@@ -126,6 +128,8 @@ class EmbeddedTraffic:
         try:
             reply = self._process.request("attach", {"ports": requests}, deadline_s=ATTACH_DEADLINE_S)
         except RefusalError as refusal:
+            if (named := refused(refusal, ports)) is not None:
+                raise named from refusal
             raise TestbedError(
                 "TST-11",
                 f"tester ports {ports[0].name}, {ports[1].name}: {refusal.text}; no traffic was sent",

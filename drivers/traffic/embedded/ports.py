@@ -22,7 +22,8 @@ from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat
 
-NETDEV_KINDS = ("af_xdp", "af_packet")  # `device` is an interface name
+XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
+NETDEV_KINDS = (XDP, "af_xdp", "af_packet")  # `device` is an interface name
 IO_KINDS = (*NETDEV_KINDS, "virtio_user", "virtio_user_server", "memif", "memif_server", "pcap", "pci")
 BENCHMARK_NETWORKS = (
     ipaddress.ip_network("198.18.0.0/15"),  # rfc2544 appendix C.2.2
@@ -32,6 +33,7 @@ ETHERNET_OCTETS = 14
 DEFAULT_MTU = 1500  # of a port with no interface behind it
 TAG_OCTETS = 4
 SIGNATURE_OCTETS = 14
+XDP_FRAME_OCTETS = 3412  # FCS included: a page less what the kernel keeps there (src/xdp_layout.h)
 HEADER_OCTETS = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 28, FrameFormat.IPV6_UDP: 48}
 
 SMALL_FRAME_OCTETS = 132  # af_packet ring slots of 256 octets hold a frame of this size and its header
@@ -65,7 +67,12 @@ def min_frame_octets(frame_format: FrameFormat, tagged: bool) -> int:
 
 
 def device_arguments(port: TesterPort, instance: int, ring: Ring) -> str:
-    """The DPDK device string of a port. `instance` makes its name unique over the tester's life."""
+    """The DPDK device string of a port. `instance` makes its name unique over the tester's life.
+
+    A port of kind xdp has none.
+    """
+    if port.io == XDP:
+        return ""
     if port.io == "af_xdp":
         # busy_budget=0: the kernel's busy polling would put the DUT's work on our CPU.
         return f"net_af_xdp{instance},iface={port.device},start_queue=0,queue_count=1,busy_budget=0"
@@ -227,6 +234,7 @@ def request_for(
 
     return {
         "name": port.name,
+        "xdp": port.io == XDP,
         "devargs": device_arguments(port, instance, ring_for(frame_octets)),
         "netns": port.netns,
         "interface": port.device if port.io in NETDEV_KINDS else None,
@@ -247,6 +255,8 @@ def request_for(
 def limits_of(ports: tuple[TesterPort, TesterPort], mtus: list[int]) -> TrafficLimits:
     """What both ports carry: the smaller MTU (of interface and device), with Ethernet header and FCS."""
     most = min(min(mtus) + ETHERNET_OCTETS + FCS_OCTETS, MAX_FRAME_OCTETS)
+    if ports[0].io == XDP:
+        most = min(most, XDP_FRAME_OCTETS)
     return TrafficLimits(
         min_frame_octets=64,
         max_frame_octets=most,

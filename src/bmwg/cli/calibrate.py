@@ -11,8 +11,10 @@ import argparse
 import json
 import secrets
 import statistics
+import sys
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,11 @@ from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.port_kind import port_kind
 from bmwg.drivers.testbed import Testbed, load_testbed
+from bmwg.drivers.traffic.embedded.xdp import lacking
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.latency import summarize
-from bmwg.methodology.planning import QUALIFICATION_MAX_FPS
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import Cell, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
@@ -36,6 +39,8 @@ from bmwg.resources.tester import tester_of
 
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # choice: of the rate without loss, where pacing is looked at
 _REPEATS = 3
+_MOST_FPS = 6_000_000  # choice: above what any port kind was seen to carry, docs/adr/0240
+_KINDS = ("af_packet", "af_xdp", "xdp")  # of the embedded testbed, where no file is named
 _NS = 1_000_000_000
 
 
@@ -45,7 +50,10 @@ def add_parser(verbs: Any) -> None:
         "calibrate", help="what each traffic generator can do on its own ports", description=__doc__
     )
     parser.add_argument(
-        "testbeds", nargs="*", type=Path, help="testbed files (default: the embedded testbed)"
+        "testbeds",
+        nargs="*",
+        type=Path,
+        help="testbed files (default: the embedded testbed, with each of its port kinds)",
     )
     parser.add_argument("--profile", default="low-rate", help="its trials and search are used (low-rate)")
     parser.add_argument("--frame-octets", type=int, default=64, help="frame size (64)")
@@ -59,11 +67,24 @@ def handle(chosen: argparse.Namespace) -> int:
     cell = Cell(
         path="wire", hosting="none", function="none", network="none", frame_octets=chosen.frame_octets
     )
-    found = []
-    for file in chosen.testbeds or [None]:
-        found.append(calibrate(load_testbed(file), profile, cell))
+    found = [calibrate(testbed, profile, cell) for testbed in _chosen(chosen.testbeds)]
     print(json.dumps(found, indent=2) if chosen.json else table(found))
     return 0
+
+
+def _chosen(files: list[Path]) -> list[Testbed]:
+    """Return the testbeds that are named; none named: the embedded one with each port kind that it can have.
+
+    A kind that this machine lacks is left out, and a line says so.
+    """
+    if files:
+        return [load_testbed(file) for file in files]
+    testbed = load_testbed()
+    kinds = list(_KINDS)
+    if missing := lacking():
+        kinds.remove("xdp")
+        print(f"xdp is left out: {missing.reason}; {missing.mend}", file=sys.stderr)
+    return [replace(testbed, tester=replace(testbed.tester, io=kind)) for kind in kinds]
 
 
 def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
@@ -94,6 +115,7 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
     return {
         "testbed": testbed.name,
         "driver": testbed.tester.driver,
+        "io": port_kind(testbed).used,
         "kept_awake": held.as_json(),
         "describe": described,
         **found,
@@ -107,7 +129,7 @@ def _measured(tester: TrafficDriver, profile: Profile, cell: Cell) -> dict[str, 
         trials.append(tester.run_trial(spec))
         return judge(RecordedTrial(seq=len(trials), result=trials[-1]), profile.policy)
 
-    goal = profile.goal(cell, max_load_fps=QUALIFICATION_MAX_FPS, qualifies_tester=True)
+    goal = profile.goal(cell, max_load_fps=_MOST_FPS, qualifies_tester=True)
     tester.learn(goal.spec(goal.min_load_fps))
     answer = search(measure, goal)
     lossless_fps = answer.lower.load_fps if answer.lower else None
@@ -149,7 +171,7 @@ def _spread(values: list[float]) -> dict[str, float | int] | None:
 def table(found: list[dict[str, Any]]) -> str:
     """Text for people: one row a tester, every figure with its unit."""
     lines = [
-        f"{'tester':<20} {'no loss, frames/s':>18} {'rate error, ppm (median, min..max, n)':>42} "
+        f"{'tester':<30} {'no loss, frames/s':>18} {'rate error, ppm (median, min..max, n)':>42} "
         f"{'latency <=, us':>15} {'p50, us':>9}"
     ]
     for entry in found:
@@ -158,7 +180,7 @@ def table(found: list[dict[str, Any]]) -> str:
         speed = f"{lossless:,}" if lossless is not None else f"none ({entry['search']})"
         error = f"{rate['median']} ({rate['min']}..{rate['max']}, {rate['n']})" if rate else "no valid trial"
         lines.append(
-            f"{entry['testbed'] + '/' + entry['driver']:<20} {speed:>18} {error:>42} "
+            f"{entry['testbed'] + '/' + entry['driver'] + '/' + entry['io']:<30} {speed:>18} {error:>42} "
             f"{_us(floor):>15} {_us(p50['median'] if p50 else None):>9}"
         )
     return "\n".join(lines)

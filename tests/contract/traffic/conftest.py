@@ -42,7 +42,7 @@ def tester(run_dir):
         yield running
 
 
-@pytest.fixture(params=["af_xdp", "af_packet"])
+@pytest.fixture(params=["xdp", "af_xdp", "af_packet"])
 def io(request):
     return request.param
 

@@ -7,8 +7,9 @@ from bmwg.methodology.benchmarks import back_to_back
 from bmwg.methodology.records import OutcomeType
 
 
-def test_a_queue_of_known_depth_is_found_within_one_percent(run_dir):
-    found = known_depth.searches(3, 60, run_dir, until=OutcomeType.MEASURED)
+@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+def test_a_queue_of_known_depth_is_found_within_one_percent(run_dir, io):
+    found = known_depth.searches(3, 60, run_dir, until=OutcomeType.MEASURED, io=io)
     last = found[-1]
     if last.outcome.type is not OutcomeType.MEASURED:
         pytest.skip(

@@ -25,9 +25,9 @@ def on_undisturbed_cpus(seen):
     return seen
 
 
-@pytest.fixture
-def through_a_bridge(tester):
-    with bed.forwarder("af_xdp", cpu=(os.cpu_count() or 1) - 1) as (left, right, dut):
+@pytest.fixture(params=["xdp", "af_xdp"])
+def through_a_bridge(tester, request):
+    with bed.forwarder(request.param, cpu=(os.cpu_count() or 1) - 1) as (left, right, dut):
         tester.attach((left, right))
         tester.learn(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1))
         yield dut

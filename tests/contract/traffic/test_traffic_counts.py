@@ -27,7 +27,7 @@ def simulated():
         yield driver
 
 
-@pytest.fixture(params=["simulated", "af_xdp", "af_packet"])
+@pytest.fixture(params=["simulated", "xdp", "af_xdp", "af_packet"])
 def driver(request):
     """Every driver, attached; the embedded one on both its port kinds."""
     if request.param == "simulated":
@@ -163,8 +163,9 @@ def test_largest_frames_on_a_jumbo_wire(tester):
         tester.detach()
 
 
-def test_two_addresses_families_needed(tester):
-    with bed.direct("af_xdp") as ports:
+@pytest.mark.parametrize("kind", ["xdp", "af_xdp"])
+def test_two_addresses_families_needed(tester, kind):
+    with bed.direct(kind) as ports:
         tester.attach(tuple(dataclasses.replace(port, ipv6=None) for port in ports))
         with pytest.raises(ConfigError, match="TST-17"):
             tester.run_trial(spec(frame_octets=128, frame_format=FrameFormat.IPV6_UDP))
@@ -181,9 +182,10 @@ def real_time_allowed():
     return True
 
 
-def test_short_trials_have_real_time_priority_and_long_ones_do_not(tester):
+@pytest.mark.parametrize("kind", ["xdp", "af_xdp"])
+def test_short_trials_have_real_time_priority_and_long_ones_do_not(tester, kind):
     """The kernel holds real-time threads back once a second: a long trial would be stalled by it."""
-    with bed.direct("af_xdp") as ports:
+    with bed.direct(kind) as ports:
         tester.attach(ports)
         taken = [
             dict(tester.run_trial(spec(load_fps=1_000, duration_s=seconds)).auxiliary)["tester_real_time"]

@@ -35,9 +35,9 @@ def refused(tester, ports, error, error_id):
     return str(raised.value)
 
 
-@pytest.fixture
-def ports():
-    with bed.direct("af_xdp") as made:
+@pytest.fixture(params=["xdp", "af_xdp"])
+def ports(request):
+    with bed.direct(request.param) as made:
         yield made
 
 
@@ -117,7 +117,7 @@ def test_unknown_io_and_device(tester, ports):
 
 def test_device_that_dpdk_cannot_open(tester, ports):
     broken = dataclasses.replace(ports[0], io="virtio_user", device="/nonexistent/vhost.sock")
-    refused(tester, (broken, ports[1]), TestbedError, "TST-11")
+    refused(tester, (broken, dataclasses.replace(ports[1], io="af_xdp")), TestbedError, "TST-11")
 
 
 def test_router_resolved_over_arp_and_nd(tester, io):
@@ -195,7 +195,7 @@ def test_memory_stays_flat_over_attachments_and_trials(run_dir):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.01)) as tester:
         sizes = []
         for turn in range(12):
-            with bed.direct("af_xdp" if turn % 2 else "af_packet") as ports:
+            with bed.direct(("af_packet", "af_xdp", "xdp")[turn % 3]) as ports:
                 for _ in range(2):
                     tester.attach(ports)
                     assert tester.run_trial(SPEC).fault is None
@@ -205,12 +205,13 @@ def test_memory_stays_flat_over_attachments_and_trials(run_dir):
         assert max(sizes) < 200 * 1024
 
 
-def test_nothing_is_left_behind(run_dir):
+@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+def test_nothing_is_left_behind(run_dir, io):
     def leftovers():
         return {path.name for path in Path("/var/run/dpdk").glob("*")}, bed.quiet_namespaces()
 
     before = leftovers()
-    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester, bed.direct("af_xdp") as ports:
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester, bed.direct(io) as ports:
         tester.attach(ports)
         pid = tester.pid
         tester.run_trial(SPEC)

@@ -9,14 +9,18 @@ import dataclasses
 import os
 import re
 import time
+from pathlib import Path
 
 import pytest
 
+from bmwg.drivers.api import Missing
 from bmwg.drivers.record.collect import assemble
-from bmwg.drivers.record.doctor import CHECKS, examine
+from bmwg.drivers.record.doctor import CHECKS, examine, network
+from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.traffic.embedded import xdp
 from bmwg.methodology.record.findings import Weight
 
 
@@ -151,7 +155,30 @@ def test_each_trouble_is_found_where_it_is_and_only_there(sample_source, testbed
 def test_every_check_has_an_id_and_a_case():
     ids = [re.match(r"(DOC-\d\d): ", check.__doc__)[1] for check in CHECKS]
     assert len(set(ids)) == len(ids)
-    assert set(ids) == set(CASES) | {"DOC-04", "DOC-21", "DOC-25", "DOC-40", "DOC-44"}
+    elsewhere = {"DOC-27"}  # it asks this kernel: test_ports_inside_the_kernel_are_asked_about_and_named
+    assert set(ids) == set(CASES) | {"DOC-04", "DOC-21", "DOC-25", "DOC-40", "DOC-44"} | elsewhere
+
+
+@pytest.mark.parametrize(
+    ("io", "missing", "weight"),
+    [
+        ("auto", None, None),
+        ("xdp", None, None),
+        ("auto", "Linux 5.10", Weight.NOTE),
+        ("xdp", "Linux 5.10", Weight.BLOCKS),
+        ("af_xdp", "Linux 5.10", None),
+    ],
+)
+def test_ports_inside_the_kernel_are_asked_about_and_named(monkeypatch, testbed, io, missing, weight):
+    lacks = Missing(what="it", reason=missing, mend="a newer kernel") if missing else None
+    monkeypatch.setattr(xdp, "lacking", lambda: lacks)
+    monkeypatch.setattr(network, "binary_path", lambda: Path(__file__))
+    asked = _with(testbed, tester=dataclasses.replace(testbed.tester, io=io))
+    found = list(network.programs(Scene({}, asked, LocalSource())))
+    assert [finding.weight for finding in found] == ([weight] if weight else [])
+    for finding in found:
+        assert "Linux 5.10" in finding.what
+        assert finding.mend == "a newer kernel"
 
 
 def test_a_check_that_breaks_off_is_a_finding(sample_source, testbed):

@@ -3,19 +3,13 @@
 #ifndef BMWG_ACCOUNT_H
 #define BMWG_ACCOUNT_H
 
+#include "counts.h"
 #include "frames.h"
-#include "histogram.h"
-#include "losses.h"
 #include "ports.h"
-
-/* Sequence numbers, counted down from the highest seen, in which a duplicate is told from a late first copy. */
-#define WINDOW_FRAMES (1ull << 22)
 
 /* Sizes of one mix, and frames until it repeats (rfc6985). */
 #define MIX_SIZES 8u
 #define MIX_FRAMES 64u
-/* Frames of one stream whose latency is told one by one (rfc2544-26.2, rfc8219-7.2). */
-#define MAX_TAGS 1024u
 
 struct stream {
 	bool active;
@@ -31,16 +25,8 @@ struct stream {
 	uint32_t broadcast_every; /* 0: none */
 	uint64_t broadcast_sent; /* frames of the modifier, beside `sent` (rfc2544-11.1) */
 	/* receiver: classes of frames that arrived at `rx` */
-	uint64_t received, duplicate, reordered, corrupt, foreign;
-	uint64_t stale;	       /* frames of an older trial */
-	uint64_t broadcast_received;
-	uint64_t beyond_window; /* too old to tell first copy from duplicate: not in `received` */
-	uint64_t highest;      /* next sequence number in order: one above the highest seen */
-	uint64_t *window;
-	struct histogram latency;
-	struct losses losses;
-	uint64_t tagged_ns[MAX_TAGS]; /* latency and one; 0: it never came */
-	uint64_t tagged_at_ns[MAX_TAGS]; /* when it was sent, since the first frame was */
+	struct counts *got;
+	uint64_t *window; /* WINDOW_WORDS of them */
 };
 
 static inline const struct frame_template *stream_template(const struct stream *s, uint64_t sequence)
@@ -54,9 +40,7 @@ struct trial {
 	/* frames that came to a port to which no stream of the trial goes, or back to their own sender */
 	uint64_t unassigned[PORTS];
 	double ns_per_stamp;
-	uint64_t first; /* frames of the first stage */
-	uint64_t tag_first, tag_step; /* the first tagged frame, and every so many after it */
-	uint32_t tags;		      /* 0: none */
+	struct expected expected;
 	uint64_t now;	/* when the frames that are being accounted for arrived, cycles */
 };
 

@@ -75,6 +75,24 @@ void extras_send(uint64_t now)
 		}
 }
 
+uint64_t extras_next(void)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned int i = 0; i < extra_count; i++)
+		next = extras[i].next < next ? extras[i].next : next;
+	return next;
+}
+
+uint64_t extras_answered(unsigned int port)
+{
+	uint64_t answered = 0;
+
+	for (unsigned int i = 0; i < extra_count; i++)
+		answered += extras[i].port == port ? extras[i].answered : 0;
+	return answered;
+}
+
 bool extras_input(unsigned int port, const uint8_t *frame, uint32_t length)
 {
 	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)frame;

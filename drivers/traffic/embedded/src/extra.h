@@ -11,6 +11,10 @@ int extras_prepare(const json_t *list, uint64_t start, double hz, struct failure
 void extras_send(uint64_t now);
 /* Whether a frame answers one of them: it came to the port that asked, from the asked UDP port. Counts it. */
 bool extras_input(unsigned int port, const uint8_t *frame, uint32_t length);
+/* When the next one is due. */
+uint64_t extras_next(void);
+/* How many came back to a port. */
+uint64_t extras_answered(unsigned int port);
 /* Frames that were sent from a port, answered ones or not. */
 json_t *extras_json(void);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "histogram.h"
 
 void histogram_clear(struct histogram *h)

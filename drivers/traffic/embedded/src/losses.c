@@ -4,24 +4,6 @@
 #include "clock.h"
 #include "losses.h"
 
-void losses_note(struct losses *l, uint64_t first, uint64_t frames, uint64_t before, uint64_t after)
-{
-	struct loss_run run = {first, frames, before, after};
-
-	l->runs++;
-	l->last_missing = first + frames - 1u;
-	if (l->count < LOSS_RUNS_KEPT) {
-		l->kept[l->count++] = run;
-	} else if (frames > l->kept[l->least].frames) {
-		l->kept[l->least] = run;
-	} else {
-		return;
-	}
-	for (unsigned int i = 0; i < l->count; i++)
-		if (l->kept[i].frames < l->kept[l->least].frames || l->least >= l->count)
-			l->least = i;
-}
-
 static int by_sequence(const void *left, const void *right)
 {
 	const struct loss_run *a = left, *b = right;

@@ -2,6 +2,7 @@
 /*
  * bmwg-tester FD PARENT WATCH_CPUS [EAL arguments]: the embedded tester. FD is its end of the control channel, PARENT the
  * process that it dies with, WATCH_CPUS a JSON array. One lcore serves both ports.
+ * bmwg-tester probe-xdp: prints as a JSON line what the kernel lacks for ports of kind xdp; an empty object if nothing.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include "control.h"
 #include "precedence.h"
 #include "watchdog.h"
+#include "xdp.h"
 
 static int refuse(int fd, const char *what, const char *why)
 {
@@ -35,6 +37,12 @@ int main(int argc, char **argv)
 	json_t *cpus;
 	int fd, status;
 
+	if (argc == 2 && !strcmp(argv[1], "probe-xdp")) {
+		json_t *lacks = xdp_probe(&f) ? json_pack("{s:s,s:s}", "code", f.code, "text", f.text) : json_object();
+
+		json_dumpf(lacks, stdout, JSON_COMPACT);
+		return 0;
+	}
 	if (argc < 4) {
 		fprintf(stderr, "usage: bmwg-tester FD PARENT WATCH_CPUS [EAL arguments]\n");
 		return 2;

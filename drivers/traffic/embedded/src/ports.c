@@ -17,10 +17,11 @@
 #include <rte_ethdev.h>
 
 #include "ports.h"
+#include "xdp.h"
 
 #define SEND_BUFFER_OCTETS (16 << 20) /* more than a full transmit ring of jumbo frames takes */
 
-struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1}, {.netns = -1, .xdp_fd = -1}};
+struct port ports[PORTS] = {{.netns = -1, .xdp_fd = -1, .packets = -1}, {.netns = -1, .xdp_fd = -1, .packets = -1}};
 static int home_netns = -1;
 
 int failure_set(struct failure *f, const char *code, const char *format, ...)
@@ -41,12 +42,12 @@ int ports_start(struct failure *f)
 	return home_netns < 0 ? failure_set(f, "namespace", "own network namespace: %s", strerror(errno)) : 0;
 }
 
-static int netns_enter(const struct port *p)
+int netns_enter(const struct port *p)
 {
 	return p->netns < 0 ? 0 : setns(p->netns, CLONE_NEWNET);
 }
 
-static void netns_leave(const struct port *p)
+void netns_leave(const struct port *p)
 {
 	if (p->netns >= 0 && setns(home_netns, CLONE_NEWNET))
 		rte_exit(70, "cannot return to the own network namespace: %s\n", strerror(errno));
@@ -178,6 +179,7 @@ static int prepare(struct port *p, const json_t *spec, struct failure *f)
 	    parse_gateway(&p->gateway_ipv4, AF_INET, json_object_get(spec, "gateway_ipv4"), f) ||
 	    parse_gateway(&p->gateway_ipv6, AF_INET6, json_object_get(spec, "gateway_ipv6"), f))
 		return -1;
+	p->xdp = json_is_true(json_object_get(spec, "xdp"));
 	p->has_peer_mac = json_is_string(peer);
 	if (p->has_peer_mac && rte_ether_unformat_addr(json_string_value(peer), &p->peer_mac))
 		return failure_set(f, "address", "'%s' is no MAC address", json_string_value(peer));
@@ -187,7 +189,7 @@ static int prepare(struct port *p, const json_t *spec, struct failure *f)
 			return failure_set(f, "namespace", "%s: network namespace %s: %s", p->name,
 					   json_string_value(netns), strerror(errno));
 	}
-	if (p->interface[0] && !netns_enter(p)) {
+	if (p->interface[0] && !p->xdp && !netns_enter(p)) {
 		p->segmentation_before = segmentation_set(p->interface, 0);
 		netns_leave(p);
 	}
@@ -268,6 +270,11 @@ int ports_attach(const json_t *specs, struct failure *f)
 	ports_detach();
 	for (unsigned int i = 0; i < PORTS && !result; i++)
 		result = prepare(&ports[i], json_array_get(specs, i), f);
+	if (!result && ports[0].xdp != ports[1].xdp)
+		result = failure_set(f, "xdp_mixed", "%s and %s: one port kind is xdp and the other is not",
+				     ports[0].name, ports[1].name);
+	else if (!result && ports[0].xdp)
+		return xdp_attach(f) ? (ports_detach(), -1) : 0;
 	for (unsigned int i = 0; i < PORTS && !result; i++)
 		if (!(result = plug_patiently(&ports[i], json_array_get(specs, i), f)))
 			result = widen_send_buffers(&ports[i], f);
@@ -278,6 +285,7 @@ int ports_attach(const json_t *specs, struct failure *f)
 
 void ports_detach(void)
 {
+	xdp_detach();
 	for (unsigned int i = 0; i < PORTS; i++)
 		unplug(&ports[i]);
 	close_forgotten_sockets(-1);
@@ -291,7 +299,7 @@ void ports_detach(void)
 		if (p->netns >= 0)
 			close(p->netns);
 		memset(p, 0, sizeof(*p));
-		p->netns = p->xdp_fd = -1;
+		p->netns = p->xdp_fd = p->packets = -1;
 		p->segmentation_before = -1;
 	}
 }
@@ -341,9 +349,12 @@ json_t *port_counters(const struct port *p)
 
 bool port_send(struct port *p, const void *octets, uint16_t length)
 {
-	struct rte_mbuf *frame = rte_pktmbuf_alloc(p->pool);
+	struct rte_mbuf *frame;
 	char *data;
 
+	if (p->xdp)
+		return send(p->packets, octets, length, 0) == length;
+	frame = rte_pktmbuf_alloc(p->pool);
 	if (!frame)
 		return false;
 	data = rte_pktmbuf_append(frame, length);

@@ -37,6 +37,10 @@ struct port {
 	struct neighbour gateway_ipv4, gateway_ipv6;
 	bool has_peer_mac;
 	struct rte_ether_addr peer_mac;
+	bool xdp;	/* programs inside the kernel send and receive: no device of DPDK, `packets` for the rest */
+	int packets;	/* packet socket of an XDP port: what its program lets pass, and ARP and ND of our own */
+	unsigned int ifindex;
+	int link; /* that holds the program at the interface; 0: none */
 	int xdp_fd; /* the AF_XDP socket of a net_af_xdp device, else -1 */
 	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
 	uint64_t control_frames;
@@ -62,6 +66,9 @@ int ports_attach(const json_t *specs, struct failure *f);
 void ports_detach(void);
 /* Kernel counters of the interface as {"rx_dropped": n, "tx_dropped": n, ...}; null without one. */
 json_t *port_counters(const struct port *p);
+/* Into and out of a port's network namespace; a port of our own has none to go to. */
+int netns_enter(const struct port *p);
+void netns_leave(const struct port *p);
 /* One frame of our own making (ARP, ND), now. */
 bool port_send(struct port *p, const void *octets, uint16_t length);
 

@@ -14,8 +14,16 @@ static json_t *tagged_json(const struct stream *s, uint32_t tags)
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < tags; i++)
-		json_array_append_new(out, s->tagged_ns[i] ? count(s->tagged_ns[i] - 1u) : json_null());
+		json_array_append_new(out, s->got->tagged_ns[i] ? count(s->got->tagged_ns[i] - 1u) : json_null());
 	return out;
+}
+
+/* When a tagged frame was sent, since the first frame was. */
+static uint64_t tagged_at_ns(const struct counts *c, uint32_t i, uint64_t first_sent_at)
+{
+	uint64_t arrived_ns = clock_ns(c->tagged_at[i] - first_sent_at), latency_ns = c->tagged_ns[i] - 1u;
+
+	return arrived_ns > latency_ns ? arrived_ns - latency_ns : 0;
 }
 
 static json_t *tagged_at_json(const struct stream *s, uint32_t tags)
@@ -23,7 +31,7 @@ static json_t *tagged_at_json(const struct stream *s, uint32_t tags)
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < tags; i++)
-		json_array_append_new(out, s->tagged_ns[i] ? count(s->tagged_at_ns[i]) : json_null());
+		json_array_append_new(out, s->got->tagged_ns[i] ? count(tagged_at_ns(s->got, i, s->first_sent_at)) : json_null());
 	return out;
 }
 
@@ -33,20 +41,20 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 
 	json_object_set_new(out, "intended_frames", count(s->intended));
 	json_object_set_new(out, "sent_frames", count(s->sent));
-	json_object_set_new(out, "received_frames", count(s->received));
-	json_object_set_new(out, "duplicate_frames", count(s->duplicate));
-	json_object_set_new(out, "reordered_frames", count(s->reordered));
-	json_object_set_new(out, "corrupt_frames", count(s->corrupt));
-	json_object_set_new(out, "foreign_frames", count(s->foreign));
-	json_object_set_new(out, "stale_frames", count(s->stale));
-	json_object_set_new(out, "beyond_window_frames", count(s->beyond_window));
+	json_object_set_new(out, "received_frames", count(s->got->received));
+	json_object_set_new(out, "duplicate_frames", count(s->got->duplicate));
+	json_object_set_new(out, "reordered_frames", count(s->got->reordered));
+	json_object_set_new(out, "corrupt_frames", count(s->got->corrupt));
+	json_object_set_new(out, "foreign_frames", count(s->got->foreign));
+	json_object_set_new(out, "stale_frames", count(s->got->stale));
+	json_object_set_new(out, "beyond_window_frames", count(s->got->beyond_window));
 	json_object_set_new(out, "backpressure_bursts", count(s->backpressure));
 	json_object_set_new(out, "largest_burst_frames", count(s->largest_burst));
 	json_object_set_new(out, "largest_lateness_ns", count(clock_ns(s->largest_lateness)));
 	json_object_set_new(out, "effective_duration_ns", count(clock_ns(s->last_sent_at - s->first_sent_at)));
 	json_object_set_new(out, "broadcast_sent_frames", count(s->broadcast_sent));
-	json_object_set_new(out, "broadcast_received_frames", count(s->broadcast_received));
-	json_object_set_new(out, "latency", histogram_json(&s->latency));
+	json_object_set_new(out, "broadcast_received_frames", count(s->got->broadcast_received));
+	json_object_set_new(out, "latency", histogram_json(&s->got->latency));
 	if (tags) {
 		json_object_set_new(out, "tagged_ns", tagged_json(s, tags));
 		json_object_set_new(out, "tagged_at_ns", tagged_at_json(s, tags));
@@ -55,7 +63,7 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 		uint64_t last = 0;
 		bool any = account_last_lost(s, &last);
 
-		json_object_set_new(out, "losses", losses_json(&s->losses, pace, any, last));
+		json_object_set_new(out, "losses", losses_json(&s->got->losses, pace, any, last));
 	}
 	return out;
 }
@@ -76,7 +84,7 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 
 	for (unsigned int i = 0; i < 2; i++)
 		json_array_append_new(streams,
-				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->tags) : json_null());
+				      t->streams[i].active ? stream_json(&t->streams[i], pace, t->expected.tags) : json_null());
 	for (unsigned int i = 0; i < PORTS; i++)
 		json_array_append_new(unassigned, count(t->unassigned[i]));
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "streams", streams,

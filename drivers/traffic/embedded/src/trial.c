@@ -12,10 +12,11 @@
 #include "result.h"
 #include "trial.h"
 #include "watchdog.h"
+#include "xdp.h"
 
 #define CONTROL_LOOK_S 0.02 /* how often a running trial looks whether its master has gone or speaks */
 
-static struct trial trial; /* large: kept off the stack, its windows are allocated once */
+static struct trial trial; /* large: kept off the stack */
 
 /* One broadcast frame beside every `broadcast_every` test frames (rfc2544-11.1). */
 static void send_broadcasts(struct stream *s)
@@ -106,6 +107,10 @@ void trial_idle_poll(void)
 		struct rte_mbuf *frames[BURST_LIMIT];
 		uint16_t got;
 
+		if (ports[i].xdp) {
+			xdp_input(&ports[i]);
+			continue;
+		}
 		while (ports[i].attached && (got = rte_eth_rx_burst(ports[i].id, 0, frames, BURST_LIMIT))) {
 			for (uint16_t k = 0; k < got; k++)
 				neighbour_input(&ports[i], rte_pktmbuf_mtod(frames[k], const uint8_t *),
@@ -232,17 +237,32 @@ static void mix_prepare(struct stream *s, const struct order *o, struct frame_pl
 	}
 }
 
+/* Where the tester's own loop counts; kept over trials. */
+static int loop_memory(unsigned int index, struct counts **counts, uint64_t **window)
+{
+	static struct counts own[2];
+	static uint64_t *windows[2];
+
+	if (!windows[index])
+		windows[index] = calloc(WINDOW_WORDS, sizeof(uint64_t));
+	*counts = &own[index];
+	*window = windows[index];
+	return windows[index] ? 0 : -1;
+}
+
 static int stream_prepare(struct stream *s, unsigned int index, const struct order *o, struct failure *f)
 {
 	struct frame_plan plan = o->plan;
-	uint64_t *window = s->window ? s->window : calloc(WINDOW_FRAMES / 64u, sizeof(uint64_t));
 	const struct port *tx = &ports[index], *rx = &ports[1 - index];
 
 	memset(s, 0, sizeof(*s));
-	s->window = window;
-	if (!window)
+	if (xdp_open())
+		xdp_memory(index, &s->got, &s->window);
+	else if (loop_memory(index, &s->got, &s->window))
 		return failure_set(f, "memory", "no memory for the sequence window");
-	histogram_clear(&s->latency);
+	memset(s->got, 0, sizeof(*s->got));
+	memset(s->window, 0, WINDOW_WORDS * sizeof(uint64_t));
+	histogram_clear(&s->got->latency);
 	s->index = (uint8_t)index;
 	s->tx = &ports[index];
 	s->rx = &ports[1 - index];
@@ -371,10 +391,8 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	trial.number = (uint16_t)o.number;
 	trial.unassigned[0] = trial.unassigned[1] = 0;
 	trial.ns_per_stamp = (double)(1u << STAMP_SHIFT) * 1e9 / hz;
-	trial.first = (uint64_t)o.first;
-	trial.tag_first = (uint64_t)o.tag_first;
-	trial.tag_step = (uint64_t)o.tag_step;
-	trial.tags = (uint32_t)o.tags;
+	trial.expected = (struct expected){.first = (uint64_t)o.first, .tag_first = (uint64_t)o.tag_first,
+					   .tag_step = (uint64_t)o.tag_step, .tags = (uint32_t)o.tags};
 	counters_before = result_counters();
 	watchdogs_arm(true);
 	pace_prepare(&pace, &o, hz);
@@ -383,12 +401,24 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 		watchdogs_arm(false);
 		return NULL;
 	}
-	record.started_ns = monotonic_ns() + clock_ns(pace.start - rte_rdtsc());
-	record.real_time = precedence_raise((double)(pace.end - pace.start) / hz);
-	send_phase(&pace, control_fd, hz, &record);
-	watchdogs_arm(false);
-	precedence_lower();
-	if (!record.aborted)
-		record.residual = drain(o.quiet_s, o.limit_s, hz);
+	if (xdp_open()) {
+		const struct xdp_order order = {.first = (uint64_t)o.first, .load_fps = o.load_fps,
+						.then_load_fps = o.then_load_fps, .late_s = o.late_s,
+						.quiet_s = o.quiet_s, .limit_s = o.limit_s,
+						.burst_limit = o.burst_limit, .frame_octets = o.plan.frame_octets};
+
+		if (xdp_run(&trial, &order, &pace, control_fd, hz, &record, f)) {
+			json_decref(counters_before);
+			return NULL;
+		}
+	} else {
+		record.started_ns = monotonic_ns() + clock_ns(pace.start - rte_rdtsc());
+		record.real_time = precedence_raise((double)(pace.end - pace.start) / hz);
+		send_phase(&pace, control_fd, hz, &record);
+		watchdogs_arm(false);
+		precedence_lower();
+		if (!record.aborted)
+			record.residual = drain(o.quiet_s, o.limit_s, hz);
+	}
 	return result_json(&trial, &record, o.loss_times ? &pace : NULL, rte_rdtsc() - began, counters_before);
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What test frames carry, for the tester's own loop and for its programs inside the kernel (no header of DPDK). */
+#ifndef BMWG_SIGNATURE_H
+#define BMWG_SIGNATURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FCS_OCTETS 4u
+#define MAX_FRAME_OCTETS 9216u
+#define TEST_ETHERTYPE 0x88b5u	/* IEEE 802 local experimental */
+#define BROADCAST_ETHERTYPE 0x88b6u /* IEEE 802 local experimental: no device needs to look into it */
+#define TEST_SOURCE_PORT 0xc020u /* rfc2544 appendix C.2.6.4 */
+#define TEST_DESTINATION_PORT 7u /* rfc2544 appendix C.2.6.4 */
+#define MAX_FLOWS 16352u	 /* source ports TEST_SOURCE_PORT .. 65535 - 0xc020 is 16,352 */
+
+/*
+ * The signature, first thing after the last header. The seven 16-bit words, `check` included, add up (ones'
+ * complement) to SIGNATURE_SUM: that is magic number, integrity check and the reason why a UDP checksum does not
+ * depend on sequence number and time stamp. `stamp` is a clock in units of 8 cycles (the tester's own loop) or of
+ * 4 ns (inside the kernel), so it wraps after seconds (13 s at 2.6 GHz, 17 s): a longer latency cannot be told.
+ */
+#define SIGNATURE_SUM 0x5ac3u
+#define STAMP_SHIFT 3u
+#define XDP_STAMP_SHIFT 2u
+
+struct signature {
+	uint16_t check;
+	uint16_t trial_stream; /* trial number << 1 | stream */
+	uint16_t sequence_high;
+	uint32_t sequence_low;
+	uint32_t stamp;
+} __attribute__((packed, aligned(2)));
+
+_Static_assert(sizeof(struct signature) == 14, "a tagged 64 octet IPv4/UDP frame has 14 octets of payload");
+
+struct frame_template {
+	uint8_t octets[MAX_FRAME_OCTETS];
+	uint16_t length;	   /* without FCS */
+	uint16_t signature_offset;
+	uint16_t source_port_offset; /* 0: no UDP */
+	uint16_t checksum_offset;
+	uint32_t checksum_base;	   /* folded sum of all that the UDP checksum covers, source port taken as zero */
+	uint32_t flows;
+};
+
+static inline __attribute__((always_inline)) uint16_t fold16(uint64_t sum)
+{
+	sum = (sum & 0xffffffffu) + (sum >> 32);
+	sum = (sum & 0xffffffffu) + (sum >> 32);
+	sum = (sum & 0xffffu) + (sum >> 16);
+	sum = (sum & 0xffffu) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+static inline __attribute__((always_inline)) uint16_t network16(uint16_t host)
+{
+	return (uint16_t)(host << 8 | host >> 8);
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "network16() swaps octets");
+
+static inline __attribute__((always_inline)) uint64_t signature_rest(const struct signature *s)
+{
+	return (uint64_t)s->trial_stream + s->sequence_high + s->sequence_low + s->stamp;
+}
+
+/* 0x0000 and 0xffff are the same number in ones' complement; SIGNATURE_SUM is neither. */
+static inline __attribute__((always_inline)) bool signature_valid(const struct signature *s)
+{
+	return fold16(signature_rest(s) + s->check) == SIGNATURE_SUM;
+}
+
+static inline __attribute__((always_inline)) void signature_write(struct signature *s, uint16_t trial_stream, uint64_t sequence, uint32_t stamp)
+{
+	s->trial_stream = trial_stream;
+	s->sequence_high = (uint16_t)(sequence >> 32);
+	s->sequence_low = (uint32_t)sequence;
+	s->stamp = stamp;
+	s->check = fold16((uint64_t)SIGNATURE_SUM + (uint16_t)~fold16((uint64_t)trial_stream + (uint16_t)(sequence >> 32) +
+								      (uint32_t)sequence + stamp));
+}
+
+/* Source port of a flow's frame and the UDP checksum with it, in network order. */
+static inline __attribute__((always_inline)) void flow_ports(const struct frame_template *t, uint64_t sequence, uint16_t *port, uint16_t *checksum)
+{
+	uint16_t sum;
+
+	*port = network16((uint16_t)(TEST_SOURCE_PORT + sequence % t->flows));
+	sum = (uint16_t)~fold16((uint64_t)t->checksum_base + *port);
+	*checksum = sum ? sum : 0xffffu;
+}
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tester inside the kernel: `send` makes, paces, signs and stamps frames (BPF_PROG_TEST_RUN with live frames),
+ * `receive0` and `receive1` account for what arrives at a port. Everything that is no test frame passes on.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "xdp_layout.h"
+
+#define HOP(type) ((uint16_t)((type) << 8 | (type) >> 8)) /* in network order */
+#define VLAN HOP(0x8100)
+#define IPV4 HOP(0x0800)
+#define IPV6 HOP(0x86dd)
+#define ARP HOP(0x0806)
+#define UDP 17
+#define ICMPV6 58
+#define SOLICITATION 135
+#define ADVERTISEMENT 136
+#define ETHERNET_OCTETS 14u
+#define TAG_OCTETS 4u
+#define IPV4_OCTETS 20u
+#define IPV6_OCTETS 40u
+#define UDP_OCTETS 8u
+#define WORDS 16u	  /* of eight octets, compared in one go */
+#define MILLISECOND 1000000u
+
+struct xdp_shared shared;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, XDP_STREAMS);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} ports SEC(".maps");
+
+/* ---- sending ---- */
+
+static __always_inline void next_due(const struct xdp_sending *g, struct xdp_sender *s)
+{
+	const struct xdp_step *step = s->sent < s->first ? &s->step[0] : &s->step[1];
+	uint64_t fraction = (uint64_t)s->next_fraction + step->fraction;
+
+	if (s->sent == s->first && s->sent < s->intended) {
+		s->next_ns = g->start_ns + s->then_ns;
+		s->next_fraction = 0;
+		return;
+	}
+	s->next_ns += step->ns + (fraction >> 32);
+	s->next_fraction = (uint32_t)fraction;
+}
+
+/* The whole frame anew: a page that comes back holds what the DUT made of it. */
+static __always_inline int frame_fill(struct xdp_md *ctx, const struct xdp_sending *g, const struct frame_template *t)
+{
+	uint32_t length = t->length;
+
+	if (length < ETHERNET_OCTETS || length > XDP_FRAME_OCTETS)
+		return -1;
+	if (length != g->frame_octets && bpf_xdp_adjust_tail(ctx, (int)length - (int)g->frame_octets))
+		return -1;
+	return (int)bpf_xdp_store_bytes(ctx, 0, (void *)t->octets, length);
+}
+
+static __always_inline int frame_sign(struct xdp_md *ctx, const struct frame_template *t, uint16_t trial_stream,
+				      uint64_t sequence, uint64_t now)
+{
+	uint8_t *data = (uint8_t *)(long)ctx->data, *end = (uint8_t *)(long)ctx->data_end;
+	struct signature *signature = (struct signature *)(data + (t->signature_offset & 0x7fu));
+
+	if ((uint8_t *)(signature + 1) > end)
+		return -1;
+	signature_write(signature, trial_stream, sequence, (uint32_t)(now >> XDP_STAMP_SHIFT));
+	if (t->source_port_offset && t->flows > 1) {
+		uint16_t *port = (uint16_t *)(data + (t->source_port_offset & 0x7fu));
+		uint16_t *checksum = (uint16_t *)(data + (t->checksum_offset & 0x7fu));
+
+		if ((uint8_t *)(port + 1) > end || (uint8_t *)(checksum + 1) > end)
+			return -1;
+		flow_ports(t, sequence, port, checksum);
+	}
+	return 0;
+}
+
+static __always_inline int send_broadcast(struct xdp_md *ctx, struct xdp_sending *g, uint32_t i)
+{
+	struct xdp_sender *s = &g->sender[i];
+
+	if (frame_fill(ctx, g, &shared.template[i][XDP_BROADCAST]))
+		return XDP_DROP;
+	s->broadcast_sent++;
+	return (int)bpf_redirect_map(&ports, i, 0);
+}
+
+/* The frame that is due, if one is; 0: none was. */
+static __always_inline int send_due(struct xdp_md *ctx, struct xdp_sending *g, uint32_t i, uint64_t now)
+{
+	struct xdp_sender *s = &g->sender[i];
+	uint64_t sequence = s->sent;
+	uint32_t place = 0;
+	const struct frame_template *t;
+	int64_t lateness;
+
+	if (!s->active)
+		return 0;
+	/* One broadcast frame beside every `broadcast_every` test frames (rfc2544-11.1). */
+	if (s->broadcast_every && s->broadcast_sent < sequence / s->broadcast_every)
+		return send_broadcast(ctx, g, i);
+	if (sequence >= s->intended || now < s->next_ns) {
+		s->in_a_row = 0;
+		return 0;
+	}
+	if (s->in_a_row >= g->burst_limit) { /* late: bursts of a declared size at most */
+		s->in_a_row = 0;
+		return 0;
+	}
+	if (s->mix_frames)
+		place = 1u + (s->mix_order[sequence % s->mix_frames % XDP_MIX_FRAMES] & (XDP_MIX_SIZES - 1u));
+	t = &shared.template[i][place];
+	if (frame_fill(ctx, g, t) || frame_sign(ctx, t, (uint16_t)(g->number << 1 | i), sequence, now)) {
+		s->size_refused++;
+		return XDP_DROP;
+	}
+	lateness = (int64_t)(now - s->next_ns);
+	if (lateness > s->largest_lateness_ns)
+		s->largest_lateness_ns = lateness;
+	if (!sequence)
+		s->first_sent_ns = now;
+	s->last_sent_ns = now;
+	s->in_a_row++;
+	if (s->in_a_row > s->largest_burst)
+		s->largest_burst = s->in_a_row;
+	s->sent = sequence + 1u;
+	next_due(g, s);
+	return (int)bpf_redirect_map(&ports, i, 0);
+}
+
+SEC("xdp") int send(struct xdp_md *ctx)
+{
+	struct xdp_sending *g = &shared.sending;
+	uint64_t now = bpf_ktime_get_ns(), from;
+	uint32_t first = g->turn & 1u;
+	int act;
+
+	if (g->probe)
+		return (int)bpf_redirect_map(&ports, (g->probe - 1u) & 1u, 0);
+	if (!g->start_ns) {
+		g->before_ns = now;
+		g->sender[0].next_ns = g->sender[1].next_ns = now + XDP_START_NS;
+		g->start_ns = now + XDP_START_NS;
+		return XDP_DROP;
+	}
+	if (now < g->start_ns)
+		return XDP_DROP;
+	if (now > g->start_ns + g->last_ns)
+		return XDP_DROP;
+	if ((!g->sender[0].active || g->sender[0].sent >= g->sender[0].intended) &&
+	    (!g->sender[1].active || g->sender[1].sent >= g->sender[1].intended))
+		return XDP_DROP;
+	from = g->before_ns > g->start_ns ? g->before_ns : g->start_ns;
+	if (now - from > g->largest_gap_ns)
+		g->largest_gap_ns = now - from;
+	if (now - from > MILLISECOND)
+		g->gaps_over_1ms++;
+	g->before_ns = now;
+	g->passes++;
+	act = send_due(ctx, g, first, now);
+	if (!act) {
+		act = send_due(ctx, g, first ^ 1u, now);
+		return act ? act : XDP_DROP;
+	}
+	g->turn = first ^ 1u;
+	return act;
+}
+
+/* ---- receiving ---- */
+
+/* Where the signature of a frame of our own kind stands, as frame_signature_offset() has it for the tester's own loop. */
+static __always_inline const uint8_t *signature_find(const uint8_t *data, const uint8_t *end, bool *control)
+{
+	const uint8_t *at = data + ETHERNET_OCTETS;
+	uint16_t type;
+
+	*control = false;
+	if (at + sizeof(struct signature) > end)
+		return 0;
+	type = *(const uint16_t *)(data + 12);
+	if (type == VLAN) {
+		type = *(const uint16_t *)(at + 2);
+		at += TAG_OCTETS;
+	}
+	if (type == HOP(TEST_ETHERTYPE))
+		return at + sizeof(struct signature) > end ? 0 : at;
+	if (type == ARP) {
+		*control = true;
+		return 0;
+	}
+	if (type == IPV4) {
+		at += IPV4_OCTETS + UDP_OCTETS;
+		if (at > end || *(at - 28) != 0x45 || *(at - 19) != UDP)
+			return 0;
+	} else if (type == IPV6) {
+		at += IPV6_OCTETS + UDP_OCTETS;
+		if (at > end)
+			return 0;
+		if (*(at - 42) == ICMPV6) {
+			*control = *(at - 8) == SOLICITATION || *(at - 8) == ADVERTISEMENT;
+			return 0;
+		}
+		if (*(at - 42) != UDP)
+			return 0;
+	} else {
+		return 0;
+	}
+	if (*(const uint16_t *)(at - 6) != HOP(TEST_DESTINATION_PORT) ||
+	    network16(*(const uint16_t *)(at - 8)) < TEST_SOURCE_PORT)
+		return 0;
+	return at + sizeof(struct signature) > end ? 0 : at;
+}
+
+static __always_inline bool is_broadcast(const uint8_t *data, const uint8_t *end)
+{
+	return data + ETHERNET_OCTETS <= end && *(const uint16_t *)(data + 12) == HOP(BROADCAST_ETHERTYPE) &&
+	       *(const uint16_t *)data == 0xffffu && *(const uint16_t *)(data + 2) == 0xffffu &&
+	       *(const uint16_t *)(data + 4) == 0xffffu;
+}
+
+/* The fill behind the signature, as sent. Headers are the DUT's to change (MAC, TTL), so they are not compared. */
+static __always_inline bool fill_intact(const uint8_t *data, const uint8_t *end, const struct frame_template *t,
+					uint32_t from)
+{
+	const uint8_t *at = data + from;
+	const uint8_t *with = t->octets + from;
+	uint64_t differ = 0;
+
+	for (uint32_t i = 0; i < XDP_FRAME_OCTETS / (8u * WORDS); i++) {
+		if (at + 8u * WORDS > end)
+			break;
+#pragma unroll
+		for (uint32_t k = 0; k < WORDS; k++)
+			differ |= *(const uint64_t *)(at + 8u * k) ^ *(const uint64_t *)(with + 8u * k);
+		at += 8u * WORDS;
+		with += 8u * WORDS;
+	}
+	for (uint32_t i = 0; i < WORDS; i++) {
+		if (at + 8u > end)
+			break;
+		differ |= *(const uint64_t *)at ^ *(const uint64_t *)with;
+		at += 8u;
+		with += 8u;
+	}
+	for (uint32_t i = 0; i < 7u; i++) {
+		if (at + 1u > end)
+			break;
+		differ |= *at ^ *with;
+		at++;
+		with++;
+	}
+	return !differ;
+}
+
+static __always_inline int account(struct xdp_md *ctx, uint32_t port)
+{
+	const uint8_t *data = (const uint8_t *)(long)ctx->data, *end = (const uint8_t *)(long)ctx->data_end;
+	struct xdp_receiving *r = &shared.receiving[port];
+	const uint32_t stream = port ^ 1u;
+	const struct xdp_sender *s = &shared.sending.sender[stream];
+	const struct frame_template *t;
+	const struct signature *signature;
+	uint64_t now, sequence;
+	uint32_t place = 0, offset;
+	bool control;
+
+	signature = (const struct signature *)signature_find(data, end, &control);
+	if (!signature) {
+		if (r->expects && is_broadcast(data, end)) {
+			r->counts.broadcast_received++;
+			return XDP_DROP;
+		}
+		if (!control) {
+			if (r->expects)
+				r->counts.foreign++;
+			else
+				r->unassigned++;
+		}
+		return XDP_PASS;
+	}
+	now = bpf_ktime_get_ns();
+	r->arrivals++;
+	r->last_arrival_ns = now;
+	if (!r->expects) {
+		r->unassigned++;
+		return XDP_DROP;
+	}
+	if (!signature_valid(signature)) {
+		r->counts.corrupt++;
+		return XDP_DROP;
+	}
+	if (signature->trial_stream >> 1 != r->number) {
+		r->counts.stale++;
+		return XDP_DROP;
+	}
+	sequence = (uint64_t)signature->sequence_high << 32 | signature->sequence_low;
+	if ((signature->trial_stream & 1u) != stream) {
+		r->unassigned++;
+		return XDP_DROP;
+	}
+	if (s->mix_frames)
+		place = 1u + (s->mix_order[sequence % s->mix_frames % XDP_MIX_FRAMES] & (XDP_MIX_SIZES - 1u));
+	t = &shared.template[stream][place];
+	offset = (uint32_t)((const uint8_t *)signature - data);
+	if (sequence >= *(const volatile uint64_t *)&s->sent || (uint64_t)(end - data) != t->length ||
+	    offset != t->signature_offset || offset > 0x7fu ||
+	    !fill_intact(data, end, t, (offset & 0x7fu) + sizeof(struct signature))) {
+		r->counts.corrupt++;
+		return XDP_DROP;
+	}
+	count_sequence(&r->counts, shared.window[stream], &r->expected, sequence,
+		       (uint64_t)((uint32_t)(now >> XDP_STAMP_SHIFT) - signature->stamp) << XDP_STAMP_SHIFT, now);
+	return XDP_DROP;
+}
+
+SEC("xdp") int receive0(struct xdp_md *ctx)
+{
+	return account(ctx, 0);
+}
+
+SEC("xdp") int receive1(struct xdp_md *ctx)
+{
+	return account(ctx, 1);
+}
+
+char licence[] SEC("license") = "Apache-2.0";
