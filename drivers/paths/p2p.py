@@ -35,8 +35,8 @@ class PodToPodPath:
         """Return what is missing: the frame's room, the network option on the node."""
         return (
             too_large(self._cell)
-            or endpoints.no_program(self._bed, self._network)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            or endpoints.no_program(self._bed, self._network)
         )
 
     @contextmanager

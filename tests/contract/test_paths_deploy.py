@@ -14,6 +14,7 @@ from tests.contract.paths_support import PacketTester, traces
 from bmwg.drivers.ledger import Ledger, cleanup
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.port_kind import PortKind
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
@@ -57,7 +58,9 @@ every_cell = pytest.mark.parametrize("cell", CHAINS, ids=lambda cell: cell.cell_
 def bed(tmp_path_factory):
     run_dir = tmp_path_factory.mktemp("run")
     ledger = Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index")
-    with open_bed(load_testbed(), ledger, run_dir) as opened:
+    testbed = load_testbed()  # port kind af_xdp: every interface can be a port
+    testbed = replace(testbed, tester=replace(testbed.tester, io="af_xdp"))
+    with open_bed(testbed, ledger, run_dir) as opened:
         yield opened
     assert ledger.pending == ()
 
@@ -204,6 +207,16 @@ def test_a_kernel_without_the_kind_is_missing_with_reason_and_mend(bed):
         if missing is not None:
             assert "the kernel refused a scratch" in missing.reason
             assert kind in missing.mend
+
+
+@pytest.mark.parametrize("used", ["xdp", "af_xdp"])
+def test_pods_whose_interfaces_run_no_program_are_missing_for_ports_inside_the_kernel(bed, monkeypatch, used):
+    monkeypatch.setitem(vars(bed), "port_kind", PortKind(asked=used, used=used))
+    assert path_driver(_cell("p2p", "bridge"), bed).probe() is None
+    missing = path_driver(_cell("p2p", "macvlan"), bed).probe()
+    assert (missing is None) is (used == "af_xdp")
+    if missing is not None:
+        assert "io: af_xdp" in missing.mend
 
 
 def test_a_forwarding_pod_on_ipvlan_is_refused_whatever_the_kernel_has(bed):

@@ -240,6 +240,22 @@ def test_counters_of_both_ends_and_of_the_accounting_agree(tester):
     assert stream.duplicate_frames == stream.corrupt_frames == 0
 
 
+@pytest.mark.parametrize("io", ["xdp", "af_xdp"])
+def test_a_broadcast_follows_every_so_many_frames_the_last_ones_too(tester, io):
+    spec = dataclasses.replace(SPEC, load_fps=5_000, broadcast_every=100)  # 1,000 frames, ten broadcasts
+    with bed.direct(io) as ports:
+        tester.attach(ports)
+        for _ in range(20):
+            result = tester.run_trial(spec)
+            if result.streams[0].sent_frames == spec.intended_frames:
+                break
+        tester.detach()
+    counted = dict(result.auxiliary)
+    assert counted["forward.broadcast_sent_frames"] == counted["forward.broadcast_received_frames"] == 10
+    assert result.streams[0].received_frames == 1_000
+    assert result.streams[0].foreign_frames == 0
+
+
 @pytest.mark.parametrize("tag", [b"", b"\x81\x00\x00\x64"], ids=["plain", "tagged"])
 @pytest.mark.parametrize("io", ["xdp", "af_xdp"])
 def test_questions_for_the_ports_address_are_answered_as_they_were_asked(tester, io, tag):

@@ -135,6 +135,12 @@ static __always_inline int send_due(struct xdp_md *ctx, struct xdp_sending *g, u
 	return (int)bpf_redirect_map(&ports, i, 0);
 }
 
+static __always_inline bool finished(const struct xdp_sender *s)
+{
+	return !s->active || (s->sent >= s->intended &&
+			      (!s->broadcast_every || s->broadcast_sent >= s->sent / s->broadcast_every));
+}
+
 SEC("xdp") int send(struct xdp_md *ctx)
 {
 	struct xdp_sending *g = &shared.sending;
@@ -154,8 +160,7 @@ SEC("xdp") int send(struct xdp_md *ctx)
 		return XDP_DROP;
 	if (now > g->start_ns + g->last_ns)
 		return XDP_DROP;
-	if ((!g->sender[0].active || g->sender[0].sent >= g->sender[0].intended) &&
-	    (!g->sender[1].active || g->sender[1].sent >= g->sender[1].intended))
+	if (finished(&g->sender[0]) && finished(&g->sender[1]))
 		return XDP_DROP;
 	from = g->before_ns > g->start_ns ? g->before_ns : g->start_ns;
 	if (now - from > g->largest_gap_ns)

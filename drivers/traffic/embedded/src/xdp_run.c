@@ -54,9 +54,14 @@ static uint64_t shared_read(const uint64_t *value)
 
 static bool all_left(const struct xdp_sending *g)
 {
-	for (unsigned int i = 0; i < XDP_STREAMS; i++)
-		if (g->sender[i].active && shared_read(&g->sender[i].sent) < g->sender[i].intended)
+	for (unsigned int i = 0; i < XDP_STREAMS; i++) {
+		const struct xdp_sender *s = &g->sender[i];
+		uint64_t sent = shared_read(&s->sent);
+
+		if (s->active && (sent < s->intended || (s->broadcast_every && shared_read(&s->broadcast_sent) <
+										       sent / s->broadcast_every)))
 			return false;
+	}
 	return true;
 }
 
