@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks.back_to_back import (
@@ -14,6 +14,7 @@ from bmwg.methodology.benchmarks.back_to_back import (
 )
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.trial import TrialPolicy, host_stall
+from bmwg.reports.checker.burst_answers import all_of, has, measured, said_number
 from bmwg.reports.checker.bursts import (
     burst_rates_fps,
     burst_searches,
@@ -46,28 +47,6 @@ HARMLESS_STALL = TrialPolicy(
 _IMPLIED, _CORRECTED = "buffer_time.rfc9004.implied", "buffer_time.rfc9004.corrected"
 _EACH = re.compile(r"each: ([0-9]{1,18}(?:, [0-9]{1,18})*) frames")
 _ZERO_LOSS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
-
-
-def _measured(scope: Scope) -> list[Outcome]:
-    return [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
-
-
-def _all(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome], bool]) -> Answer:
-    given = list(outcomes)
-    if not given:
-        return not_applicable("no burst length of the run is a plain number")
-    wrong = [one.outcome_id for one in given if not fits(one)]
-    return held(not wrong, expected, f"{len(wrong)} of {len(given)} answers otherwise {wrong[:NAMED]}")
-
-
-def _has(outcome: Outcome, metric: str) -> bool:
-    return metric in {one.metric for one in outcome.values}
-
-
-def _said(outcome: Outcome, pattern: str) -> int | None:
-    """Return the number that a remark of an answer says at this place."""
-    found = [match for text in outcome.quality if (match := re.search(pattern, text))]
-    return int(found[0][1]) if found else None
 
 
 @clause("RFC9004-3-02")
@@ -139,7 +118,7 @@ def same_traffic(scope: Scope) -> Answer:
         kinds = {(s.direction, s.flows, s.frame_format, s.frame_octets, s.vlan_id) for s in specs}
         return len(kinds) == 1
 
-    return _all(scope.outcomes, "throughput of the same traffic", fits)
+    return all_of(scope.outcomes, "throughput of the same traffic", fits)
 
 
 @clause("RFC9004-5-06")
@@ -153,7 +132,7 @@ def zero_loss(scope: Scope) -> Answer:
         trials = numbered(scope, found.lower.trials)
         return bool(trials) and all(trial.trial.lossless for trial in trials)
 
-    return _all(scope.outcomes, f"{throughput.METRIC} of trials without loss", fits)
+    return all_of(scope.outcomes, f"{throughput.METRIC} of trials without loss", fits)
 
 
 @clause("RFC9004-5-07")
@@ -167,7 +146,7 @@ def measured_directly(scope: Scope) -> Answer:
         sent = whole and all(trial.trial.result.spec.burst for trial in trials)
         return sent and (longest is None or longest in lengths(scope, one))
 
-    return _all(scope.outcomes, "lengths of bursts that were sent and counted", fits)
+    return all_of(scope.outcomes, "lengths of bursts that were sent and counted", fits)
 
 
 @clause("RFC9004-5-08")
@@ -250,7 +229,7 @@ def below_limit(scope: Scope) -> Answer:
 @clause("RFC9004-6.2-07")
 def tst009_search(scope: Scope) -> Answer:
     """The trials are those that TST009's search calls for, one after the other."""
-    return _all(scope.outcomes, "the trials of TST009 12.3", lambda one: follows_search(scope, one))
+    return all_of(scope.outcomes, "the trials of TST009 12.3", lambda one: follows_search(scope, one))
 
 
 @clause("RFC9004-6.2-08")
@@ -261,7 +240,7 @@ def input_parameters(scope: Scope) -> Answer:
         goal = goal_of(scope, one)
         return goal is not None and parameters(goal) in one.quality
 
-    return _all(scope.outcomes, "step, limit, rate, trials and threshold as they were", fits)
+    return all_of(scope.outcomes, "step, limit, rate, trials and threshold as they were", fits)
 
 
 @clause("RFC9004-6.2-09")
@@ -269,12 +248,12 @@ def least_step(scope: Scope) -> Answer:
     """Each answer says its step, and its bursts are multiples of it, up to the longest."""
 
     def fits(one: Outcome) -> bool:
-        step = _said(one, r"step ([0-9]{1,18}) frames")
+        step = said_number(one, r"step ([0-9]{1,18}) frames")
         sizes = {trial.trial.result.spec.first_frames for trial in taken(scope, one)}
-        longest = _said(one, r"bursts up to ([0-9]{1,18}) frames")
+        longest = said_number(one, r"bursts up to ([0-9]{1,18}) frames")
         return bool(step) and bool(sizes) and all(size % (step or 1) == 0 for size in sizes - {longest})
 
-    return _all(scope.outcomes, "the step in frames, as the bursts have it", fits)
+    return all_of(scope.outcomes, "the step in frames, as the bursts have it", fits)
 
 
 @clause("RFC9004-6.3-01")
@@ -286,7 +265,7 @@ def independent(scope: Scope) -> Answer:
         first = {trials[0].trial.result.spec.first_frames for trials in searches}
         return len(searches) > 1 and len(first) == 1
 
-    return _all(scope.outcomes, "more than one search a size, each from the beginning", fits)
+    return all_of(scope.outcomes, "more than one search a size, each from the beginning", fits)
 
 
 @clause("RFC9004-6.3-02")
@@ -298,7 +277,7 @@ def each_reported(scope: Scope) -> Answer:
         said = tuple(map(int, found[0][1].split(", "))) if found else ()
         return bool(said) and said == lengths(scope, one)
 
-    return _all(_measured(scope), "N and each length", fits)
+    return all_of(measured(scope), "N and each length", fits)
 
 
 @clause("RFC9004-6.4-04")
@@ -312,10 +291,10 @@ def throughput_in_frames(scope: Scope) -> Answer:
             return False
         return close(stated(one, _CORRECTED), implied * (1 - found / rate))
 
-    corrected = [one for one in scope.outcomes if _has(one, _CORRECTED)]
+    corrected = [one for one in scope.outcomes if has(one, _CORRECTED)]
     if not corrected:
         return not_applicable("no buffer time is corrected by a throughput")
-    return _all(corrected, "the throughput in frames/s in the correction", fits)
+    return all_of(corrected, "the throughput in frames/s in the correction", fits)
 
 
 @clause("RFC9004-6.4-05")
@@ -326,56 +305,10 @@ def maximum_in_frames(scope: Scope) -> Answer:
         rate, mean = theoretical_fps(scope, one), stated(one, METRIC)
         return rate is not None and mean is not None and close(stated(one, _IMPLIED), mean / rate)
 
-    implied = [one for one in scope.outcomes if _has(one, _IMPLIED)]
+    implied = [one for one in scope.outcomes if has(one, _IMPLIED)]
     if not implied:
         return not_applicable("no buffer time is stated")
-    return _all(implied, "the medium's maximum frame rate, in frames/s", fits)
-
-
-@clause("RFC9004-7-01")
-def table(scope: Scope) -> Answer:
-    """Each answer is a row: size and average."""
-    return _all(_measured(scope), METRIC, lambda one: _has(one, METRIC))
-
-
-@clause("RFC9004-7-02")
-def repetitions(scope: Scope) -> Answer:
-    """Each answer says how many searches it averages, and so many are in the journal."""
-    return _all(
-        scope.outcomes,
-        "N, as the journal has it",
-        lambda one: _said(one, r"^([0-9]{1,18}) searches") == len(burst_searches(taken(scope, one))),
-    )
-
-
-@clause("RFC9004-7-03")
-def spread(scope: Scope) -> Answer:
-    """Minimum, maximum and standard deviation."""
-    names = [f"{METRIC}.{name}" for name in ("min", "max", "deviation")]
-    return _all(
-        _measured(scope),
-        "minimum, maximum and standard deviation",
-        lambda one: all(_has(one, name) for name in names),
-    )
-
-
-@clause("RFC9004-7-04")
-def corrected(scope: Scope) -> Answer:
-    """The corrected buffer time."""
-    return _all(_measured(scope), _CORRECTED, lambda one: _has(one, _CORRECTED))
-
-
-@clause("RFC9004-7-05")
-def tester_limit(scope: Scope) -> Answer:
-    """The longest burst of the search, as profile and rate make it; no trial is longer."""
-
-    def fits(one: Outcome) -> bool:
-        said = _said(one, r"bursts up to ([0-9]{1,18}) frames")
-        sent = [trial.trial.result.spec.first_frames for trial in taken(scope, one)]
-        rate = min(burst_rates_fps(scope, one), default=0)
-        return said == int(rate * limit_s(scope)) and max(sent, default=0) <= (said or 0)
-
-    return _all(scope.outcomes, "the longest burst", fits)
+    return all_of(implied, "the medium's maximum frame rate, in frames/s", fits)
 
 
 RULES: tuple[ClauseRule, ...] = (
@@ -398,9 +331,4 @@ RULES: tuple[ClauseRule, ...] = (
     each_reported,
     throughput_in_frames,
     maximum_in_frames,
-    table,
-    repetitions,
-    spread,
-    corrected,
-    tester_limit,
 )

@@ -1,0 +1,35 @@
+"""What the rules of RFC 9004 ask of answers: plain numbers, values by name, numbers within remarks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.checker.proof import NAMED
+from bmwg.reports.checker.verdicts import Answer, Scope, held, not_applicable
+
+
+def measured(scope: Scope) -> list[Outcome]:
+    """Return the answers that are plain numbers."""
+    return [one for one in scope.outcomes if one.type is OutcomeType.MEASURED]
+
+
+def all_of(outcomes: Iterable[Outcome], expected: str, fits: Callable[[Outcome], bool]) -> Answer:
+    """Say whether each of these answers fits; not applicable without one."""
+    given = list(outcomes)
+    if not given:
+        return not_applicable("no burst length of the run is a plain number")
+    wrong = [one.outcome_id for one in given if not fits(one)]
+    return held(not wrong, expected, f"{len(wrong)} of {len(given)} answers otherwise {wrong[:NAMED]}")
+
+
+def has(outcome: Outcome, metric: str) -> bool:
+    """Whether an answer has a value of a metric."""
+    return metric in {one.metric for one in outcome.values}
+
+
+def said_number(outcome: Outcome, pattern: str) -> int | None:
+    """Return the number that a remark of an answer says at this place."""
+    found = [match for text in outcome.quality if (match := re.search(pattern, text))]
+    return int(found[0][1]) if found else None

@@ -1,0 +1,83 @@
+"""RFC 9971 section 4.9 as rules: what is left open, and how a system is set up."""
+
+from __future__ import annotations
+
+from bmwg.methodology.records import Validity
+from bmwg.reports.checker.proof import (
+    NAMED,
+    taken,
+)
+from bmwg.reports.checker.verdicts import (
+    Answer,
+    ClauseRule,
+    Scope,
+    clause,
+    held,
+    not_applicable,
+)
+
+
+@clause("RFC9971-4.9.1-01")
+def freedoms_documented(scope: Scope) -> Answer:
+    """The tester says how duplicate and reordered frames count."""
+    said = [one["counting"] for one in scope.run["drivers"] if isinstance(one.get("counting"), dict)]
+    whole = bool(said) and all({"duplicate_frames", "reordered_frames"} <= set(one) for one in said)
+    words = "; ".join(f"{name}: {text}" for one in said for name, text in one.items())
+    return held(whole, "how the tester counts duplicate and reordered frames", words or "no driver says it")
+
+
+@clause("RFC9971-4.9.1-02")
+def tester_first(scope: Scope) -> Answer:
+    """The tester alone was measured for the same traffic, and is the highest load."""
+    lacking = [one.cell.cell_id for one in scope.outcomes if scope.evidence.envelope_fps(one.cell) is None]
+    return held(not lacking, "the tester's own envelope as highest load", f"{len(lacking)} results without")
+
+
+@clause("RFC9971-4.9.1-03")
+def short_counts_as_loss(scope: Scope) -> Answer:
+    """A trial that sent too few frames proves an upper bound, and is not set aside."""
+    short = {one.trial.seq for one in scope.trials if one.trial.validity is Validity.SENT_SHORT}
+    if not short:
+        return not_applicable("every trial sent as many frames as the profile asks for")
+    bounds = {seq for one in scope.outcomes if one.upper is not None for seq in one.upper.trials}
+    aside = sorted(short - bounds)
+    found = f"{len(aside)} of {len(short)} short trials were set aside {aside[:NAMED]}"
+    return held(not aside, "frames that were not sent count as lost", found)
+
+
+@clause("RFC9971-4.9.3-01")
+def initialized_first(scope: Scope) -> Answer:
+    """Machine and deployment were recorded and the tester qualified before the first trial of each search."""
+    platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
+    wrong = []
+    for one in scope.outcomes:
+        trials = taken(scope, one)
+        first = trials[0].trial.seq if trials else 0
+        before = scope.evidence.qualification(one.cell)
+        qualified = before is not None and bool(before.trials) and max(before.trials) < first
+        described = bool(trials) and trials[0].deployment_id in platform["deployments"]
+        if not (qualified and described and platform["base"]["before"]):
+            wrong.append(one.outcome_id)
+    found = f"{len(wrong)} of {len(scope.outcomes)} results otherwise {wrong[:NAMED]}"
+    return held(not wrong, "a record, a deployment and a qualified tester before the first trial", found)
+
+
+@clause("RFC9971-4.9.3-02")
+def configuration_held(scope: Scope) -> Answer:
+    """A record of the machine, and each deployment that trials ran on."""
+    platform = scope.evidence.platform or {"base": {"before": None}, "deployments": {}}
+    lacking = {one.deployment_id for one in scope.trials} - set(platform["deployments"])
+    return held(
+        platform["base"]["before"] is not None and not lacking,
+        "a record, and each deployment's configuration",
+        f"{'a' if platform['base']['before'] else 'no'} record; {len(lacking)} deployments not described",
+    )
+
+
+RULES: tuple[ClauseRule, ...] = (
+    freedoms_documented,
+    tester_first,
+    short_counts_as_loss,
+    initialized_first,
+    configuration_held,
+)
