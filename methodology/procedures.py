@@ -2,46 +2,82 @@
 
 A procedure is named after the metric that the journal writes beside its trials; `trial` is what all share:
 how one trial is judged, and how those that are not valid are repeated. Whoever changes which trial a
-procedure asks for next, or what it concludes from the same trials, adds one to its number here
-(tests/unit/methodology/test_procedure_versions.py fails until that is done).
+procedure asks for next, or what it concludes from the same trials, adds a `Change` here, with the next number
+(tests/unit/methodology/test_procedure_versions.py and test_kept_evidence.py fail until that is done), and
+keeps the old rule in `methodology.former`. schemas/README.md has the policy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 TRIAL = "trial"
 FIRST = 1  # of every procedure, and of runs whose header names no version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One commit that raised versions. `what` says what answers have since then, in a sentence."""
+
+    commit: str
+    what: str
+    versions: Mapping[str, int]
+
+
+_DISTURBED = "disturbed trials alone make an answer unstable, no longer invalid"  # docs/adr/0182
+CHANGES: tuple[
+    Change, ...
+] = (  # oldest first; a procedure that is not named here has its first version still
+    Change(
+        commit="9ddb4503a7d3",
+        what="an unstable answer says how far its trials agree",
+        versions={"throughput.rfc2544_26_1": 2},
+    ),
+    Change(
+        commit="cf51a5a99115",
+        what=_DISTURBED,
+        versions={
+            "back_to_back.rfc9004": 2,
+            "conditional_throughput.rfc9971": 2,
+            "latency.all_frames": 2,
+            "latency.rfc2544_26_2": 2,
+            "latency.rfc8219_7_2.typical": 2,
+            "pdv.rfc8219_7_3_1": 2,
+            "reset.rfc6201.container": 2,
+            "reset.rfc6201.link": 2,
+            "reset.rfc6201.vswitch": 2,
+            "soak.loss_ratio": 2,
+            "system_recovery.rfc2544_26_5": 2,
+            "throughput.rfc2544_26_1": 3,
+            "throughput.tst009_12_3": 2,
+            "throughput_modified.rfc2544_11.broadcast": 2,
+            "throughput_modified.rfc2544_11.filters_1": 2,
+            "throughput_modified.rfc2544_11.filters_25": 2,
+            "throughput_modified.rfc2544_11.management": 2,
+            "throughput_modified.rfc2544_11.route_updates": 2,
+        },
+    ),
+    Change(commit="3569e1f75ddb", what=_DISTURBED, versions={"frame_loss_ratio.rfc2544_26_3": 2}),
+    Change(
+        commit="95ec033d55e2",
+        what="no loss at the lowest load is claimed that was never tried",
+        versions={"tester.envelope": 2},
+    ),
+    Change(  # docs/adr/0231
+        commit="52192a10d57c",
+        what="a load without a valid trial is unknown, not too high, and below a load that did not hold the "
+        "search goes on",
+        versions={"tester.envelope": 3},
+    ),
+)
 CURRENT: Mapping[str, int] = {
-    # name: version; one that is not named here has its first version still
-    # Disturbed trials alone make an answer unstable, no longer invalid (docs/adr/0182).
-    "back_to_back.rfc9004": 2,
-    "conditional_throughput.rfc9971": 2,
-    "frame_loss_ratio.rfc2544_26_3": 2,
-    "latency.all_frames": 2,
-    "latency.rfc2544_26_2": 2,
-    "latency.rfc8219_7_2.typical": 2,
-    "pdv.rfc8219_7_3_1": 2,
-    "reset.rfc6201.container": 2,
-    "reset.rfc6201.link": 2,
-    "reset.rfc6201.vswitch": 2,
-    "soak.loss_ratio": 2,
-    "system_recovery.rfc2544_26_5": 2,
-    # 2: no loss at the lowest load is claimed that was never tried; 3: a load without a valid trial is
-    # unknown, and the interval below a load that did not hold is searched (docs/adr/0231)
-    "tester.envelope": 3,
-    "throughput.rfc2544_26_1": 3,  # 2: an unstable answer says how far its trials agree
-    "throughput.tst009_12_3": 2,
-    "throughput_modified.rfc2544_11.broadcast": 2,
-    "throughput_modified.rfc2544_11.filters_1": 2,
-    "throughput_modified.rfc2544_11.filters_25": 2,
-    "throughput_modified.rfc2544_11.management": 2,
-    "throughput_modified.rfc2544_11.route_updates": 2,
+    name: version for change in CHANGES for name, version in change.versions.items()
 }
 
 
 def version(name: str) -> int:
-    """Return the version of a procedure as this toolkit has it."""
+    """Return the version of a procedure as this toolkit measures by it."""
     return CURRENT.get(name, FIRST)
 
 
@@ -50,7 +86,12 @@ def versions(names: Iterable[str]) -> dict[str, int]:
     return {name: version(name) for name in sorted({TRIAL, *names})}
 
 
+def changes_after(name: str, recorded: int) -> tuple[Change, ...]:
+    """Return what changed in a procedure since a version, oldest first."""
+    return tuple(one for one in CHANGES if name in one.versions and one.versions[name] > recorded)
+
+
 def other_versions(recorded: Mapping[str, int], name: str) -> tuple[tuple[str, int, int], ...]:
-    """Return of `trial` and one procedure those recorded with another version: name, recorded, known here."""
+    """Return of `trial` and one procedure those recorded with another version: name, recorded, current."""
     pairs = ((one, recorded.get(one, FIRST), version(one)) for one in (TRIAL, name))
     return tuple((one, theirs, ours) for one, theirs, ours in pairs if theirs != ours)

@@ -13,7 +13,8 @@ from typing import Any
 
 from bmwg.methodology import suites
 from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.procedures import TRIAL, other_versions
+from bmwg.methodology.former.registry import replayable
+from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import (
@@ -32,7 +33,7 @@ from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.store.checks import check_document, check_version
+from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json, result_from_json
 from bmwg.reports.store.journal import checked_line, genesis
 from bmwg.reports.store.long_lists import emptied
@@ -160,6 +161,8 @@ def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) ->
         data: dict[str, Any] = strict_json(files.octets(name), where, MAX_DOCUMENT_OCTETS)
         check_version(data, kind, where)
         check_document(data, kind, where)
+        if kind == "run":
+            check_kind_of_load(data, where)
     except ToolkitError as error:
         findings.append(of_error(error))
         return None
@@ -203,10 +206,11 @@ def _journal(
     if header != run["header_sha256"]:
         findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
     prev = genesis(run["run_id"], header)
-    known = not other_versions(run.get("procedures", {}), TRIAL)  # else VER-13 says so
+    known = run.get("procedures", {}).get(TRIAL, FIRST) in replayable(TRIAL)  # else VER-13 says so
     policy = profile.policy if profile and known and not verified else None
     specs: dict[TrialSpec, TrialSpec] = {}
     misjudged = 0
+    form: str | None = None  # of the first line
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""
     try:
         for number, (start, line, ended) in enumerate(files.lines(JOURNAL_FILE), start=1):
@@ -216,7 +220,8 @@ def _journal(
                 )
                 break
             where = f"{files.where}: {JOURNAL_FILE}: line {number}"
-            data = emptied(json.loads(line)) if verified else checked_line(line, number, prev, where)
+            data = emptied(json.loads(line)) if verified else checked_line(line, number, prev, where, form)
+            form = data["schema"]
             prev = data["hash"]
             if number == run["journal"]["trials"]:
                 hash_at_known = prev

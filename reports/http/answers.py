@@ -19,6 +19,7 @@ from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Wor
 from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.journal import JOURNAL_FILE, read_journal
+from bmwg.reports.store.checks import check_version
 from bmwg.reports.store.files import write_atomically
 from bmwg.reports.store.read import PLATFORM_FILE, load_document
 from bmwg.schemas.validation import problems
@@ -77,6 +78,7 @@ def _document(path: Path) -> dict[str, Any]:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError("STORE-04", f"{path}", expected="JSON", found=str(error)) from error
+    check_version(data, "http", str(path))
     if wrong := problems(data, "http"):
         raise ConfigError("STORE-04", f"{path}", expected="a file of its schema", found=str(wrong[0]))
     return data

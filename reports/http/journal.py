@@ -17,6 +17,7 @@ from bmwg.methodology.http.records import Repetition
 from bmwg.reports.checker.source import MAX_LINE_OCTETS
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.checks import check_version
 from bmwg.reports.store.files import not_written, write_atomically
 from bmwg.schemas.validation import problems
 
@@ -111,12 +112,17 @@ def read_journal(folder: Path, run_id: str, header_sha256: str) -> tuple[tuple[i
 def checked_lines(
     lines: Iterable[bytes], file: str, run_id: str, header_sha256: str
 ) -> tuple[tuple[int, Repetition], ...]:
-    """Verify the lines of a journal and return their repetitions. Raises ConfigError STORE-01, BND-07."""
-    prev = genesis(run_id, header_sha256)
+    """Verify the lines of a journal and return their repetitions.
+
+    Raises ConfigError STORE-01, STORE-03, STORE-10, BND-07.
+    """
+    prev, form = genesis(run_id, header_sha256), None
     found = []
     for number, line in enumerate(lines, start=1):
         where = f"{file}: line {number}"
         data = strict_json(line, where, MAX_LINE_OCTETS)
+        check_version(data, "http_repetition", where, form)
+        form = data["schema"]
         if wrong := problems(data, "http_repetition"):
             raise _broken(where, "a line of its schema", str(wrong[0]))
         body = {key: value for key, value in data.items() if key != "hash"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,30 +11,49 @@ import fastjsonschema
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.schemas import load
+from bmwg.schemas.formats import READABLE, is_format, unreadable
 from bmwg.schemas.validation import problems
 
-# History of the formats. A reader knows all versions that stand here; an unknown one is refused by name.
-# run/1.0, trial/1.0, platform/1.0, bundle/1.0: the first ones.
-READABLE = {
-    "run": ("run/1.0",),
-    "trial": ("trial/1.0",),
-    "platform": ("platform/1.0",),
-    "bundle": ("bundle/1.0",),
-}
 _SHOWN_PROBLEMS = 10
+_SHOWN_CHARACTERS = 80
 
 
-def check_version(data: Any, kind: str, where: str) -> None:
-    """Raise ConfigError STORE-03 unless `data` names a version of schema `kind` that we read."""
+def check_version(data: Any, kind: str, where: str, first: str | None = None) -> None:
+    """Raise ConfigError STORE-03 unless `data` names a version of format `kind` that we read.
+
+    `first` is the format of a journal's first line; another one on a later line is ConfigError STORE-10.
+    """
     found = data.get("schema") if isinstance(data, dict) else None
+    if first is not None and found != first and is_format(found):
+        raise ConfigError(
+            "STORE-10",
+            f"{where}: the journal mixes formats",
+            expected=f"{first}, the format of its first line",
+            found=_named(found),
+            hint="lines of two runs or of two toolkits make no journal: take the original",
+        )
     if found not in READABLE[kind]:
+        what, mend = unreadable(found, kind)
         raise ConfigError(
             "STORE-03",
-            f"{where}: format version cannot be read",
+            f"{where}: {what}",
             expected=" or ".join(READABLE[kind]),
-            found=repr(found),
-            hint="read it with the toolkit version that run.json names",
+            found=_named(found),
+            hint=mend,
         )
+
+
+def check_kind_of_load(run: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError STORE-03 when a run's profile is of a kind or version that we do not read.
+
+    A profile without a format is from before profiles had one.
+    """
+    if "schema" in run["profile"]:
+        check_version(run["profile"], "profile", f"{where}: profile")
+
+
+def _named(found: object) -> str:
+    return repr(found)[:_SHOWN_CHARACTERS]
 
 
 def check_document(data: Any, kind: str, where: str) -> None:

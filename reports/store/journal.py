@@ -91,9 +91,12 @@ def read_journal(path: Path, first_prev: str) -> JournalContent:
     data = read_bytes(path)
     end = data.rfind(b"\n") + 1
     trials: list[JournalTrial] = []
-    prev = first_prev
+    prev, form = first_prev, None
     for number, line in enumerate(_lines(data, end), start=1):
-        trial = _read_line(line, number, prev, f"{path}: line {number}")
+        where = f"{path}: line {number}"
+        checked = checked_line(line, number, prev, where, form)
+        form = checked["schema"]
+        trial = _taken(checked, line, where)
         prev = trial.line_hash
         trials.append(trial)
     return JournalContent(trials=tuple(trials), torn=data[end:], whole_octets=end)
@@ -117,23 +120,26 @@ def _broken(where: str, expected: str, found: str) -> ConfigError:
     )
 
 
-def checked_line(line: bytes, number: int, prev: str, where: str) -> dict[str, Any]:
-    """Return one line as data, its schema, form, hash and place in the chain verified. Raises ConfigError."""
+def checked_line(line: bytes, number: int, prev: str, where: str, form: str | None = None) -> dict[str, Any]:
+    """Return one line as data, its schema, form, hash and place in the chain verified. Raises ConfigError.
+
+    `form` is the format of the journal's first line, which all of its lines have.
+    """
     try:
         data: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
-    check_version(data, "trial", where)
+    check_version(data, "trial", where, form)
     check_document(emptied(data), "trial", where)
     body = line[:-_TAIL] + b"}"
     found = hashlib.sha256(body).hexdigest()
     if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
         raise _broken(where, "the hash of its content", "another")
     try:
-        form = canonical({key: value for key, value in data.items() if key != "hash"}).encode("ascii")
+        text = canonical({key: value for key, value in data.items() if key != "hash"}).encode("ascii")
     except (ValueError, RecursionError) as error:
         raise _broken(where, "canonical JSON", str(error)) from error
-    if form != body:
+    if text != body:
         raise _broken(where, "canonical JSON", "another form")
     if data["prev"] != prev:
         raise _broken(where, "the hash of the line before as `prev`", "another")
@@ -142,8 +148,7 @@ def checked_line(line: bytes, number: int, prev: str, where: str) -> dict[str, A
     return data
 
 
-def _read_line(line: bytes, number: int, prev: str, where: str) -> JournalTrial:
-    data = checked_line(line, number, prev, where)
+def _taken(data: dict[str, Any], line: bytes, where: str) -> JournalTrial:
     try:
         return _light(data, line)
     except ValueError as error:

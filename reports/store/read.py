@@ -12,7 +12,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.seals import sealed
 from bmwg.methodology.records import Bound, Outcome
 from bmwg.reports.store.canonical import sha256_of
-from bmwg.reports.store.checks import check_document, check_version, read_bytes
+from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version, read_bytes
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
 from bmwg.reports.store.journal import JournalTrial, genesis, read_journal
 
@@ -168,6 +168,8 @@ def load_document(path: Path, kind: str) -> dict[str, Any]:
         raise ConfigError("STORE-02", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
     check_version(data, kind, str(path))
     check_document(data, kind, str(path))
+    if kind == "run":
+        check_kind_of_load(data, str(path))
     document: dict[str, Any] = data
     return document
 

@@ -22,6 +22,7 @@ from bmwg.reports.checker.state import of_http
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.journal import checked_lines
+from bmwg.reports.store.checks import check_version
 from bmwg.reports.store.read import header_hash
 from bmwg.reports.verify.platform import not_of_the_file
 from bmwg.schemas.validation import problems
@@ -76,6 +77,7 @@ def _read(evidence: Evidence, run: Any) -> HttpEvidence:
     if wrong := problems(run["profile"], "http_profile"):
         raise ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=str(wrong[0]))
     data = strict_json(evidence.files.octets(ANSWERS), ANSWERS, MAX_DOCUMENT_OCTETS)
+    check_version(data, "http", ANSWERS)
     if wrong := problems(data, "http"):
         raise ConfigError("STORE-04", ANSWERS, expected="a file of its schema", found=str(wrong[0]))
     lines = [line for _, line, whole in evidence.files.lines(JOURNAL) if whole]

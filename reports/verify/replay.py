@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bmwg.methodology import latency, planning, throughput
+from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology.former.registry import former_rule, not_replayable
+from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
-from bmwg.methodology.procedures import other_versions
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
@@ -48,6 +49,8 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from _no_claim(outcome)
     elif outcome.type is OutcomeType.UNSTABLE and not outcome.trials:
         yield from _unqualified(evidence, outcome)
+    elif (former := former_rule_of(evidence, outcome)) is not None:
+        yield from _measured(evidence, evidence.profile, outcome, former)
     elif outcome.metric in SEARCHED:
         yield from _search(evidence, evidence.profile, outcome)
     elif outcome.metric == latency.METRIC:
@@ -62,10 +65,20 @@ def qualification_max_fps(evidence: Evidence) -> int:
     return planning.QUALIFICATION_MAX_FPS if stated is None else int(stated)
 
 
-def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str, int, int], ...]:
-    """Return the procedures of an outcome that were recorded with a version that cannot be replayed here."""
-    recorded = evidence.run.get("procedures", {}) if evidence.run else {}
-    return other_versions(recorded, recorded_as(outcome.metric))
+def unknown_procedures(evidence: Evidence, outcome: Outcome) -> tuple[tuple[str, int], ...]:
+    """Return the procedures of an outcome, with the recorded version, that cannot be replayed here."""
+    return not_replayable(_recorded_versions(evidence), recorded_as(outcome.metric))
+
+
+def former_rule_of(evidence: Evidence, outcome: Outcome) -> FormerRule | None:
+    """Return the kept rule of the version that an outcome was recorded with; None for the current version."""
+    metric = recorded_as(outcome.metric)
+    recorded = _recorded_versions(evidence).get(metric, procedures.FIRST)
+    return None if recorded == procedures.version(metric) else former_rule(metric, recorded)
+
+
+def _recorded_versions(evidence: Evidence) -> Mapping[str, int]:
+    return evidence.run.get("procedures", {}) if evidence.run else {}
 
 
 def _untouched(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
@@ -169,16 +182,20 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
     yield from _compare(outcome, replace(computed, quality=(*computed.quality, *remark)), group)
 
 
-def _measured(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
-    """Replay a measurement that has no replay of its own here."""
+def _measured(
+    evidence: Evidence, profile: Profile, outcome: Outcome, former: FormerRule | None = None
+) -> Iterator[Shortfall]:
+    """Replay a measurement that has no replay of its own here, or the rule of a former version."""
     group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
     yield from _all_there(outcome, group)
+    qualifies = outcome.metric == throughput.ENVELOPE_METRIC  # there is no envelope before it
     computed = recomputed(
         evidence,
         profile,
         outcome,
-        evidence.envelope_fps(outcome.cell),
+        None if qualifies else evidence.envelope_fps(outcome.cell),
         qualification_max_fps(evidence),
+        former,
     )
     if isinstance(computed, Outcome):
         yield from _compare(outcome, computed, group)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bmwg.methodology import planning, suites
-from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.measurements.registry import finding, measurement, recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
@@ -36,14 +37,23 @@ class _OtherTrialError(BaseException):
 
 
 def recomputed(
-    evidence: Evidence, profile: Profile, outcome: Outcome, envelope_fps: int | None, max_load_fps: int
+    evidence: Evidence,
+    profile: Profile,
+    outcome: Outcome,
+    envelope_fps: int | None,
+    max_load_fps: int,
+    former: FormerRule | None = None,
 ) -> Outcome | Iterator[Shortfall]:
-    """Return what the trials of an outcome prove, without remarks on the run; or why they prove nothing."""
+    """Return what the trials of an outcome prove, without remarks on the run; or why they prove nothing.
+
+    `former` is the rule of the version that the run was measured by, where that is not the current one.
+    """
     where = outcome.outcome_id
     case = suites.case(outcome.outcome_id.partition(":")[0], evidence.cases)
     if case is None or measurement(case.measurement) not in finding(outcome.metric):
         return iter([(where, "the test of a measurement that gives this metric", outcome.metric)])
-    kind, cell = measurement(case.measurement), outcome.cell
+    kind: Measurement | FormerRule = former or measurement(case.measurement)
+    cell = outcome.cell
     if not cell.qualifies_tester and envelope_fps is None:
         return iter(
             [(where, "a tester qualified for this traffic before the search", "no envelope in the run")]

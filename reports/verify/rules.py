@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bmwg.methodology import throughput
+from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
+from bmwg.methodology.procedures import changes_after
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -135,17 +137,27 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
 
 @rule("VER-13", "", "each answer was got by procedures that this toolkit can replay")
 def procedures_known(evidence: Evidence) -> Iterator[Shortfall]:
-    """The versions of the procedures in the header are those of this toolkit; none is guessed at."""
-    unknown: dict[tuple[str, int, int], int] = {}
-    for outcome in evidence.outcomes:
-        for found in unknown_procedures(evidence, outcome):
-            unknown[found] = unknown.get(found, 0) + 1
-    for (name, recorded, known), count in unknown.items():
+    """The versions of the procedures in the header are current or kept; none is guessed at."""
+    unknown = Counter(
+        found for outcome in evidence.outcomes for found in unknown_procedures(evidence, outcome)
+    )
+    for (name, recorded), count in unknown.items():
+        known = " or ".join(str(version) for version in replayable(name))
         yield (
             f"run.json: procedures: {name}",
             f"version {known}, which this toolkit knows",
-            f"{count} answers recorded with version {recorded}: verify them with the toolkit that measured",
+            f"{count} answers recorded with version {recorded}: {_who_replays(evidence, name, recorded)}",
         )
+
+
+def _who_replays(evidence: Evidence, name: str, recorded: int) -> str:
+    """Say which toolkit can verify an answer of a version that this one does not have."""
+    toolkit = evidence.run["toolkit"] if evidence.run else {"version": "unknown", "commit": None}
+    measured = f"version {toolkit['version']}, commit {toolkit['commit'] or 'unknown'}"
+    later = changes_after(name, recorded)
+    if not later:
+        return f"a later toolkit measured it; verify with {measured}"
+    return f"commits before {later[0].commit} wrote that; verify with the toolkit that measured, {measured}"
 
 
 @rule("VER-14", "", "trials and the end of the run are bound to the platform file", exit_code=2)

@@ -19,6 +19,7 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.verify.http_run import HttpEvidence, http_findings
+from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
@@ -35,7 +36,8 @@ class Verification:
     """What verifying found. Without findings every figure follows from the recorded trials.
 
     `trust` says what the signature shows; `notes` what was not checked, and why. `judgement` is the
-    checker's, computed here; None when the run could not be read.
+    checker's, computed here; None when the run could not be read. `lacks` are the protections of today that
+    the run was made without.
     """
 
     findings: tuple[Finding, ...]
@@ -44,6 +46,7 @@ class Verification:
     evidence: Evidence | None = None
     judgement: Judgement | None = None
     http: HttpEvidence | None = None
+    lacks: tuple[Lacking, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -64,6 +67,7 @@ def verify_folder(folder: Path) -> Verification:
         evidence=evidence,
         judgement=judgement,
         http=http,
+        lacks=lacking(evidence),
     )
 
 
@@ -138,6 +142,7 @@ def _verify(
         evidence=evidence,
         judgement=judgement,
         http=http,
+        lacks=lacking(evidence),
     )
 
 

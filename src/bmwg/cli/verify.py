@@ -46,8 +46,8 @@ def _render(run: Path) -> None:
 
 def lines(verified: Verification, *, clauses: bool) -> list[str]:
     """Say what verifying found, in printable lines."""
-    said: list[str] = []
     evidence, judgement = verified.evidence, verified.judgement
+    said = _lacks(verified)
     if verified.findings:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
@@ -62,6 +62,18 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
     return said
+
+
+def _lacks(verified: Verification) -> list[str]:
+    """Say first what a run lacks of what protects runs today; nothing of a run that has all of it."""
+    run = verified.evidence.run if verified.evidence else None
+    if run is None or not verified.lacks:
+        return []
+    commit = run["toolkit"]["commit"]
+    made_by = f"version {shown(run['toolkit']['version'])}, commit {shown(commit) if commit else 'unknown'}"
+    number = f"{len(verified.lacks)} protection" + ("s" if len(verified.lacks) > 1 else "")
+    said = [f"this run lacks {number} of today's runs; its header names toolkit {made_by}:"]
+    return said + [f"lacks {one.name}: {one.what}; since commit {one.commit}" for one in verified.lacks]
 
 
 def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:

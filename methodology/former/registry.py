@@ -1,0 +1,29 @@
+"""Which former versions of which procedures can be replayed. A new one is a module and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bmwg.methodology import procedures
+from bmwg.methodology.former import envelope_2
+from bmwg.methodology.former.rule import FormerRule
+
+RULES: tuple[FormerRule, ...] = (envelope_2.RULE,)
+_BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
+
+
+def former_rule(metric: str, version: int) -> FormerRule | None:
+    """Return the rule of a version that is not the current one; None where none was kept."""
+    return _BY_VERSION.get((metric, version))
+
+
+def replayable(name: str) -> tuple[int, ...]:
+    """Return every version of a procedure that can be replayed, ascending."""
+    kept = {version for metric, version in _BY_VERSION if metric == name}
+    return tuple(sorted({procedures.version(name), *kept}))
+
+
+def not_replayable(recorded: Mapping[str, int], metric: str) -> tuple[tuple[str, int], ...]:
+    """Return of `trial` and one procedure those recorded with a version that nothing here can replay."""
+    pairs = ((name, recorded.get(name, procedures.FIRST)) for name in (procedures.TRIAL, metric))
+    return tuple((name, version) for name, version in pairs if version not in replayable(name))
