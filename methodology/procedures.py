@@ -18,9 +18,12 @@ FIRST = 1  # of every procedure, and of runs whose header names no version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One commit that raised versions. `what` says what answers have since then, in a sentence."""
+    """What raised versions. `what` says what answers have since then, in a sentence.
 
-    commit: str
+    `after` is the last commit that measured by the versions before: whoever makes the change knows that one.
+    """
+
+    after: str
     what: str
     versions: Mapping[str, int]
 
@@ -30,12 +33,12 @@ CHANGES: tuple[
     Change, ...
 ] = (  # oldest first; a procedure that is not named here has its first version still
     Change(
-        commit="9ddb4503a7d3",
+        after="2ca676a02d19",
         what="an unstable answer says how far its trials agree",
         versions={"throughput.rfc2544_26_1": 2},
     ),
     Change(
-        commit="cf51a5a99115",
+        after="939b29af8664",
         what=_DISTURBED,
         versions={
             "back_to_back.rfc9004": 2,
@@ -58,14 +61,14 @@ CHANGES: tuple[
             "throughput_modified.rfc2544_11.route_updates": 2,
         },
     ),
-    Change(commit="3569e1f75ddb", what=_DISTURBED, versions={"frame_loss_ratio.rfc2544_26_3": 2}),
+    Change(after="5944fbebe9d9", what=_DISTURBED, versions={"frame_loss_ratio.rfc2544_26_3": 2}),
     Change(
-        commit="95ec033d55e2",
+        after="59ca94f3b37c",
         what="no loss at the lowest load is claimed that was never tried",
         versions={"tester.envelope": 2},
     ),
     Change(  # docs/adr/0231
-        commit="52192a10d57c",
+        after="3790993f32b6",
         what="a load without a valid trial is unknown, not too high, and below a load that did not hold the "
         "search goes on",
         versions={"tester.envelope": 3},
@@ -89,6 +92,12 @@ def versions(names: Iterable[str]) -> dict[str, int]:
 def changes_after(name: str, recorded: int) -> tuple[Change, ...]:
     """Return what changed in a procedure since a version, oldest first."""
     return tuple(one for one in CHANGES if name in one.versions and one.versions[name] > recorded)
+
+
+def last_commit(name: str, recorded: int) -> str | None:
+    """Return the last commit that measured by a version; None for the current one, and for a later one."""
+    later = changes_after(name, recorded)
+    return later[0].after if later else None
 
 
 def other_versions(recorded: Mapping[str, int], name: str) -> tuple[tuple[str, int, int], ...]:

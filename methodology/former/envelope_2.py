@@ -191,10 +191,4 @@ def _bound(trials: list[JudgedTrial], load: int | None, *, lossless: bool) -> Bo
     return Bound(load_fps=load, trials=proof) if load is not None and proof else None
 
 
-RULE = FormerRule(
-    metric=ENVELOPE_METRIC,
-    version=2,
-    first_commit="95ec033d55e2",
-    last_commit="3790993f32b6",
-    measure=measure,
-)
+RULE = FormerRule(metric=ENVELOPE_METRIC, version=2, measure=measure)

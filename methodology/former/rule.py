@@ -12,13 +12,11 @@ from bmwg.methodology.measurements.measurement import Answered, Asked
 class FormerRule:
     """A version of the procedure of one metric. `measure` is that of a `Measurement`, as it was.
 
-    `first_commit` is the first that wrote this version, `last_commit` the last one.
+    `methodology.procedures.CHANGES` says which commits measured by it.
     """
 
     metric: str
     version: int
-    first_commit: str
-    last_commit: str
     measure: Callable[[Asked], Answered]
     needs_throughput: bool = False
     reads_latency: bool = False

@@ -25,7 +25,7 @@ class Protection:
 
     name: str
     what: str
-    commit: str
+    after: str
     present: Callable[[_Run, _Run], bool]  # run.json, platform.json
     wanted: Callable[[_Run], bool] = lambda run: True  # of which runs it can be expected
 
@@ -42,34 +42,34 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
     Protection(
         name="procedure-versions",
         what="the header names the version of each procedure, under its hash",
-        commit="eea75c97190b",
+        after="509b4d28ab4c",
         present=lambda run, platform: "procedures" in run,
         wanted=_frames,
     ),
     Protection(
         name="qualification-limit",
         what="the header holds the highest load of the tester's qualification, under its hash",
-        commit="eea75c97190b",
+        after="509b4d28ab4c",
         present=lambda run, platform: "qualification_max_fps" in run,
         wanted=_frames,
     ),
     Protection(
         name="platform-bound",
         what="platform.json is bound to the trials and to the run's end",
-        commit="643aa2bf617b",
+        after="8b35f48225de",
         present=lambda run, platform: "platform_bound" in run,
     ),
     Protection(
         name="http-watched",
         what="repetitions of HTTP run under the platform's guard, which looks for drift",
-        commit="30e7ee3a3bb4",
+        after="7b823b367d45",
         present=lambda run, platform: "drift" in platform,
         wanted=of_http,
     ),
     Protection(
         name="kept-awake",
         what="the header says what keeps CPUs from halting, and the platform's record what was held",
-        commit="52192a10d57c",
+        after="3790993f32b6",
         present=lambda run, platform: "keep_awake" in run["profile"],
         wanted=_real,
     ),
@@ -78,11 +78,11 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacking:
-    """A protection that a run lacks, with the first commit that had it."""
+    """A protection that a run lacks, with the last commit that had it not."""
 
     name: str
     what: str
-    commit: str
+    after: str
 
 
 def lacking(evidence: Evidence) -> tuple[Lacking, ...]:
@@ -92,7 +92,7 @@ def lacking(evidence: Evidence) -> tuple[Lacking, ...]:
         return ()
     platform = evidence.platform or {}
     found = [
-        Lacking(name=row.name, what=row.what, commit=row.commit)
+        Lacking(name=row.name, what=row.what, after=row.after)
         for row in PROTECTIONS
         if row.wanted(run) and not row.present(run, platform)
     ]
@@ -107,5 +107,5 @@ def _procedures(evidence: Evidence, run: _Run) -> Iterator[Lacking]:
             yield Lacking(
                 name=f"{name} {change.versions[name]}",
                 what=f"{change.what} (this run: version {theirs})",
-                commit=change.commit,
+                after=change.after,
             )

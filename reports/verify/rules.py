@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bmwg.methodology import throughput
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
-from bmwg.methodology.procedures import changes_after
+from bmwg.methodology.procedures import last_commit
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -154,10 +154,10 @@ def _who_replays(evidence: Evidence, name: str, recorded: int) -> str:
     """Say which toolkit can verify an answer of a version that this one does not have."""
     toolkit = evidence.run["toolkit"] if evidence.run else {"version": "unknown", "commit": None}
     measured = f"version {toolkit['version']}, commit {toolkit['commit'] or 'unknown'}"
-    later = changes_after(name, recorded)
-    if not later:
+    last = last_commit(name, recorded)
+    if last is None:
         return f"a later toolkit measured it; verify with {measured}"
-    return f"commits before {later[0].commit} wrote that; verify with the toolkit that measured, {measured}"
+    return f"commits up to {last} measured so; verify with the toolkit that measured, {measured}"
 
 
 @rule("VER-14", "", "trials and the end of the run are bound to the platform file", exit_code=2)

@@ -73,7 +73,9 @@ def _lacks(verified: Verification) -> list[str]:
     made_by = f"version {shown(run['toolkit']['version'])}, commit {shown(commit) if commit else 'unknown'}"
     number = f"{len(verified.lacks)} protection" + ("s" if len(verified.lacks) > 1 else "")
     said = [f"this run lacks {number} of today's runs; its header names toolkit {made_by}:"]
-    return said + [f"lacks {one.name}: {one.what}; since commit {one.commit}" for one in verified.lacks]
+    return said + [
+        f"lacks {one.name}: {one.what}; runs have it after commit {one.after}" for one in verified.lacks
+    ]
 
 
 def _judged(judgement: Judgement, *, clauses: bool) -> list[str]:

@@ -7,9 +7,11 @@ import random
 from dataclasses import replace
 
 import pytest
+import transcripts
 from fake_measurers import Device
 
 from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology.former.registry import former_rule, not_replayable, replayable
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.mlr import outcome as goal_outcomes
@@ -120,6 +122,31 @@ RESTLESS = {  # metric: version, SHA-256 of what it asked for and concluded on r
 }
 
 
+AT_3AC94E6 = {  # metric: version, and what the code of that commit told (tests/data/evidence/README.md)
+    throughput.ENVELOPE_METRIC: (2, "776ea69582e94b751224baf7bd5439cf0fb39339a4d8bf464696cacc0a998ec2"),
+    throughput.METRIC: (3, "a2d407e3c4707d013fe8996f2d0f30e5142d8c4766e04e76fcfa7fb949ed6656"),
+    tst009.METRIC: (2, "963836f49a9cd5a2638de7b74a73de2181d59ba7d9369e9b95a483edf7a97231"),
+    goal_outcomes.METRIC: (2, "303f8adb6eefb18aa9c737ef13d2ceb933bbe5aed298fa0c4752c9ef40149d5a"),
+}
+
+
+@pytest.mark.parametrize("metric", list(AT_3AC94E6))
+def test_a_version_answers_as_the_code_that_measured_by_it(metric: str) -> None:
+    """On 60 restless devices; the numbers were made by the old code itself, not by what is kept of it."""
+    version, expected = AT_3AC94E6[metric]
+    name, path = transcripts.ASKED[metric]
+    current = procedures.version(metric) == version
+    kind = measurement(name) if current else former_rule(metric, version)
+    assert kind is not None
+    assert transcripts.told(kind.measure, path) == expected
+
+
+def test_the_kept_version_is_not_the_current_one() -> None:
+    name, path = transcripts.ASKED[throughput.ENVELOPE_METRIC]
+    told_now = transcripts.told(measurement(name).measure, path)
+    assert told_now != AT_3AC94E6[throughput.ENVELOPE_METRIC][1]
+
+
 @pytest.mark.parametrize("metric", list(RESTLESS))
 def test_a_procedure_that_changed_on_restless_machines_has_another_version(metric: str) -> None:
     version, expected = RESTLESS[metric]
@@ -142,3 +169,15 @@ def test_the_versions_of_a_plan_are_named_and_others_are_told() -> None:
     assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 3),)
     newer = {throughput.METRIC: 4, "trial": 2}
     assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 4, 3))
+
+
+def test_versions_are_replayable_when_current_or_kept() -> None:
+    envelope = throughput.ENVELOPE_METRIC
+    assert replayable(envelope) == (2, 3)
+    assert replayable(throughput.METRIC) == (3,)
+    assert not_replayable({envelope: 2, "trial": 1}, envelope) == ()
+    assert not_replayable({envelope: 4, "trial": 2}, envelope) == (("trial", 2), (envelope, 4))
+    assert not_replayable({}, envelope) == ((envelope, 1),)
+    assert procedures.last_commit(envelope, 1) == "59ca94f3b37c"
+    assert procedures.last_commit(envelope, 3) is None
+    assert [change.versions[envelope] for change in procedures.changes_after(envelope, 1)] == [2, 3]

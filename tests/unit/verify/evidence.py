@@ -1,0 +1,109 @@
+"""The kept runs and bundles of earlier commits: what each is, and its files, unpacked once a session."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "data" / "evidence" / "3ac94e6c001a"
+SIGNER = FOLDER / "signer.pub"
+COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
+LACKS_OF_REAL = ["kept-awake", "tester.envelope 3"]
+LACKS_OF_SIMULATED = ["tester.envelope 3"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One archive. `findings` are the rules that its folder breaks, by the rules of its own time as well."""
+
+    name: str
+    sha256: str
+    answers: int
+    executions: int  # trials, or repetitions of requests
+    bundles: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = tuple(LACKS_OF_REAL)
+    findings: frozenset[str] = frozenset()
+
+
+@cache
+def unpacked(folder: Path, name: str) -> Path:
+    """Unpack an archive below a folder, and return where its files are."""
+    shutil.unpack_archive(FOLDER / f"{name}.tar.xz", folder)
+    return folder
+
+
+KEPT = (
+    Kept(
+        name="packets",
+        sha256="4c2b6a4a973b3b0e8a432134b2527c762c89c7fee1e42b786327336894533b74",
+        answers=12,
+        executions=167,
+        bundles=("unsigned", "signed", "redacted"),
+    ),
+    Kept(
+        name="ladder",
+        sha256="e722d63ddb456b29173dc9ddcb71a0a5d31714187bd6527dc04bd448321543e2",
+        answers=5,
+        executions=72,
+        bundles=("signed",),
+    ),
+    Kept(
+        name="step-down",
+        sha256="79b05cb6eca15c75312775386f0231093df2b264b55e863d1f8cdbbb39762974",
+        answers=5,
+        executions=32,
+    ),
+    Kept(
+        name="unstable",
+        sha256="43cf45fac4fdbb80a872af993cdd2b3b1d146235de9722d68a9836a8066c63f6",
+        answers=12,
+        executions=168,
+    ),
+    Kept(
+        name="resumed",
+        sha256="8824ec1595d02854d5cf388a356cc9839c00fc217465c976413b2aac8e27d97a",
+        answers=5,
+        executions=33,
+        bundles=("signed",),
+    ),
+    Kept(
+        name="cut-off",
+        sha256="852153788689e6131aeaef5e335c2925cdc0dc367a3b6839433124b7f88db482",
+        answers=0,
+        executions=20,
+        lacks=("kept-awake",),
+        findings=frozenset({"VER-02"}),
+    ),
+    Kept(
+        name="simulated",
+        sha256="8bdb2d6f8b8d41cd462df368316098b84eccf61e3eb380159da9235b6286a750",
+        answers=34,
+        executions=326,
+        bundles=("unsigned",),
+        lacks=tuple(LACKS_OF_SIMULATED),
+    ),
+    Kept(
+        name="disturbed",
+        sha256="b78f83a7cb3945c459fa6a49648f9258bd217f7b9421cb33c0bfb9ef13344f7c",
+        answers=3,
+        executions=356,
+        lacks=tuple(LACKS_OF_SIMULATED),
+    ),
+    Kept(
+        name="unqualified",
+        sha256="eacfaa7a9f8ebb2c7854ee53cca54f8a5cea51c4611ea66235d03910037710c5",
+        answers=3,
+        executions=208,
+        lacks=tuple(LACKS_OF_SIMULATED),
+    ),
+    Kept(
+        name="http",
+        sha256="1eb900ef99ccb0c01400cbac68bf02d9c99590f36f62864e0bfac72306fddd37",
+        answers=12,
+        executions=59,
+        bundles=("unsigned", "signed", "redacted"),
+        lacks=("kept-awake",),
+    ),
+)
