@@ -301,7 +301,7 @@ def _trial(
 
 def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:
     streams = tuple(replace(stream, latency=_NO_LATENCY) for stream in result.streams)
-    return replace(result, spec=spec, streams=streams, auxiliary=(), disturbance=None)
+    return replace(result, spec=spec, streams=streams, disturbance=None)
 
 
 def _finding(rule_id: str, files: RunFiles, expected: str, found: str) -> Finding:

@@ -12,8 +12,11 @@ from bmwg.methodology.procedures import last_commit
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.verify import physics
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
+
+_FULL_RATIO = 0.999  # choice: of the medium's rate; a load is a whole number, and pacing has a width
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -105,18 +108,22 @@ def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
 
 @rule("VER-11", "", "no plain number at or above what the tester is qualified for")
 def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
-    """A measured throughput stays below the tester's envelope for the same traffic (design decision 4)."""
+    """A measured throughput stays below the tester's envelope for the same traffic (design decision 4).
+
+    Only the medium's own full rate is a plain number at the envelope: no tester could offer more.
+    """
+    rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
     for outcome in evidence.outcomes:
         if outcome.metric != throughput.METRIC or outcome.type is not OutcomeType.MEASURED:
             continue
         limit = evidence.envelope_fps(outcome.cell)
         value = outcome.values[0].number
-        line_rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
-        if line_rate is None and (limit is None or value >= limit):
+        full_fps = ethernet_fps(rate, outcome.cell.frame_octets) if rate is not None else None
+        if limit is None or (value >= limit and (full_fps is None or value < int(full_fps * _FULL_RATIO))):
             yield outcome.outcome_id, f"below the envelope of {limit} frames/s", f"measured {value}"
 
 
-@rule("VER-12", "", "a simulated tester says so, in the header and in its own description")
+@rule("VER-12", "", "a simulated tester says so, in the header, in its own description and in every trial")
 def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     """`simulated` in the header agrees with the testbed's driver, the drivers' words and the counters."""
     if evidence.run is None:
@@ -125,14 +132,26 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     tester = evidence.run["testbed"].get("tester")
     if isinstance(tester, dict) and tester.get("driver") == "simulated":
         signs.append("testbed.tester.driver")
-    if any(driver.get("simulated") is True for driver in evidence.run["drivers"]):
+    if any(
+        driver.get("simulated") is True or driver.get("driver") == "simulated"
+        for driver in evidence.run["drivers"]
+    ):
         signs.append("drivers")
     for name, deployment in (evidence.platform or {"deployments": {}})["deployments"].items():
         if deployment.get("simulated") is True:
             signs.append(f"deployment {name}")
             break
+    modelled = [
+        trial.trial.seq for trial in evidence.trials if dict(trial.trial.result.auxiliary).get("simulated")
+    ]
+    if modelled:
+        signs.append(f"trial {modelled[0]} and {len(modelled) - 1} more")
     if signs and not evidence.run["simulated"]:
         yield "run.json: simulated", f"true, as {', '.join(signs)} says", "false"
+    said = {driver.get("driver") for driver in evidence.run["drivers"]} - {None}
+    if isinstance(tester, dict) and said and evidence.trials and tester.get("driver") not in said:
+        known = ", ".join(sorted(map(str, said)))
+        yield "run.json: drivers", f"a description of {tester.get('driver')}, which sent", known
 
 
 @rule("VER-13", "", "each answer was got by procedures that this toolkit can replay")
@@ -178,4 +197,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     simulation_declared,
     procedures_known,
     platform_bound,
+    *physics.RULES,
 )

@@ -19,6 +19,7 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.verify.http_run import HttpEvidence, http_findings
+from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 
@@ -37,7 +38,7 @@ class Verification:
 
     `trust` says what the signature shows; `notes` what was not checked, and why. `judgement` is the
     checker's, computed here; None when the run could not be read. `lacks` are the protections of today that
-    the run was made without.
+    the run was made without; `questions` what an honest run can have and a reader should ask about.
     """
 
     findings: tuple[Finding, ...]
@@ -47,6 +48,7 @@ class Verification:
     judgement: Judgement | None = None
     http: HttpEvidence | None = None
     lacks: tuple[Lacking, ...] = ()
+    questions: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -68,6 +70,7 @@ def verify_folder(folder: Path) -> Verification:
         judgement=judgement,
         http=http,
         lacks=lacking(evidence),
+        questions=questions(evidence),
     )
 
 
@@ -143,6 +146,7 @@ def _verify(
         judgement=judgement,
         http=http,
         lacks=lacking(evidence),
+        questions=questions(evidence),
     )
 
 

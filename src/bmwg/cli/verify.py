@@ -58,6 +58,7 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
             answers = f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
         said.append(f"verified: {answers} of run {shown(evidence.run['run_id'])}")
         said.append(verified.trust)
+    said += [f"question: {question}" for question in verified.questions]
     said += [f"note: {note}" for note in verified.notes]
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
