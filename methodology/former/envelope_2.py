@@ -1,6 +1,7 @@
 """The tester's qualification, version 2: a bisection whose lower bound steps down until one holds.
 
-Frozen. Commits 95ec033d55e2 to 3790993f32b6 measured by it; docs/adr/0231 says what version 3 does otherwise.
+Frozen. Commits after 59ca94f3b37c, up to 3790993f32b6, measured by it; docs/adr/0231 says what version 3 does
+otherwise.
 
 1. one trial at the highest load;
 2. while the interval is wider than the goal allows, one trial at its geometric middle;

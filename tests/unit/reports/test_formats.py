@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from bmwg.cli.main import main
+from bmwg.methodology import procedures
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.former.registry import RULES
 from bmwg.reports.http.answers import read_answers
 from bmwg.reports.http.journal import checked_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.verify.protections import PROTECTIONS
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas import load
 from bmwg.schemas.formats import READABLE, unreadable
@@ -149,3 +152,17 @@ def test_what_a_schema_demands_is_what_can_be_read() -> None:
 )
 def test_no_name_of_a_format_is_told_as_such(found: object) -> None:
     assert unreadable(found, "run")[0] == "no format is named"
+
+
+def test_the_policy_has_every_format_and_version_and_protection() -> None:
+    text = README.read_text("utf-8")
+    rows = text.splitlines()
+    for readable in READABLE.values():
+        assert all(any(f"`{one}`" in row for row in rows if row.startswith("|")) for one in readable)
+    for change in procedures.CHANGES:
+        names = ", ".join(f"`{name}` {version}" for name, version in change.versions.items())
+        assert f"| {names} | {change.after} | {change.what} |" in rows
+    for one in PROTECTIONS:
+        assert f"| `{one.name}` | {one.after} | {one.what} |" in rows
+    for rule in RULES:
+        assert f"`{rule.metric}` {rule.version}" in text.split("Kept, and replayed:")[1].split("Runs of")[0]
