@@ -118,7 +118,9 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
         if result.spec.mix_octets:
             octets = min(result.spec.mix_octets)
         limit = ethernet_fps(run["medium"]["line_rate_bps"], octets)
-        if (asked := max(result.spec.load_fps, result.spec.then_load_fps or 0)) > limit * (1 + _RATE_RATIO) + 1:
+        if (asked := max(result.spec.load_fps, result.spec.then_load_fps or 0)) > limit * (
+            1 + _RATE_RATIO
+        ) + 1:
             yield f"trial {trial.trial.seq}", f"at most {limit} frames/s on the medium", f"a load of {asked}"
         for stream in result.streams:
             most = limit * result.spec.total_s * (1 + _RATE_RATIO) + 1
@@ -222,7 +224,11 @@ def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     ended = run["ended_at"]
     if evidence.trials:
         if ended is not None and evidence.trials[-1].at > ended:
-            yield f"trial {evidence.trials[-1].trial.seq}", f"a time up to the end, {ended}", evidence.trials[-1].at
+            yield (
+                f"trial {evidence.trials[-1].trial.seq}",
+                f"a time up to the end, {ended}",
+                evidence.trials[-1].at,
+            )
         late = [trial for trial in evidence.trials[:-1] if ended is not None and trial.at > ended]
         early = [trial for trial in evidence.trials if trial.at < began]
         if not _clock_was_set(evidence, len(late) + len(early)):
@@ -239,7 +245,9 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
     hurried = _hurried(evidence)
     if hurried and _clock_was_set(evidence, len(hurried)):
         trials = ", ".join(str(trial.trial.seq) for trial, _, _ in hurried[:5])
-        asked.append(f"clock: the lines of trials {trials} are closer than the trials last: was the clock set?")
+        asked.append(
+            f"clock: the lines of trials {trials} are closer than the trials last: was the clock set?"
+        )
     for entry in run.get("interruptions", ()):
         gap = _moment(entry["noticed_at"]) - _moment(entry["last_sign_at"])
         asked.append(
@@ -251,7 +259,9 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
         times = getattr(trial, "times", None)
         if times is not None:
             if times.began_ns < ended_ns:
-                asked.append(f"restart: before trial {trial.trial.seq} the monotonic clock began anew: a reboot?")
+                asked.append(
+                    f"restart: before trial {trial.trial.seq} the monotonic clock began anew: a reboot?"
+                )
             ended_ns = times.ended_ns
     return tuple(asked)
 

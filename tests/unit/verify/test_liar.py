@@ -1,0 +1,84 @@
+"""A vendor who signs his own lies does not pass: each family was accepted once, and is refused or named."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import evidence
+import liar
+import pytest
+
+from bmwg.reports.bundle.signing import load_public
+from bmwg.reports.verify.physics import questions
+from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
+
+# Family, and the rule that must be among those that refuse it.
+CAUGHT = {
+    liar.relabelled: {"VER-12", "VER-30", "VER-34"},
+    liar.relabelled_without_sign: {"VER-30", "VER-34"},
+    liar.relabelled_with_counters: {"VER-30"},
+    liar.relabelled_as_other_tester: {"VER-30"},
+    liar.with_line_rate: {"VER-33"},
+    liar.small_line_rate: {"VER-32", "VER-33"},
+    liar.losses_gone: {"VER-34"},
+    liar.longer_trials: {"VER-31"},
+    liar.times_moved: {"VER-35"},
+}
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+def copied(place: Path, name: str, to: Path) -> Path:
+    return Path(shutil.copytree(evidence.unpacked(place, name) / name, to / name))
+
+
+def test_each_family_has_its_rules():
+    assert set(CAUGHT) == set(liar.PHYSICS)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("lie", liar.PHYSICS, ids=lambda lie: lie.__name__)
+def test_a_lie_signed_by_its_owner_is_refused(place, tmp_path, keys, lie, seed):
+    folder = liar.told(copied(place, liar.PHYSICS[lie], tmp_path), lie, seed)
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED  # nothing is wrong with hashes, chain and signature
+    found = {finding.rule_id for finding in verified.findings}
+    assert CAUGHT[lie] <= found
+    assert not found & {"STORE-01", "VER-01", "VER-02", "VER-14", "VER-20", "VER-21"}
+    assert verified.exit_code in (2, 4)
+
+
+@pytest.mark.parametrize("name", ["packets", "resumed", "simulated", "http"])
+def test_the_run_that_a_lie_starts_from_is_verified(place, tmp_path, keys, name):
+    bundle = liar.signed(copied(place, name, tmp_path), tmp_path / "honest.tar", keys["signer"])
+    assert verify_bundle(bundle, load_public(keys["signer.pub"])).findings == ()
+
+
+def one_line_too_close(files):
+    """Bring one line nearer to the one before than its trial lasted."""
+    middle = len(files.trials) // 2
+    files.trials[middle]["at"] = files.trials[middle - 1]["at"]
+
+
+def test_a_clock_that_was_set_is_a_question(place, tmp_path):
+    folder = liar.told(copied(place, "packets", tmp_path), one_line_too_close)
+    verified = verify_folder(folder)
+    assert verified.findings == ()
+    assert [text.split(":")[0] for text in verified.questions] == ["clock"]
+
+
+def test_a_break_is_a_question(place):
+    verified = verify_folder(evidence.unpacked(place, "resumed") / "resumed")
+    assert verified.findings == ()
+    assert "break" in {text.split(":")[0] for text in verified.questions}
+
+
+def test_an_undisturbed_run_asks_nothing(place):
+    verified = verify_folder(evidence.unpacked(place, "packets") / "packets")
+    assert verified.evidence is not None
+    assert questions(verified.evidence) == ()
