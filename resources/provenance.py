@@ -22,10 +22,13 @@ def toolkit_state() -> tuple[str, str | None, bool | None]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    """Ask git about the checkout that this very code runs from, whoever owns its files."""
     if not (root / ".git").exists():
         return None
     try:
-        done = bounded.run(["git", "-C", str(root), *arguments], deadline_s=GIT_DEADLINE_S)
+        done = bounded.run(
+            ["git", "-c", f"safe.directory={root}", "-C", str(root), *arguments], deadline_s=GIT_DEADLINE_S
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout if done.returncode == 0 else None

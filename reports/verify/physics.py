@@ -59,7 +59,7 @@ def _clock_was_set(evidence: Evidence, hurried: int) -> bool:
 
 @rule("VER-30", "", "a trial fits into the time between its line and the one before", exit_code=2)
 def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
-    """The time between two lines is at least the trial's wall time; monotonic readings hold with no excuse."""
+    """Between two lines lies at least the trial's wall time; monotonic readings hold with no excuse."""
     hurried = _hurried(evidence)
     if not _clock_was_set(evidence, len(hurried)):
         for trial, wall_s, passed_s in hurried:
@@ -179,7 +179,7 @@ def _value(facts: Mapping[str, Any], name: str) -> Any:
 
 @rule("VER-34", "", "what interfaces counted is what the tester counted", exit_code=2)
 def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
-    """No tester sends or receives more frames than its interfaces; where the kernel counts, counts are there."""
+    """No tester counts more frames than its interfaces; where the kernel counts, its counts are there."""
     if evidence.run is None or not _real(evidence):
         return
     counting = _has_interfaces(evidence.run["testbed"])

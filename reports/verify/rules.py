@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bmwg.methodology import throughput
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
+from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.procedures import last_commit
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence

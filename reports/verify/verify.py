@@ -19,6 +19,7 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.verify.http_run import HttpEvidence, http_findings
+from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
@@ -26,6 +27,7 @@ from bmwg.reports.verify.rules import RULES
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
 _RENDERED = ("report.rst", "report.html")
+_BESIDE = (*_RENDERED, "output.xml")  # parts from which no figure is taken
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
 TRUSTED = "signed by the key that you named"
@@ -39,6 +41,8 @@ class Verification:
     `trust` says what the signature shows; `notes` what was not checked, and why. `judgement` is the
     checker's, computed here; None when the run could not be read. `lacks` are the protections of today that
     the run was made without; `questions` what an honest run can have and a reader should ask about.
+    `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
+    whose content nobody compared: they may say anything.
     """
 
     findings: tuple[Finding, ...]
@@ -49,6 +53,8 @@ class Verification:
     http: HttpEvidence | None = None
     lacks: tuple[Lacking, ...] = ()
     questions: tuple[str, ...] = ()
+    rendered: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -102,6 +108,7 @@ def _verify(
 ) -> Verification:
     findings: list[Finding] = []
     notes: list[str] = []
+    rendered: tuple[str, ...] = ()
     text = archive.octets(MANIFEST_PART)
     document = _attempt(lambda: read_manifest(text), findings)
     trust = _trust(archive, key, digest([text]), document, findings)
@@ -115,6 +122,7 @@ def _verify(
     evidence = read_evidence(archive, submission)
     http_found, http = http_findings(evidence)
     findings += [*evidence.findings, *_ruled(evidence), *http_found]
+    findings += _page(archive)
     judgement = _judged(evidence, findings)
     if document is not None and judgement is not None:
         findings += _manifest_agrees(document, evidence)
@@ -133,7 +141,7 @@ def _verify(
                 f"{document['toolkit']['commit']}: where a procedure changed since, verify with that one"
             )
         if same and render and not findings:
-            _rendered(archive, evidence, render, findings, notes)
+            rendered = _rendered(archive, evidence, render, findings, notes)
         else:
             notes.append(
                 "the report was not rendered anew: that compares only at one unchanged commit of the toolkit"
@@ -147,6 +155,8 @@ def _verify(
         http=http,
         lacks=lacking(evidence),
         questions=questions(evidence),
+        rendered=rendered,
+        unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )
 
 
@@ -234,14 +244,16 @@ def _rendered(
     render: Callable[[Path], object],
     findings: list[Finding],
     notes: list[str],
-) -> None:
+) -> tuple[str, ...]:
+    """Render the report anew; return the parts that came out the same."""
     wanted = [name for name in _RENDERED if archive.has(name)]
     if not wanted:
         notes.append("the bundle holds no report")
-        return
+        return ()
     if len(evidence.trials) > MAX_RENDERED_TRIALS:
         notes.append(f"the report was not rendered anew: more than {MAX_RENDERED_TRIALS} trials")
-        return
+        return ()
+    same = []
     with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
         folder = Path(temporary) / "run"
         folder.mkdir()
@@ -252,11 +264,25 @@ def _rendered(
             render(folder)
         except ToolkitError as error:
             findings.append(of_error(error))
-            return
+            return ()
         for name in wanted:
             made = folder / name
             if not made.is_file() or made.read_bytes() != archive.octets(name):
                 findings.append(_finding("VER-24", name, "the report as rendered from the run", "another"))
+            else:
+                same.append(name)
+    return tuple(same)
+
+
+def _page(archive: Archive) -> list[Finding]:
+    """VER-36: the report is a page that neither acts nor reaches out, by whatever version it was rendered."""
+    if not archive.has("report.html"):
+        return []
+    try:
+        text = archive.octets("report.html").decode("utf-8")
+    except UnicodeDecodeError:
+        return [_finding("VER-36", "report.html", "a page in UTF-8", "other octets")]
+    return [_finding("VER-36", "report.html", "text, tables and drawings only", one) for one in acts(text)]
 
 
 def _finding(rule_id: str, where: str, expected: str, found: str) -> Finding:

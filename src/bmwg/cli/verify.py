@@ -56,12 +56,22 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
         if verified.http is not None:
             http = verified.http
             answers = f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
-        said.append(f"verified: {answers} of run {shown(evidence.run['run_id'])}")
+        said.append(f"verified: {answers} of run {shown(evidence.run['run_id'])}{_beside(verified)}")
         said.append(verified.trust)
     said += [f"question: {question}" for question in verified.questions]
     said += [f"note: {note}" for note in verified.notes]
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
+    return said
+
+
+def _beside(verified: Verification) -> str:
+    """Say of the parts beside the evidence which were compared with what the evidence gives."""
+    said = ""
+    if verified.rendered:
+        said += f"; rendered anew here, the same: {', '.join(verified.rendered)}"
+    if verified.unchecked:
+        said += f"; NOT CHECKED, may say anything: {', '.join(verified.unchecked)}"
     return said
 
 

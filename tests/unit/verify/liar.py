@@ -138,10 +138,19 @@ def told(folder: Path, lie: Lie, seed: int = 0) -> Path:
     return folder
 
 
-def signed(folder: Path, bundle: Path, key: Path) -> Path:
-    """Bundle a folder as it is, found faults or not, and sign it."""
+def signed(
+    folder: Path, bundle: Path, key: Path, *, report: str | None = None, robot: Path | None = None
+) -> Path:
+    """Bundle a folder as it is, found faults or not, and sign it; `report` is the page beside it."""
     for name in ("report.rst", "report.html"):
         (folder / name).unlink(missing_ok=True)
+    if report is not None:
+        (folder / "report.html").write_text(report, encoding="utf-8")
     return make_bundle(
-        folder, bundle, evidence=folder_evidence(folder), findings=[], signer=load_private(key)
+        folder,
+        bundle,
+        evidence=folder_evidence(folder),
+        findings=[],
+        signer=load_private(key),
+        robot_output=robot,
     )

@@ -9,7 +9,9 @@ import evidence
 import liar
 import pytest
 
+from bmwg.cli.verify import lines
 from bmwg.reports.bundle.signing import load_public
+from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
 
@@ -82,3 +84,55 @@ def test_an_undisturbed_run_asks_nothing(place):
     verified = verify_folder(evidence.unpacked(place, "packets") / "packets")
     assert verified.evidence is not None
     assert questions(verified.evidence) == ()
+
+
+PAGE = "<!DOCTYPE html><html><head><title>r</title>{head}</head><body>{body}</body></html>"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<script>alert(1)</script>",
+        "<SCRIPT/src=//x>",
+        "<p onclick=x>",
+        "<svg/onload=x>",
+        '<a href="https://example.net">more</a>',
+        '<a href="java&#115;cript:x">more</a>',
+        '<svg><use xlink:href="//x#a"/></svg>',
+        "<img src=x>",
+        "<iframe></iframe>",
+        '<p style="background:url(http://x)">',
+        "<style>p { background: url( '//x' ) }</style>",
+        "<style>@import 'x';</style>",
+        '<meta http-equiv="refresh" content="0;url=http://x">',
+        "<!--[if IE]><script>x</script><![endif]-->",
+        "<base href=//x>",
+    ],
+)
+def test_what_acts_or_reaches_out_is_found(part):
+    assert acts(PAGE.format(head="", body=part))
+
+
+def test_our_own_pages_neither_act_nor_reach_out(place):
+    for name in ("packets", "http"):
+        assert acts((evidence.unpacked(place, name) / name / "report.html").read_text("utf-8")) == []
+
+
+def test_a_page_with_a_script_is_refused(place, tmp_path, keys):
+    page = PAGE.format(head="", body="<p>4 Mfps</p><script>alert(1)</script>")
+    folder = copied(place, "ladder", tmp_path)
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"], report=page)
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert [finding.rule_id for finding in verified.findings] == ["VER-36"]
+
+
+def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_path, keys):
+    folder = copied(place, "ladder", tmp_path)
+    run_id = liar.read(folder).run["run_id"]
+    robot = tmp_path / "output.xml"
+    robot.write_text(f"<robot><msg>run {run_id}: 4 Mfps</msg></robot>", encoding="utf-8")
+    page = PAGE.format(head="", body="<p>4 Mfps</p>")
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"], report=page, robot=robot)
+    said = lines(verify_bundle(bundle, load_public(keys["signer.pub"])), clauses=False)
+    verdict = next(line for line in said if line.startswith("verified:"))
+    assert verdict.endswith("NOT CHECKED, may say anything: report.html, output.xml")
