@@ -20,6 +20,7 @@ from bmwg.methodology.record.bound import commitments, places, sealed_form
 from bmwg.methodology.record.facts import declaration, facts, state
 from bmwg.methodology.record.seals import private_address, sealed
 
+_DRIVERS_SEALED = 2  # version of how a run is bound, from which on descriptions of drivers have seals
 MIN_SALT_OCTETS = 16  # choice: beyond guessing
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _IPV4 = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.)")
@@ -120,7 +121,8 @@ def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes)
     result = sealed(run, run.get("seals", {}))
     result.pop("seals", None)
     name = host_name(platform)
-    for key in ("drivers", "interruption", "interruptions"):
+    bound = run.get("platform_bound", 0) >= _DRIVERS_SEALED
+    for key in ("interruption", "interruptions", *(() if bound else ("drivers",))):
         if key in result:
             result[key] = _everywhere(result[key], salt, True, name)
     result["outcomes"] = [

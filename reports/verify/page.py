@@ -1,4 +1,4 @@
-"""What a page of somebody else may hold: text, tables, drawings and style; nothing that acts or reaches out."""
+"""What a page of somebody else may hold: text, tables, drawings, style; nothing that acts or reaches out."""
 
 from __future__ import annotations
 

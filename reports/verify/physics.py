@@ -25,6 +25,7 @@ _TESTER_CLOCK_RATIO = 1e-3  # choice: a tester's clock against the machine's
 _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
 _CLOCK_SET_RATIO = 0.01  # choice: share of lines that a clock that was set back may have shortened
 _EARLIEST = datetime.fromisoformat("2026-01-01T00:00:00+00:00")  # before the first commit of the toolkit
+_NAMED = 6  # tests that are named of those left out
 _INTERFACES = ("xdp", "af_xdp", "af_packet", "auto")  # kinds of ports whose interfaces the kernel counts
 
 
@@ -254,6 +255,7 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
             f"break: the run stood still for {_shown(gap)} after trial {entry['after_trial']} and went on: "
             "was anything changed meanwhile?"
         )
+    asked += _not_planned(evidence)
     ended_ns = 0
     for trial in evidence.trials:
         times = getattr(trial, "times", None)
@@ -264,6 +266,20 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
                 )
             ended_ns = times.ended_ns
     return tuple(asked)
+
+
+def _not_planned(evidence: Evidence) -> Iterator[str]:
+    """Name the tests of a suite that a run left out: who chose them after the results is not to be seen."""
+    planned = {one.test_id for one in evidence.plan}
+    for suite in dict.fromkeys(case.suite for case in evidence.cases if case.test_id in planned):
+        whole = [case.test_id for case in evidence.cases if case.suite == suite]
+        left_out = [test_id for test_id in whole if test_id not in planned]
+        if left_out:
+            more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+            yield (
+                f"plan: {len(whole) - len(left_out)} of {len(whole)} tests of suite {suite} were planned, not "
+                f"{', '.join(left_out[:_NAMED])}{more}: why these?"
+            )
 
 
 def _shown(gap: timedelta) -> str:

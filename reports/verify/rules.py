@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bmwg.methodology import throughput
+from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.medium import ethernet_fps
@@ -95,6 +95,32 @@ def plan_answered(evidence: Evidence) -> Iterator[Shortfall]:
     for planned in evidence.plan:
         if (planned.cell.cell_id, planned.metric) not in answered:
             yield f"{planned.test_id}: {planned.cell.cell_id}", f"an outcome of {planned.metric}", "none"
+
+
+@rule("VER-37", "", "a run planned its tests whole: every cell that its profile and testbed ask for")
+def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
+    """Each test that the plan names has all its answers there: who leaves a cell out plans no other test."""
+    if not evidence.run or evidence.profile is None or not evidence.plan:
+        return
+    networks = evidence.run["testbed"].get("networks")
+    tags = {
+        name: option.get("vlan_id") if isinstance(option, dict) else None
+        for name, option in (networks if isinstance(networks, dict) else {}).items()
+    }
+    planned = {(one.metric, one.cell.cell_id) for one in evidence.plan}
+    for test_id in dict.fromkeys(one.test_id for one in evidence.plan):
+        case = suites.case(test_id, evidence.cases)
+        if case is None:
+            yield f"run.json: plan: {test_id}", "a test that this toolkit or the run's header knows", "none"
+            continue
+        for wanted in planning.answers_of(evidence.profile, case, tags):
+            metric = throughput.ENVELOPE_METRIC if wanted.cell.qualifies_tester else wanted.metric
+            if not {(wanted.metric, wanted.cell.cell_id), (metric, wanted.cell.cell_id)} & planned:
+                yield (
+                    f"run.json: plan: {test_id}",
+                    f"{wanted.metric} on {wanted.cell.cell_id}",
+                    "no such cell",
+                )
 
 
 @rule("VER-10", "", "each trial ran on a deployment that the platform file describes")
@@ -193,6 +219,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     tests_match,
     outcomes_follow,
     plan_answered,
+    plan_is_whole,
     deployments_known,
     envelope_respected,
     simulation_declared,

@@ -19,6 +19,7 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.verify.http_run import HttpEvidence, http_findings
+from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.protections import Lacking, lacking
@@ -43,6 +44,7 @@ class Verification:
     the run was made without; `questions` what an honest run can have and a reader should ask about.
     `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
     whose content nobody compared: they may say anything.
+    `strangers` say which toolkit or profile nobody here knows.
     """
 
     findings: tuple[Finding, ...]
@@ -55,6 +57,7 @@ class Verification:
     questions: tuple[str, ...] = ()
     rendered: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -62,7 +65,7 @@ class Verification:
         return max((finding.exit_code for finding in self.findings), default=0)
 
 
-def verify_folder(folder: Path) -> Verification:
+def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = None) -> Verification:
     """Verify a run folder: there are no hashes of parts and no signature to check."""
     evidence = read_evidence(FolderFiles(folder))
     http_found, http = http_findings(evidence)
@@ -76,6 +79,7 @@ def verify_folder(folder: Path) -> Verification:
         judgement=judgement,
         http=http,
         lacks=lacking(evidence),
+        strangers=strangers(evidence, in_history),
         questions=questions(evidence),
     )
 
@@ -86,18 +90,20 @@ def verify_bundle(
     *,
     own_commit: str | None = None,
     render: Callable[[Path], object] | None = None,
+    in_history: Callable[[str], bool] | None = None,
 ) -> Verification:
     """Verify a bundle. Nothing is unpacked, except, for `render`, three files in a folder of our own.
 
     `own_commit` is the commit of this toolkit when it is unchanged: at the run's own commit, verdicts and
     the report must come out octet for octet. `render` writes a report into a run folder.
+    `in_history` says whether a commit is of this toolkit's own history.
     """
     try:
         archive = Archive(path)
     except ToolkitError as error:
         return Verification(findings=(of_error(error),), trust=UNSIGNED, notes=())
     with archive:
-        return _verify(archive, key, own_commit, render)
+        return _verify(archive, key, own_commit, render, in_history)
 
 
 def _verify(
@@ -105,6 +111,7 @@ def _verify(
     key: TrustedKey | None,
     own_commit: str | None,
     render: Callable[[Path], object] | None,
+    in_history: Callable[[str], bool] | None,
 ) -> Verification:
     findings: list[Finding] = []
     notes: list[str] = []
@@ -154,6 +161,7 @@ def _verify(
         judgement=judgement,
         http=http,
         lacks=lacking(evidence),
+        strangers=strangers(evidence, in_history),
         questions=questions(evidence),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),

@@ -11,7 +11,7 @@ from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.verify.verify import Verification, verify_bundle, verify_folder
-from bmwg.resources.provenance import toolkit_state
+from bmwg.resources.provenance import in_history, toolkit_state
 
 
 def add_parser(verbs: Any) -> None:
@@ -29,10 +29,16 @@ def handle(chosen: argparse.Namespace) -> int:
     """Print what was found; return 0, or the exit code of the worst finding."""
     key = load_public(chosen.key) if chosen.key else None
     if chosen.bundle.is_dir():
-        verified = verify_folder(chosen.bundle)
+        verified = verify_folder(chosen.bundle, in_history=in_history)
     else:
         _, commit, dirty = toolkit_state()
-        verified = verify_bundle(chosen.bundle, key, own_commit=None if dirty else commit, render=_render)
+        verified = verify_bundle(
+            chosen.bundle,
+            key,
+            own_commit=None if dirty else commit,
+            render=_render,
+            in_history=in_history,
+        )
     for line in lines(verified, clauses=chosen.clauses):
         print(line)
     return verified.exit_code
@@ -47,7 +53,7 @@ def _render(run: Path) -> None:
 def lines(verified: Verification, *, clauses: bool) -> list[str]:
     """Say what verifying found, in printable lines."""
     evidence, judgement = verified.evidence, verified.judgement
-    said = _lacks(verified)
+    said = [*verified.strangers, *_lacks(verified)]
     if verified.findings:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")

@@ -106,7 +106,53 @@ def times_moved(files: Files) -> None:
         files.run["started_at"] = "2019-01-31T08:00:00.000000Z"
 
 
+def cells_gone(files: Files) -> None:
+    """Leave out the cells of one frame size, of plan, outcomes and journal, as if nobody had asked."""
+    sizes = sorted({one["cell"]["frame_octets"] for one in files.run["plan"]})
+    size = files.chance.choice(sizes[1:])
+    bad = {
+        (one["metric"], one["cell"]["cell_id"])
+        for one in files.run["plan"]
+        if one["cell"]["frame_octets"] == size
+    }
+    files.run["outcomes"] = [
+        one for one in files.run["outcomes"] if (one["metric"], one["cell"]["cell_id"]) not in bad
+    ]
+    files.run["plan"] = [
+        one for one in files.run["plan"] if (one["metric"], one["cell"]["cell_id"]) not in bad
+    ]
+    kept, seqs = [], {}
+    for trial in files.trials:
+        if (trial["metric"], trial["cell"]) not in bad:
+            kept.append(trial)
+            seqs[trial["seq"]] = len(kept)
+    files.trials[:] = kept
+    for one in files.run["outcomes"]:
+        one["trials"] = [seqs[seq] for seq in one["trials"]]
+        for bound in one["bounds"].values():
+            if bound:
+                bound["trials"] = [seqs[seq] for seq in bound["trials"]]
+
+
+def other_commit(files: Files) -> None:
+    """Name a commit that the toolkit never had."""
+    files.run["toolkit"]["commit"] = f"{files.chance.getrandbits(160):040x}"
+
+
+def profile_in_disguise(files: Files) -> None:
+    """Call a profile by the name of a shipped one."""
+    files.run["profile"]["name"] = files.chance.choice(["rfc2544", "quick", "tst009"])
+
+
+def other_driver(files: Files) -> None:
+    """Describe another tester than the one that the testbed names."""
+    files.run["drivers"] = [{"driver": "trex", "simulated": False}]
+
+
+PLANS: dict[Lie, str] = {cells_gone: "made"}
+STRANGERS: dict[Lie, str] = {other_commit: "unknown toolkit", profile_in_disguise: "unknown profile"}
 PHYSICS: dict[Lie, str] = {
+    other_driver: "packets",
     relabelled: "simulated",
     relabelled_without_sign: "simulated",
     relabelled_with_counters: "simulated",

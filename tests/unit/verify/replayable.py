@@ -16,6 +16,7 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
 from bmwg.methodology.search.bisection import search
@@ -177,12 +178,11 @@ def make_run(
     stall_every: int = 11,
 ) -> Path:
     """Write a run whose every outcome follows from its trials; return its folder."""
-    profile = load_profile("quick")
-    if not indicative:
-        data = dict(profile.data) | {"indicative": False}
-        profile = replace(profile, indicative=False, data=data)
-    plan = [p for p in planning.cells(profile, {"bridge": None}, sizes) if p.cell.path in paths]
-    plan = [p for p in plan if not p.missing]
+    data = json.loads(json.dumps(load_profile("quick").data)) | {"indicative": indicative}
+    data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
+    data["latency"] |= {"frame_octets": [size for size in data["latency"]["frame_octets"] if size in sizes]}
+    profile = parse_profile(json.dumps(data), source="made")
+    plan = list(planning.cells(profile, dict.fromkeys(TESTBED["networks"])))
     testbed = json.loads(json.dumps(TESTBED))
     if not simulated:
         testbed["tester"]["driver"] = "embedded"
@@ -246,6 +246,6 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
         lines.append(f'{text[:-1]},"hash":"{prev}"}}\n')
     run["journal"] = {"trials": len(trials), "hash": prev}
     if "platform_bound" in run:
-        run["journal"]["platform"] = binding.of_run(platform, prev)
+        run["journal"]["platform"] = binding.of_run(run, platform, prev)
     (folder / "trials.jsonl").write_text("".join(lines), encoding="ascii")
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")
