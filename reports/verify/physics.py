@@ -277,7 +277,8 @@ def _not_planned(evidence: Evidence) -> Iterator[str]:
         if left_out:
             more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
             yield (
-                f"plan: {len(whole) - len(left_out)} of {len(whole)} tests of suite {suite} were planned, not "
+                f"plan: {len(whole) - len(left_out)} of {len(whole)} tests of suite {suite} were planned, "
+                "not "
                 f"{', '.join(left_out[:_NAMED])}{more}: why these?"
             )
 

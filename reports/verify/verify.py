@@ -24,6 +24,7 @@ from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
+from bmwg.reports.verify.trust import Signature
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
@@ -44,7 +45,8 @@ class Verification:
     the run was made without; `questions` what an honest run can have and a reader should ask about.
     `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
     whose content nobody compared: they may say anything.
-    `strangers` say which toolkit or profile nobody here knows.
+    `strangers` say which toolkit or profile nobody here knows. `signature` is None where
+    there is none that can be read.
     """
 
     findings: tuple[Finding, ...]
@@ -58,6 +60,7 @@ class Verification:
     rendered: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
     strangers: tuple[str, ...] = ()
+    signature: Signature | None = None
 
     @property
     def exit_code(self) -> int:
@@ -162,6 +165,7 @@ def _verify(
         http=http,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
+        signature=_signature(archive, trust),
         questions=questions(evidence),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
@@ -203,6 +207,15 @@ def _trust(
         findings.append(of_error(error))
         return INTEGRITY_ONLY
     return TRUSTED
+
+
+def _signature(archive: Archive, trust: str) -> Signature | None:
+    if not archive.has(ENVELOPE_PART):
+        return None
+    try:
+        return Signature(key_id=read_envelope(archive.octets(ENVELOPE_PART)).key_id, trusted=trust == TRUSTED)
+    except ToolkitError:
+        return None  # a finding says so already
 
 
 def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:

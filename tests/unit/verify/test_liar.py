@@ -11,7 +11,9 @@ import liar
 import pytest
 import replayable
 
+from bmwg.cli.main import main
 from bmwg.cli.verify import lines
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import builtin_names
 from bmwg.reports.bundle.signing import load_public
@@ -19,6 +21,7 @@ from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.known import known
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
+from bmwg.reports.verify.trust import REQUIREMENT_UNMET, SIGNER_UNKNOWN, required
 from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
 
 # Family, and the rule that must be among those that refuse it.
@@ -155,7 +158,8 @@ def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_pat
 def test_a_toolkit_or_profile_that_nobody_knows_is_named_first(place, tmp_path, lie):
     folder = liar.told(copied(place, "ladder", tmp_path), lie)
     said = lines(verify_folder(folder), clauses=False)
-    assert said[0].startswith(liar.STRANGERS[lie])
+    verdict = next(number for number, line in enumerate(said) if line.startswith("verified"))
+    assert any(line.startswith(liar.STRANGERS[lie]) for line in said[:verdict])
 
 
 def test_the_toolkits_own_commits_and_profiles_are_known(place):
@@ -176,3 +180,25 @@ def test_descriptions_of_drivers_are_bound_to_the_runs_end(run_copy):
 def test_tests_that_were_not_planned_are_named(place, tmp_path):
     verified = verify_folder(evidence.unpacked(place, "ladder") / "ladder")
     assert any(text.startswith("plan: ") for text in verified.questions)
+
+
+def status(*words: object) -> int:
+    return main(["verify", *map(str, words)])
+
+
+def test_who_signed_and_what_nobody_can_show_is_said_and_has_its_status(place, tmp_path, keys, capsys):
+    key = keys["signer.pub"]
+    bundle = liar.signed(copied(place, "ladder", tmp_path), tmp_path / "made.tar", keys["signer"])
+    assert status(bundle, "--key", key) == 0
+    said = capsys.readouterr().out
+    assert f"fingerprint {load_public(key).keyid}" in said
+    assert "cannot be detected without a challenge or a witness" in said
+    assert status(bundle) == SIGNER_UNKNOWN
+    assert "consistent, signer unknown: " in capsys.readouterr().out
+    assert status(bundle, "--key", key, "--require", "signed,checked-report") == 0
+    assert status(bundle, "--require", "signed") == REQUIREMENT_UNMET
+    assert status(bundle, "--key", key, "--require", "challenged") == REQUIREMENT_UNMET
+    assert "required and not there: challenged" in capsys.readouterr().out
+    assert status(bundle, "--key", keys["other.pub"]) == 2
+    with pytest.raises(ConfigError, match="VER-38"):
+        required("sined")
