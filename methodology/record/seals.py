@@ -75,7 +75,7 @@ def _public(path: str, text: str) -> bool:
     if path in _ALWAYS or telling(text) or not _PLAIN.fullmatch(text):
         return False
     field = next((step for step in reversed(path.split("/")) if not step.isdigit()), "")
-    return field in _PLAIN_FIELDS or bool(_NUMBERS.fullmatch(text))
+    return field in _PLAIN_FIELDS or bool(_NUMBERS.fullmatch(text)) or _is_address(text)
 
 
 def sealed(header: Mapping[str, Any], seals: Mapping[str, str]) -> dict[str, Any]:
@@ -115,6 +115,15 @@ def private_address(text: str) -> bool:
     except ValueError:
         return False
     return not any(address.version == network.version and address in network for network in _PUBLIC)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an IP address and nothing else."""
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _texts(node: Any, path: str = "") -> Iterator[tuple[str, str]]:
