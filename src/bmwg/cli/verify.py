@@ -77,6 +77,7 @@ def handle(chosen: argparse.Namespace) -> int:
 
 
 def _render(run: Path) -> None:
+    """Render a run's report; where what draws is not installed, nothing is compared and all is named so."""
     from bmwg.reports.render.report import write_report  # plots take long to load
 
     write_report(run)
