@@ -217,10 +217,10 @@ python_step() {
         return
     fi
     find_python
-    extras=
+    extras=run
     case "$kind" in
-    tests*) extras=test,lint,docker ;;
-    http*) extras=docker ;;
+    tests*) extras=run,test,lint,docker ;;
+    http*) extras=run,docker ;;
     esac
     case "$kind" in *+libvirt) extras=${extras:+$extras,}libvirt ;; esac
     extras=${extras:+[$extras]}

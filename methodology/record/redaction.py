@@ -20,6 +20,8 @@ from bmwg.methodology.record.bound import commitments, places, sealed_form
 from bmwg.methodology.record.facts import declaration, facts, state
 from bmwg.methodology.record.seals import private_address, sealed
 
+_DRIVERS_SEALED = 2  # version of how a run is bound, from which on descriptions of drivers have seals
+_REPEATED = 5  # characters of a text from which on a sentence that holds it is held to repeat it
 MIN_SALT_OCTETS = 16  # choice: beyond guessing
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _IPV4 = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.)")
@@ -120,17 +122,45 @@ def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes)
     result = sealed(run, run.get("seals", {}))
     result.pop("seals", None)
     name = host_name(platform)
-    for key in ("drivers", "interruption", "interruptions"):
+    named = _sealed_texts(run)
+    bound = run.get("platform_bound", 0) >= _DRIVERS_SEALED
+    for key in ("interruption", "interruptions", *(() if bound else ("drivers",))):
         if key in result:
-            result[key] = _everywhere(result[key], salt, True, name)
+            result[key] = _without(_everywhere(result[key], salt, True, name), named, salt)
     result["outcomes"] = [
         {
-            key: _everywhere(value, salt, True, name) if key in ("reason", "mend") else value
+            key: _without(_everywhere(value, salt, True, name), named, salt)
+            if key in ("reason", "mend")
+            else value
             for key, value in outcome.items()
         }
         for outcome in result["outcomes"]
     ]
     return result
+
+
+def _sealed_texts(run: Mapping[str, Any]) -> list[str]:
+    """Return the texts that a run sealed and a sentence may repeat, longest first; no ordinary words."""
+    found: set[str] = set()
+    for path in run.get("seals", {}):
+        node: Any = run
+        for step in path.split("/"):
+            node = node[int(step)] if isinstance(node, list) else node.get(step) if node else None
+        if isinstance(node, str) and len(node) >= _REPEATED and not node.replace(" ", "").isalpha():
+            found.add(node)
+    return sorted(found, key=lambda text: (-len(text), text))
+
+
+def _without(node: Any, texts: list[str], salt: bytes) -> Any:
+    """Return a sentence, or what holds sentences, with commitments in the place of these texts."""
+    if isinstance(node, dict):
+        return {key: _without(value, texts, salt) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_without(entry, texts, salt) for entry in node]
+    if isinstance(node, str):
+        for text in texts:
+            node = node.replace(text, commitment(salt, "named", text))
+    return node
 
 
 def host_name(platform: Mapping[str, Any]) -> str | None:

@@ -26,15 +26,56 @@ _PUBLIC = tuple(
 )
 
 
-def seal(header: Mapping[str, Any], nonce: Callable[[], str]) -> dict[str, str]:
-    """The openings for a header: a nonce for each text of it that would tell who measured where.
+_PLAIN_FIELDS = frozenset(  # words of the schemas and of public interfaces; whoever names a thing uses others
+    {
+        "a",
+        "b",
+        "benchmark",
+        "cniVersion",
+        "device_queue",
+        "direction",
+        "driver",
+        "forwarding",
+        "frame_format",
+        "function",
+        "hosting",
+        "io",
+        "kind",
+        "mode",
+        "model",
+        "ports",
+        "realization",
+        "role",
+        "runtime",
+        "schema",
+        "source_sha256",
+        "type",
+        "uplink",
+        "version",
+    }
+)
+_PLAIN = re.compile(r"[\w.,:+ ${}/-]{0,80}")
+_NUMBERS = re.compile(r"[0-9][0-9,. -]*|[0-9]+(\.[0-9]+)?[kMGTi]*B?")  # CPU lists, sizes
 
-    That is the testbed's name and file, and whatever in it holds a login, a home folder, a MAC address or an
-    IP address outside the benchmarking networks. `nonce` gives a new random text of at least 16 octets each
-    time.
+
+def seal(header: Mapping[str, Any], nonce: Callable[[], str]) -> dict[str, str]:
+    """The openings for a header and for what drivers tell of themselves: a nonce for each text to seal.
+
+    Sealed is by field: every text of the testbed file and of a description of a driver, but for those of
+    fields that hold a public word (a kind, a driver's name, a version), and of these, too, whatever holds a
+    login, a home folder, a MAC address or an IP address outside the benchmarking networks. `nonce` gives a
+    new random text of at least 16 octets each time.
     """
-    texts = dict(_texts({key: header[key] for key in ("testbed", "testbed_source") if key in header}))
-    return {path: nonce() for path, text in texts.items() if path in _ALWAYS or telling(text)}
+    named = {key: header[key] for key in ("testbed", "testbed_source", "drivers") if key in header}
+    return {path: nonce() for path, text in _texts(named) if not _public(path, text)}
+
+
+def _public(path: str, text: str) -> bool:
+    """Whether a text may stand in a public bundle as it is."""
+    if path in _ALWAYS or telling(text) or not _PLAIN.fullmatch(text):
+        return False
+    field = next((step for step in reversed(path.split("/")) if not step.isdigit()), "")
+    return field in _PLAIN_FIELDS or bool(_NUMBERS.fullmatch(text)) or _is_address(text)
 
 
 def sealed(header: Mapping[str, Any], seals: Mapping[str, str]) -> dict[str, Any]:
@@ -74,6 +115,15 @@ def private_address(text: str) -> bool:
     except ValueError:
         return False
     return not any(address.version == network.version and address in network for network in _PUBLIC)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an IP address and nothing else."""
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _texts(node: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -98,10 +98,11 @@ def compare(
     """Compare sides with the first. Pure.
 
     Raises ConfigError CMP-01 (fewer than two sides), CMP-02 (a run on two sides), CMP-03 (a waiver that names
-    no confounder), CMP-04 (a waiver of what cannot be waived).
+    no confounder), CMP-04 (a waiver of what cannot be waived, also under another name).
     """
     if len(sides) < 2:
         raise ConfigError("CMP-01", "compare", expected="two runs or more", found=str(len(sides)))
+    _check_under_test(under_test)
     check_once([run for side in sides for run in side.runs])
     found = differences(sides, under_test=under_test, waived=waive)
     passing = tuple(one for one in found if one.role is not Role.CONFIGURATION)
@@ -127,6 +128,18 @@ def _unfair(open_ones: Sequence[Difference]) -> str:
     """Return why no row is judged; empty when rows are."""
     count = len(open_ones)
     return f"{count} field{'s' if count != 1 else ''} on the compared path differ" if count else ""
+
+
+def _check_under_test(under_test: Sequence[str]) -> None:
+    for name in under_test:
+        for path in UNWAIVABLE:
+            if path == name or path.startswith(name.rstrip("/") + "/"):
+                raise ConfigError(
+                    "CMP-04",
+                    f"under test {name}: cannot be what is compared",
+                    expected="runs that are all measured, or all simulated",
+                    found="both",
+                )
 
 
 def _check_waivers(waive: Sequence[str], confounders: Sequence[Difference]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.importers import csit, nfvbench, trafficgen, trex_ndr
 from bmwg.reports.importers.node import Node
 from bmwg.reports.importers.records import ForeignFigure, ForeignResult, ForeignTrial
@@ -32,9 +32,11 @@ def read_foreign(path: Path, tool: str | None = None) -> ForeignResult:
     """
     content = _octets(path)
     try:
-        data = json.loads(content, parse_constant=_refused)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError("IMP-01", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
+        data = strict_json(content, str(path), MAX_OCTETS)
+    except ConfigError as error:
+        raise ConfigError(
+            "IMP-01", f"{path}: cannot be read", expected=error.expected, found=error.found
+        ) from error
     node = Node(data, path.name)
     found = tool or next((name for name, (is_mine, _) in TOOLS.items() if is_mine(node)), None)
     if found is None or found not in TOOLS:
@@ -46,7 +48,12 @@ def read_foreign(path: Path, tool: str | None = None) -> ForeignResult:
             found=repr(tool) if tool else "other keys",
             hint=f"did you mean {near}?" if near else "name the tool with --tool when its format is new",
         )
-    version, figures, trials = TOOLS[found][1](node)
+    try:
+        version, figures, trials = TOOLS[found][1](node)
+    except OverflowError as error:
+        raise ConfigError(
+            "IMP-03", f"{path}", expected="numbers that can be counted with", found=str(error)
+        ) from error
     return ForeignResult(
         tool=found,
         tool_version=version,
@@ -70,7 +77,3 @@ def _octets(path: Path) -> bytes:
             "IMP-01", f"{path}: too large", expected=f"at most {MAX_OCTETS} octets", found="more"
         )
     return content
-
-
-def _refused(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")

@@ -12,20 +12,24 @@ from pathlib import Path
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry.entry import (
+    ACCEPTED,
     BUNDLE,
     KEYS,
     PUBLISHED,
     README,
     Entry,
     Examine,
+    Examined,
     Finding,
     is_name,
-    slug,
 )
+from bmwg.reports.registry.names import problems, skeleton, slug
 from bmwg.reports.render.text import plain
 
 MAX_ENTRIES = 10_000  # choice: submissions of one registry
 MAX_README_OCTETS = 1_000_000
+MAX_PLACE_OCTETS = 400
+SAME_RATIO = 0.05  # choice: two runs that share a twentieth of their trials are one: counts hardly repeat
 GENERATED = ("index.md", "index.html")
 _NOT_IN_PUBLIC = (
     "simulated",
@@ -59,22 +63,51 @@ def check(root: Path, examine: Examine) -> Checked:
     entries: list[Entry] = []
     for folder in _submissions(root, findings):
         version, organization, name = folder.relative_to(root / PUBLISHED).parts
-        bundle, key = folder / BUNDLE, root / KEYS / f"{organization}.pem"
+        bundle = folder / BUNDLE
         usable = bundle.is_file() and not bundle.is_symlink()
         entry = Entry(
             folder=folder,
             toolkit_version=version,
             organization=organization,
             name=name,
-            examined=examine(bundle, key if _plain_file(key) else None) if usable else None,
+            examined=_examined(bundle, keys_of(root, organization), examine) if usable else None,
         )
         entries.append(entry)
         for rule in RULES:
             findings += rule(root, entry)
-    findings += published_once(entries)
+    order = accepted(root)
+    findings += published_once(entries, order)
+    findings += names_told_apart(entries, order)
     if not entries:
         findings.append(Finding(rule_id="REG-01", place=PUBLISHED, expected="a submission", found="none"))
     return Checked(entries=tuple(entries), findings=tuple(findings))
+
+
+def keys_of(root: Path, organization: str) -> list[Path]:
+    """Return the keys of an organization, the present one first, then those of earlier years."""
+    earlier = sorted((root / KEYS).glob(f"{organization}.[0-9]*.pem")) if (root / KEYS).is_dir() else []
+    return [path for path in (root / KEYS / f"{organization}.pem", *earlier) if _plain_file(path)]
+
+
+def accepted(root: Path) -> tuple[str, ...]:
+    """Return the places in the order in which they were accepted; empty where nobody wrote it down."""
+    path = root / ACCEPTED
+    if not _plain_file(path):
+        return ()
+    with path.open("rb") as stream:
+        text = stream.read(MAX_ENTRIES * MAX_PLACE_OCTETS).decode("utf-8", "replace")
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _examined(bundle: Path, keys: list[Path], examine: Examine) -> Examined:
+    """Verify a bundle with the first of an organization's keys that fits."""
+    found = examine(bundle, keys[0] if keys else None)
+    for key in keys[1:]:
+        if found.trusted:
+            break
+        other = examine(bundle, key)
+        found = other if other.trusted else found
+    return found
 
 
 def _plain_file(path: Path) -> bool:
@@ -143,15 +176,19 @@ def verifies(root: Path, entry: Entry) -> Iterator[Finding]:
         yield _finding("REG-04", root, entry.folder / BUNDLE, "a bundle that verifies", text)
 
 
+def place_of(seen: Examined) -> str:
+    """Return the place that a bundle has in a registry."""
+    return (
+        f"{PUBLISHED}/{slug(seen.toolkit_version)}/{slug(seen.organization)}/"
+        f"{slug(seen.product)}-{slug(seen.version)}-{slug(seen.profile)}"
+    )
+
+
 def place_says_what_it_is(root: Path, entry: Entry) -> Iterator[Finding]:
     """REG-05: the names of the folders are the fields of the bundle."""
     if entry.examined is None or not entry.examined.run_id:
         return
-    seen = entry.examined
-    expected = (
-        f"{PUBLISHED}/{slug(seen.toolkit_version)}/{slug(seen.organization)}/"
-        f"{slug(seen.product)}-{slug(seen.version)}-{slug(seen.profile)}"
-    )
+    expected = place_of(entry.examined)
     if expected != entry.place:
         yield _finding("REG-05", root, entry.folder, plain(expected), entry.place)
 
@@ -174,16 +211,74 @@ def is_signed_by_its_organization(root: Path, entry: Entry) -> Iterator[Finding]
         yield _finding("REG-08", root, entry.folder / BUNDLE, f"a signature by {key.name}", "none that fits")
 
 
-def published_once(entries: list[Entry]) -> Iterator[Finding]:
-    """REG-07: no run stands in the registry twice."""
-    seen: dict[str, str] = {}
-    for entry in entries:
-        run_id = entry.examined.run_id if entry.examined else ""
-        if run_id and run_id in seen:
+def reads_as_it_is(root: Path, entry: Entry) -> Iterator[Finding]:
+    """REG-11: names hold nothing that nobody sees, and no word of several scripts."""
+    seen = entry.examined
+    for text in (seen.organization, seen.product, seen.version) if seen else ():
+        for found in problems(text):
+            yield _finding("REG-11", root, entry.folder / BUNDLE, "a name that reads as it is", found)
+
+
+def is_redacted(root: Path, entry: Entry) -> Iterator[Finding]:
+    """REG-12: what tells of machines, addresses and people is hidden (`bmwg bundle --redact`)."""
+    if entry.examined is not None and entry.examined.run_id and not entry.examined.redacted:
+        yield _finding("REG-12", root, entry.folder / BUNDLE, "a redacted bundle", "names and addresses")
+
+
+def holds_evidence_only(root: Path, entry: Entry) -> Iterator[Finding]:
+    """REG-10: a registry publishes its own rendering, never a page that somebody brought."""
+    for name in entry.examined.beside if entry.examined else ():
+        yield _finding("REG-10", root, entry.folder / BUNDLE, "a bundle without rendered parts", name)
+
+
+def _in_order(entries: list[Entry], order: tuple[str, ...]) -> list[Entry]:
+    """Return entries as they were accepted, those that nobody wrote down last."""
+    place = {name: number for number, name in enumerate(order)}
+    return sorted(entries, key=lambda entry: (place.get(entry.place, len(order)), entry.place))
+
+
+def same_run(one: Examined, other: Examined) -> bool:
+    """Whether two bundles hold the same trials, whatever they call their runs."""
+    if one.run_id and one.run_id == other.run_id:
+        return True
+    shared = len(one.trials & other.trials)
+    return shared > 0 and shared >= SAME_RATIO * min(len(one.trials), len(other.trials))
+
+
+def published_once(entries: list[Entry], order: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """REG-07: no trials stand in the registry twice; the first that was accepted stays."""
+    kept: list[Entry] = []
+    for entry in _in_order(entries, order):
+        seen = entry.examined
+        if seen is None:
+            continue
+        first = next((one for one in kept if one.examined and same_run(one.examined, seen)), None)
+        if first is None:
+            kept.append(entry)
+        else:
             yield Finding(
-                rule_id="REG-07", place=entry.place, expected="each run once", found=f"also {seen[run_id]}"
+                rule_id="REG-07",
+                place=entry.place,
+                expected="each run once, by its trials",
+                found=f"those of {first.place}, which was first",
             )
-        seen.setdefault(run_id, entry.place)
+
+
+def names_told_apart(entries: list[Entry], order: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """REG-13: no organization is called so that it looks like one that was there before."""
+    first: dict[str, Entry] = {}
+    for entry in _in_order(entries, order):
+        seen = entry.examined
+        if seen is None or not seen.organization:
+            continue
+        before = first.setdefault(skeleton(seen.organization), entry)
+        if before.organization != entry.organization and before.examined:
+            yield Finding(
+                rule_id="REG-13",
+                place=entry.place,
+                expected="a name that looks like no other",
+                found=plain(f"one like {before.examined.organization}"),
+            )
 
 
 RULES = (
@@ -193,4 +288,7 @@ RULES = (
     place_says_what_it_is,
     is_fit_for_public,
     is_signed_by_its_organization,
+    holds_evidence_only,
+    reads_as_it_is,
+    is_redacted,
 )

@@ -1,6 +1,7 @@
 """One submission in a registry, and what a verifier says of its bundle.
 
-    keys/<organization>.pem
+    accepted.txt                     places in the order of acceptance, one a line; only ever added to
+    keys/<organization>.pem          and <organization>.1.pem, .2.pem ...: keys of its earlier years
     published/<toolkit version>/<organization>/<product>-<version>-<profile>/README.md
                                                                             /submission.bmwg.tar
 
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PUBLISHED, KEYS = "published", "keys"
+ACCEPTED = "accepted.txt"
 BUNDLE, README = "submission.bmwg.tar", "README.md"
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")
-_OTHER = re.compile(r"[^a-z0-9.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,8 @@ class Examined:
     """What verifying a bundle found. `findings` are contradictions; `state` says why no grade can be given.
 
     `trusted` is whether the organization's key in the registry signed it. `grades` are (document,
-    benchmark, grade).
+    benchmark, grade). `redacted` is whether telling texts are hidden, `beside` names parts that were rendered
+    elsewhere, and `trials` has a digest of what each trial counted.
     """
 
     findings: tuple[str, ...]
@@ -38,6 +40,9 @@ class Examined:
     profile: str = ""
     state: tuple[str, ...] = ()
     grades: tuple[tuple[str, str, str], ...] = ()
+    redacted: bool = True
+    beside: tuple[str, ...] = ()
+    trials: frozenset[str] = frozenset()
 
 
 Examine = Callable[[Path, Path | None], Examined]
@@ -70,11 +75,6 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.rule_id}  {self.place}\n          expected {self.expected}, found {self.found}"
-
-
-def slug(text: str) -> str:
-    """Return a name as it stands in a folder's name."""
-    return _OTHER.sub("-", text.lower()).strip("-.")
 
 
 def is_name(text: str) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bmwg.reports.registry.check import Checked
 from bmwg.reports.registry.entry import Entry
+from bmwg.reports.registry.names import shown
 from bmwg.reports.render.text import NONE, esc, table, title
 
 
@@ -45,7 +46,14 @@ def _row(entry: Entry) -> list[str]:
         return [esc(entry.organization), *[NONE] * 7, esc(entry.place)]
     given = [one for one in seen.grades if one[2] not in ("not assessed", "coverage")]
     grades = "; ".join(f"{document} {benchmark}: {grade}".strip() for document, benchmark, grade in given)
-    texts = (seen.organization, seen.product, seen.version, seen.toolkit_version, seen.profile, seen.run_id)
+    texts = (
+        shown(seen.organization),
+        shown(seen.product),
+        seen.version,
+        seen.toolkit_version,
+        seen.profile,
+        seen.run_id,
+    )
     return [
         *(esc(text) for text in texts),
         esc(grades or NONE),

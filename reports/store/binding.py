@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.methodology.record.bound import sealed_form
+from bmwg.methodology.record.seals import sealed
 from bmwg.reports.store.canonical import sha256_of
 
-VERSION = 1  # of how a run is bound; stands in its header
+VERSION = 2  # of how a run is bound; stands in its header
+WITH_DRIVERS = 2  # from this version on the run's end is bound to what drivers told of themselves
 
 
 def of_trial(form: Mapping[str, Any], deployment_id: str, doctor: int, drift: int) -> dict[str, Any]:
@@ -31,6 +33,9 @@ def of_trial(form: Mapping[str, Any], deployment_id: str, doctor: int, drift: in
     return {"doctor": doctor, "drift": drift, "sha256": sha256_of(bound)}
 
 
-def of_run(platform: Mapping[str, Any], journal_hash: str) -> str:
-    """Return the link from the last trial to the whole file."""
-    return sha256_of({"platform": sealed_form(platform), "prev": journal_hash})
+def of_run(run: Mapping[str, Any], platform: Mapping[str, Any], journal_hash: str) -> str:
+    """Return the link from the last trial to the whole file, and to the descriptions of the drivers."""
+    linked = {"platform": sealed_form(platform), "prev": journal_hash}
+    if run.get("platform_bound", 0) >= WITH_DRIVERS:
+        linked["drivers"] = sealed({"drivers": run["drivers"]}, run.get("seals", {}))["drivers"]
+    return sha256_of(linked)

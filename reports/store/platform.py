@@ -136,9 +136,9 @@ class PlatformFile:
         places = [one for one in data["seals"]["places"] if one.startswith((*there, "/doctor/", "/drift/"))]
         return {**part, "seals": {**data["seals"], "places": places}}
 
-    def end(self, journal_hash: str) -> str | None:
+    def end(self, run: Json, journal_hash: str) -> str | None:
         """The last link of the chain: all of the file, after the last trial; None as for `bound`."""
-        return binding.of_run(self._data, journal_hash) if "seals" in self._data else None
+        return binding.of_run(run, self._data, journal_hash) if "seals" in self._data else None
 
     def _seal(self, part: Json) -> None:
         """Seal the telling texts of a new part of the file."""

@@ -134,12 +134,13 @@ class RunStore:
             run["cases"] = [case.as_builtins() for case in header.cases]
         run["platform_bound"] = binding.VERSION
         run = as_json(run)
-        run["seals"] = seal(run, lambda: secrets.token_hex(_SEAL_OCTETS))
+        described = {"drivers": [as_json(driver) for driver in header.drivers]}
+        run["seals"] = seal(run | described, lambda: secrets.token_hex(_SEAL_OCTETS))
         digest = header_hash(run)
         first_prev = genesis(folder.name, digest)
         run |= {
             "header_sha256": digest,
-            "drivers": [as_json(driver) for driver in header.drivers],
+            **described,
             "outcomes": [],
             "status": "running",
             "ended_at": None,
@@ -274,7 +275,15 @@ class RunStore:
         """Record a driver's `describe()` that was not known when the run began; one that stands is kept."""
         plain = as_json(description)
         if plain not in self._run["drivers"]:
-            self._change_run(drivers=[*self._run["drivers"], plain])
+            drivers = [*self._run["drivers"], plain]
+            self._change_run(drivers=drivers, **self._sealed_drivers(drivers))
+
+    def _sealed_drivers(self, drivers: list[Json]) -> dict[str, Json]:
+        """The openings for what a new description names, of a run whose end is bound to its drivers."""
+        if self._run.get("platform_bound", 0) < binding.WITH_DRIVERS:
+            return {}
+        openings = seal({"drivers": drivers}, lambda: secrets.token_hex(_SEAL_OCTETS))
+        return {"seals": {**openings, **self._run.get("seals", {})}}
 
     def set_platform(
         self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
@@ -290,7 +299,7 @@ class RunStore:
         """Say how the run ended: `complete`, or `interrupted` with a reason. Safe to call twice."""
         if self._run["status"] == "running":
             try:
-                self._platform_link = self.platform.end(self._journal.last_hash)
+                self._platform_link = self.platform.end(self._run, self._journal.last_hash)
                 self._change_run(
                     status=status, ended_at=utc_text(ended or self._clock()), interruption=reason
                 )

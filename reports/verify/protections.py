@@ -15,6 +15,7 @@ from bmwg.methodology import procedures
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.source import HTTP_FILES
+from bmwg.reports.store.binding import WITH_DRIVERS
 
 _Run = Mapping[str, Any]
 
@@ -62,6 +63,12 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         what="platform.json is bound to the trials and to the run's end",
         after="8b35f48225de",
         present=lambda run, platform: "platform_bound" in run,
+    ),
+    Protection(
+        name="drivers-bound",
+        what="what drivers told of themselves is bound to the run's end, and may be hidden field by field",
+        after="4327fa19fd95",
+        present=lambda run, platform: run.get("platform_bound", 0) >= WITH_DRIVERS,
     ),
     Protection(
         name="http-watched",

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bmwg.methodology import throughput
+from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
+from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.procedures import last_commit
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.verify import physics
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
+
+_FULL_RATIO = 0.999  # choice: of the medium's rate; a load is a whole number, and pacing has a width
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -93,6 +97,32 @@ def plan_answered(evidence: Evidence) -> Iterator[Shortfall]:
             yield f"{planned.test_id}: {planned.cell.cell_id}", f"an outcome of {planned.metric}", "none"
 
 
+@rule("VER-37", "", "a run planned its tests whole: every cell that its profile and testbed ask for")
+def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
+    """Each test that the plan names has all its answers there: who leaves a cell out plans no other test."""
+    if not evidence.run or evidence.profile is None or not evidence.plan:
+        return
+    networks = evidence.run["testbed"].get("networks")
+    tags = {
+        name: option.get("vlan_id") if isinstance(option, dict) else None
+        for name, option in (networks if isinstance(networks, dict) else {}).items()
+    }
+    planned = {(one.metric, one.cell.cell_id) for one in evidence.plan}
+    for test_id in dict.fromkeys(one.test_id for one in evidence.plan):
+        case = suites.case(test_id, evidence.cases)
+        if case is None:
+            yield f"run.json: plan: {test_id}", "a test that this toolkit or the run's header knows", "none"
+            continue
+        for wanted in planning.answers_of(evidence.profile, case, tags):
+            metric = throughput.ENVELOPE_METRIC if wanted.cell.qualifies_tester else wanted.metric
+            if not {(wanted.metric, wanted.cell.cell_id), (metric, wanted.cell.cell_id)} & planned:
+                yield (
+                    f"run.json: plan: {test_id}",
+                    f"{wanted.metric} on {wanted.cell.cell_id}",
+                    "no such cell",
+                )
+
+
 @rule("VER-10", "", "each trial ran on a deployment that the platform file describes")
 def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
     """The journal's deployment ids stand in platform.json."""
@@ -105,18 +135,22 @@ def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
 
 @rule("VER-11", "", "no plain number at or above what the tester is qualified for")
 def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
-    """A measured throughput stays below the tester's envelope for the same traffic (design decision 4)."""
+    """A measured throughput stays below the tester's envelope for the same traffic (design decision 4).
+
+    Only the medium's own full rate is a plain number at the envelope: no tester could offer more.
+    """
+    rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
     for outcome in evidence.outcomes:
         if outcome.metric != throughput.METRIC or outcome.type is not OutcomeType.MEASURED:
             continue
         limit = evidence.envelope_fps(outcome.cell)
         value = outcome.values[0].number
-        line_rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
-        if line_rate is None and (limit is None or value >= limit):
+        full_fps = ethernet_fps(rate, outcome.cell.frame_octets) if rate is not None else None
+        if limit is None or (value >= limit and (full_fps is None or value < int(full_fps * _FULL_RATIO))):
             yield outcome.outcome_id, f"below the envelope of {limit} frames/s", f"measured {value}"
 
 
-@rule("VER-12", "", "a simulated tester says so, in the header and in its own description")
+@rule("VER-12", "", "a simulated tester says so, in the header, in its own description and in every trial")
 def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     """`simulated` in the header agrees with the testbed's driver, the drivers' words and the counters."""
     if evidence.run is None:
@@ -125,14 +159,26 @@ def simulation_declared(evidence: Evidence) -> Iterator[Shortfall]:
     tester = evidence.run["testbed"].get("tester")
     if isinstance(tester, dict) and tester.get("driver") == "simulated":
         signs.append("testbed.tester.driver")
-    if any(driver.get("simulated") is True for driver in evidence.run["drivers"]):
+    if any(
+        driver.get("simulated") is True or driver.get("driver") == "simulated"
+        for driver in evidence.run["drivers"]
+    ):
         signs.append("drivers")
     for name, deployment in (evidence.platform or {"deployments": {}})["deployments"].items():
         if deployment.get("simulated") is True:
             signs.append(f"deployment {name}")
             break
+    modelled = [
+        trial.trial.seq for trial in evidence.trials if dict(trial.trial.result.auxiliary).get("simulated")
+    ]
+    if modelled:
+        signs.append(f"trial {modelled[0]} and {len(modelled) - 1} more")
     if signs and not evidence.run["simulated"]:
         yield "run.json: simulated", f"true, as {', '.join(signs)} says", "false"
+    said = {driver.get("driver") for driver in evidence.run["drivers"]} - {None}
+    if isinstance(tester, dict) and said and evidence.trials and tester.get("driver") not in said:
+        known = ", ".join(sorted(map(str, said)))
+        yield "run.json: drivers", f"a description of {tester.get('driver')}, which sent", known
 
 
 @rule("VER-13", "", "each answer was got by procedures that this toolkit can replay")
@@ -173,9 +219,11 @@ RULES: tuple[Rule[Evidence], ...] = (
     tests_match,
     outcomes_follow,
     plan_answered,
+    plan_is_whole,
     deployments_known,
     envelope_respected,
     simulation_declared,
     procedures_known,
     platform_bound,
+    *physics.RULES,
 )

@@ -20,13 +20,18 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.http_run import HttpEvidence, http_findings
+from bmwg.reports.verify.known import strangers
+from bmwg.reports.verify.page import acts
+from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
+from bmwg.reports.verify.trust import Signature
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
 _JUDGED = ("verdicts", "state", "grades", "rules_version")
 _RENDERED = ("report.rst", "report.html")
+_BESIDE = (*_RENDERED, "output.xml")  # parts from which no figure is taken
 
 INTEGRITY_ONLY = "integrity only, signer unknown"
 TRUSTED = "signed by the key that you named"
@@ -39,7 +44,11 @@ class Verification:
 
     `trust` says what the signature shows; `notes` what was not checked, and why. `judgement` is the
     checker's, computed here; None when the run could not be read. `lacks` are the protections of today that
-    the run was made without.
+    the run was made without; `questions` what an honest run can have and a reader should ask about.
+    `rendered` are the parts that came out here octet for octet as they stand in the bundle, `unchecked` those
+    whose content nobody compared: they may say anything.
+    `strangers` say which toolkit or profile nobody here knows. `signature` is None where
+    there is none that can be read.
     """
 
     findings: tuple[Finding, ...]
@@ -49,6 +58,11 @@ class Verification:
     judgement: Judgement | None = None
     http: HttpEvidence | None = None
     lacks: tuple[Lacking, ...] = ()
+    questions: tuple[str, ...] = ()
+    rendered: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
+    signature: Signature | None = None
 
     @property
     def exit_code(self) -> int:
@@ -56,7 +70,7 @@ class Verification:
         return max((finding.exit_code for finding in self.findings), default=0)
 
 
-def verify_folder(folder: Path) -> Verification:
+def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = None) -> Verification:
     """Verify a run folder: there are no hashes of parts and no signature to check."""
     evidence = read_evidence(FolderFiles(folder))
     http_found, http = http_findings(evidence)
@@ -70,6 +84,8 @@ def verify_folder(folder: Path) -> Verification:
         judgement=judgement,
         http=http,
         lacks=lacking(evidence),
+        strangers=strangers(evidence, in_history),
+        questions=questions(evidence),
     )
 
 
@@ -79,18 +95,20 @@ def verify_bundle(
     *,
     own_commit: str | None = None,
     render: Callable[[Path], object] | None = None,
+    in_history: Callable[[str], bool] | None = None,
 ) -> Verification:
     """Verify a bundle. Nothing is unpacked, except, for `render`, three files in a folder of our own.
 
     `own_commit` is the commit of this toolkit when it is unchanged: at the run's own commit, verdicts and
     the report must come out octet for octet. `render` writes a report into a run folder.
+    `in_history` says whether a commit is of this toolkit's own history.
     """
     try:
         archive = Archive(path)
     except ToolkitError as error:
         return Verification(findings=(of_error(error),), trust=UNSIGNED, notes=())
     with archive:
-        return _verify(archive, key, own_commit, render)
+        return _verify(archive, key, own_commit, render, in_history)
 
 
 def _verify(
@@ -98,9 +116,11 @@ def _verify(
     key: TrustedKey | None,
     own_commit: str | None,
     render: Callable[[Path], object] | None,
+    in_history: Callable[[str], bool] | None,
 ) -> Verification:
     findings: list[Finding] = []
     notes: list[str] = []
+    rendered: tuple[str, ...] = ()
     text = archive.octets(MANIFEST_PART)
     document = _attempt(lambda: read_manifest(text), findings)
     trust = _trust(archive, key, digest([text]), document, findings)
@@ -114,6 +134,7 @@ def _verify(
     evidence = read_evidence(archive, submission)
     http_found, http = http_findings(evidence)
     findings += [*evidence.findings, *_ruled(evidence), *http_found]
+    findings += _page(archive)
     judgement = _judged(evidence, findings)
     if document is not None and judgement is not None:
         findings += _manifest_agrees(document, evidence)
@@ -132,7 +153,7 @@ def _verify(
                 f"{document['toolkit']['commit']}: where a procedure changed since, verify with that one"
             )
         if same and render and not findings:
-            _rendered(archive, evidence, render, findings, notes)
+            rendered = _rendered(archive, evidence, render, findings, notes)
         else:
             notes.append(
                 "the report was not rendered anew: that compares only at one unchanged commit of the toolkit"
@@ -145,6 +166,11 @@ def _verify(
         judgement=judgement,
         http=http,
         lacks=lacking(evidence),
+        strangers=strangers(evidence, in_history),
+        signature=_signature(archive, trust),
+        questions=questions(evidence),
+        rendered=rendered,
+        unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )
 
 
@@ -183,6 +209,15 @@ def _trust(
         findings.append(of_error(error))
         return INTEGRITY_ONLY
     return TRUSTED
+
+
+def _signature(archive: Archive, trust: str) -> Signature | None:
+    if not archive.has(ENVELOPE_PART):
+        return None
+    try:
+        return Signature(key_id=read_envelope(archive.octets(ENVELOPE_PART)).key_id, trusted=trust == TRUSTED)
+    except ToolkitError:
+        return None  # a finding says so already
 
 
 def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:
@@ -232,14 +267,16 @@ def _rendered(
     render: Callable[[Path], object],
     findings: list[Finding],
     notes: list[str],
-) -> None:
+) -> tuple[str, ...]:
+    """Render the report anew; return the parts that came out the same."""
     wanted = [name for name in _RENDERED if archive.has(name)]
     if not wanted:
         notes.append("the bundle holds no report")
-        return
+        return ()
     if len(evidence.trials) > MAX_RENDERED_TRIALS:
         notes.append(f"the report was not rendered anew: more than {MAX_RENDERED_TRIALS} trials")
-        return
+        return ()
+    same = []
     with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
         folder = Path(temporary) / "run"
         folder.mkdir()
@@ -250,11 +287,25 @@ def _rendered(
             render(folder)
         except ToolkitError as error:
             findings.append(of_error(error))
-            return
+            return ()
         for name in wanted:
             made = folder / name
             if not made.is_file() or made.read_bytes() != archive.octets(name):
                 findings.append(_finding("VER-24", name, "the report as rendered from the run", "another"))
+            else:
+                same.append(name)
+    return tuple(same)
+
+
+def _page(archive: Archive) -> list[Finding]:
+    """VER-36: the report is a page that neither acts nor reaches out, by whatever version it was rendered."""
+    if not archive.has("report.html"):
+        return []
+    try:
+        text = archive.octets("report.html").decode("utf-8")
+    except UnicodeDecodeError:
+        return [_finding("VER-36", "report.html", "a page in UTF-8", "other octets")]
+    return [_finding("VER-36", "report.html", "text, tables and drawings only", one) for one in acts(text)]
 
 
 def _finding(rule_id: str, where: str, expected: str, found: str) -> Finding:

@@ -10,9 +10,11 @@ from bmwg.cli.record import read_salt
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.bundle.make import folder_evidence, make_bundle, read_submission
 from bmwg.reports.bundle.signing import load_private, make_key
-from bmwg.reports.verify.verify import verify_folder
+from bmwg.reports.verify.verify import verify_bundle, verify_folder
+from bmwg.resources.provenance import toolkit_state
 
 SUFFIX = ".bmwg.tar"
+_SHOWN = 5  # findings that are named
 
 
 def add_parser(verbs: Any) -> None:
@@ -56,7 +58,29 @@ def handle(chosen: argparse.Namespace) -> int:
         salt=read_salt(chosen.redact) if chosen.redact else None,
         signer=load_private(chosen.key) if chosen.key else None,
     )
+    _refuse_what_does_not_verify(bundle)
     print(bundle)
     if chosen.key is None:
         print("not signed: nobody can tell who made it (--key FILE signs)")
     return 0
+
+
+def _refuse_what_does_not_verify(bundle: Path) -> None:
+    """Take away a bundle that this toolkit's own `verify` refuses. Raises ConfigError BND-09."""
+    _, commit, dirty = toolkit_state()
+    found = verify_bundle(bundle, own_commit=None if dirty else commit, render=_render).findings
+    if found:
+        bundle.unlink()
+        raise ConfigError(
+            "BND-09",
+            f"{bundle}: would not verify, and was taken away again",
+            expected="parts that go together",
+            found="; ".join(f"{one.rule_id} {one.where}" for one in found[:_SHOWN]),
+            hint="after a change of deviations.yaml make the report anew by `bmwg report`",
+        )
+
+
+def _render(run: Path) -> None:
+    from bmwg.reports.render.report import write_report  # plots take long to load
+
+    write_report(run)

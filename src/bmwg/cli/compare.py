@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from string import ascii_uppercase
@@ -13,8 +14,10 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
 from bmwg.reports.compare.screen import comparison_screen
+from bmwg.reports.compare.sides import Side
 from bmwg.reports.published.ratios import published_page
 from bmwg.reports.render.report import form_of
+from bmwg.reports.verify.verify import verify_folder
 
 FORMS = ("screen", "text", "md", "rst", "html", "rfcxml", "json")
 
@@ -49,6 +52,11 @@ def add_parser(verbs: Any) -> None:
         help="this field, or all below it, is what is compared (beside " + ", ".join(UNDER_TEST) + ")",
     )
     parser.add_argument(
+        "--unverified",
+        action="store_true",
+        help="take what the files say without computing it anew; nobody should believe the result",
+    )
+    parser.add_argument(
         "--format",
         choices=FORMS,
         help="screen (default for two sides: numbers first, on one screen), text (all of it) or another form",
@@ -76,6 +84,8 @@ def handle(chosen: argparse.Namespace) -> int:
             found="--published or --trend",
         )
     sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
+    if not chosen.unverified:
+        _refuse_unverified(sides)
     if chosen.published:
         if form == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
             raise ConfigError(
@@ -104,6 +114,21 @@ def _in_form(made: Comparison, form: str) -> str:
     if form == "screen":
         return comparison_screen(made)
     return _json(made) if form == "json" else form_of(comparison_page(made), form, "compare")
+
+
+def _refuse_unverified(sides: Sequence[Side]) -> None:
+    """Raise ConfigError CMP-08 for a run whose figures do not follow from its trials."""
+    for side in sides:
+        for run in side.runs:
+            found = verify_folder(run.folder).findings
+            if found:
+                raise ConfigError(
+                    "CMP-08",
+                    f"side {side.name}: {run.folder}: the run does not verify",
+                    expected="figures that follow from the recorded trials",
+                    found=f"{len(found)} findings: {found[0].rule_id} {found[0].where}",
+                    hint=f"see all of them by `bmwg verify {run.folder}`",
+                )
 
 
 def _json(made: Comparison) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from bmwg import __version__
-from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.errors import TestbedError, ToolkitError
 
 MODULES = (  # of the verbs, in the order of the help
     "run",
@@ -45,7 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     given = list(sys.argv[1:] if arguments is None else arguments)
     for module in modules_for(given):
-        importlib.import_module(f"bmwg.cli.{module}").add_parser(verbs)
+        try:
+            importlib.import_module(f"bmwg.cli.{module}").add_parser(verbs)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "bmwg":
+                raise
+            missing = f"needs the Python module {error.name}: pip install 'bmwg-toolkit[run]'"
+            verbs.add_parser(module, help=missing)
+            if len(modules_for(given)) == 1:
+                print(f"bmwg {module} {missing}", file=sys.stderr)
+                return TestbedError.exit_code
     chosen = parser.parse_args(given)
     try:
         code: int = chosen.handler(chosen)

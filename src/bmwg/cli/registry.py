@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import Examined, check, index_page
-from bmwg.reports.registry.check import GENERATED
+from bmwg.reports.registry.against import changed
+from bmwg.reports.registry.check import GENERATED, place_of
+from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, README
+from bmwg.reports.registry.names import slug
 from bmwg.reports.render.report import form_of
 from bmwg.reports.store.files import write_atomically
+from bmwg.resources.provenance import GIT_DEADLINE_S, in_history
+
+_NAMES = frozenset({"cell_id", "cell", "deployment", "platform", "seq", "prev", "hash", "at"})
 
 
 def add_parser(verbs: Any) -> None:
@@ -20,24 +31,98 @@ def add_parser(verbs: Any) -> None:
         "registry", help="check a registry of submissions, write its index", description=__doc__
     )
     parser.add_argument(
-        "act", choices=("check", "index"), help="check: say what is wrong; index: write the page too"
+        "act",
+        choices=("check", "index", "add"),
+        help="check: say what is wrong; index: write the page too; add: put a bundle in its place",
     )
     parser.add_argument("folder", type=Path, help="the registry's folder")
+    parser.add_argument(
+        "--against", metavar="REF", help="check: hold it against the registry at a git commit"
+    )
+    parser.add_argument("--bundle", type=Path, help="add: the bundle")
+    parser.add_argument(
+        "--key", type=Path, help="add: the organization's public key, where it has none there"
+    )
+    parser.add_argument("--readme", type=Path, help="add: README.md with a section '## Reproduce'")
     parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:
     """Print every finding; 1 when there is one."""
+    if chosen.act == "add":
+        print(_add(chosen.folder, chosen.bundle, chosen.key, chosen.readme))
     checked = check(chosen.folder, examine)
-    for finding in checked.findings:
+    findings = list(checked.findings)
+    if chosen.against:
+        with tempfile.TemporaryDirectory(prefix="bmwg-registry-") as before:
+            _checkout(chosen.folder, chosen.against, Path(before))
+            findings += changed(Path(before), chosen.folder)
+    for finding in findings:
         print(finding)
-    print(f"{len(checked.entries)} submissions, {len(checked.findings)} findings")
+    print(f"{len(checked.entries)} submissions, {len(findings)} findings")
     if chosen.act == "index":
         page = index_page(checked)
         for name, form in zip(GENERATED, ("md", "html"), strict=True):
             write_atomically(chosen.folder / name, form_of(page, form, "index").encode("utf-8"))
             print(chosen.folder / name)
-    return 1 if checked.findings else 0
+    return 1 if findings else 0
+
+
+def _checkout(folder: Path, ref: str, to: Path) -> None:
+    """Write the registry as it was at a commit. Raises ConfigError REG-09 where git cannot give it."""
+    packed = to / ".archive.tar"
+    command = ["git", "-C", str(folder), "archive", "--format=tar", f"--output={packed}"]
+    try:
+        subprocess.run(
+            [*command, "--end-of-options", ref, "."], check=True, capture_output=True, timeout=GIT_DEADLINE_S
+        )
+        with tarfile.open(packed) as archive:
+            for member in archive:
+                path = (to / member.name).resolve()
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is not None and path.is_relative_to(to.resolve()):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    with path.open("wb") as file:
+                        shutil.copyfileobj(content, file)
+    except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
+        raise ConfigError("REG-09", f"{folder}: at {ref}", expected="a commit", found=str(error)) from error
+
+
+def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None) -> Path:
+    """Put a bundle into its place in a registry, and the place at the end of the list of accepted ones."""
+    if bundle is None or readme is None:
+        raise ConfigError("REG-09", "registry add", expected="--bundle and --readme", found="not both")
+    seen = examine(bundle, key)
+    if seen.findings or not seen.organization:
+        found = "; ".join(seen.findings[:3]) or "no submission.yaml"
+        raise ConfigError("REG-09", f"{bundle}", expected="a bundle that verifies, of a product", found=found)
+    place = place_of(seen)
+    folder = root / place
+    if folder.exists():
+        raise ConfigError("REG-09", f"{folder}", expected="a place that is free", found="a submission")
+    folder.mkdir(parents=True)
+    shutil.copyfile(bundle, folder / BUNDLE)
+    shutil.copyfile(readme, folder / README)
+    own = root / KEYS / f"{slug(seen.organization)}.pem"
+    if key is not None and not own.exists():
+        own.parent.mkdir(exist_ok=True)
+        shutil.copyfile(key, own)
+    with (root / ACCEPTED).open("a", encoding="utf-8") as file:
+        file.write(f"{place}\n")
+    return folder
+
+
+def _digests(verified: Any) -> frozenset[str]:
+    """Return a digest of what each trial or repetition counted, whatever it is called."""
+    counted = []
+    for trial in verified.evidence.trials:
+        result = trial.trial.result
+        if any(stream.received_frames for stream in result.streams):
+            counted.append(repr((result.wall_time_ns, result.streams)))
+    for _, one in verified.http.repetitions if verified.http else ():
+        told = one.to_json()
+        counted.append(repr(sorted((key, str(told[key])) for key in told if key not in _NAMES)))
+    return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in counted)
 
 
 def examine(bundle: Path, key: Path | None) -> Examined:
@@ -51,7 +136,7 @@ def examine(bundle: Path, key: Path | None) -> Examined:
         trusted = signing.load_public(key) if key else None
     except ConfigError as error:
         return Examined(findings=(str(error),), trusted=False)
-    verified = verifier.verify_bundle(bundle, trusted)
+    verified = verifier.verify_bundle(bundle, trusted, in_history=in_history)
     findings = tuple(str(finding) for finding in verified.findings)
     evidence = verified.evidence
     if evidence is None or evidence.run is None:
@@ -68,8 +153,17 @@ def examine(bundle: Path, key: Path | None) -> Examined:
         product=product.get("name", ""),
         version=product.get("version", ""),
         profile=evidence.run["profile"]["name"],
-        state=judgement.state if judgement else (),
+        state=(*(judgement.state if judgement else ()), *verified.strangers),
+        redacted=_redacted(evidence),
+        beside=(*verified.rendered, *verified.unchecked),
+        trials=_digests(verified),
         grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)
         if judgement
         else (),
     )
+
+
+def _redacted(evidence: Any) -> bool:
+    """Whether a run hides what tells of machines and places: no openings, and records that say so."""
+    base = (evidence.platform or {}).get("base", {}).get("before") or {}
+    return "seals" not in evidence.run and "seals" not in (evidence.platform or {}) and "redaction" in base

@@ -10,9 +10,23 @@ from typing import Any
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
+from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.shown import shown as shown_of
-from bmwg.reports.verify.verify import Verification, verify_bundle, verify_folder
-from bmwg.resources.provenance import toolkit_state
+from bmwg.reports.verify.trust import (
+    REQUIRABLE,
+    REQUIREMENT_UNMET,
+    SIGNER_UNKNOWN,
+    required,
+    unmet,
+    who,
+)
+from bmwg.reports.verify.verify import (
+    TRUSTED,
+    Verification,
+    verify_bundle,
+    verify_folder,
+)
+from bmwg.resources.provenance import in_history, toolkit_state
 
 
 def add_parser(verbs: Any) -> None:
@@ -22,24 +36,49 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument("bundle", type=Path, help="bundle, or the folder of a run")
     parser.add_argument("--key", type=Path, help="public Ed25519 key (PEM) whose signature you trust")
+    parser.add_argument(
+        "--require",
+        default="",
+        metavar="NAMES",
+        help=f"what must be shown as well, with commas between: {', '.join(REQUIRABLE)}",
+    )
     parser.add_argument("--clauses", action="store_true", help="print the verdict on each clause")
     parser.set_defaults(handler=handle)
 
 
 def handle(chosen: argparse.Namespace) -> int:
-    """Print what was found; return 0, or the exit code of the worst finding."""
+    """Print what was found; return the exit status.
+
+    0 verified and signed by the key that was named; 2 or 4 the worst finding's; 6 consistent, signer unknown;
+    7 something that was required is not there. The folder of a run has no signer: 0 when it is consistent.
+    """
+    names = required(chosen.require)
     key = load_public(chosen.key) if chosen.key else None
     if chosen.bundle.is_dir():
-        verified = verify_folder(chosen.bundle)
+        verified = verify_folder(chosen.bundle, in_history=in_history)
     else:
         _, commit, dirty = toolkit_state()
-        verified = verify_bundle(chosen.bundle, key, own_commit=None if dirty else commit, render=_render)
+        verified = verify_bundle(
+            chosen.bundle,
+            key,
+            own_commit=None if dirty else commit,
+            render=_render,
+            in_history=in_history,
+        )
     for line in lines(verified, clauses=chosen.clauses):
         print(line)
-    return verified.exit_code
+    if verified.findings:
+        return verified.exit_code
+    lacking = list(unmet(verified, names))
+    for line in lacking:
+        print(line)
+    if lacking:
+        return REQUIREMENT_UNMET
+    return 0 if chosen.bundle.is_dir() or verified.trust == TRUSTED else SIGNER_UNKNOWN
 
 
 def _render(run: Path) -> None:
+    """Render a run's report; where what draws is not installed, nothing is compared and all is named so."""
     from bmwg.reports.render.report import write_report  # plots take long to load
 
     write_report(run)
@@ -48,7 +87,7 @@ def _render(run: Path) -> None:
 def lines(verified: Verification, *, clauses: bool) -> list[str]:
     """Say what verifying found, in printable lines."""
     evidence, judgement = verified.evidence, verified.judgement
-    said = _lacks(verified)
+    said = [*_lacks(verified), *verified.strangers]
     if verified.findings:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
@@ -57,8 +96,9 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
         if verified.http is not None:
             http = verified.http
             answers = f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
-        said.append(f"verified: {answers} of run {shown(evidence.run['run_id'])}")
-        said.append(verified.trust)
+        said.append(f"{_word(verified)}: {answers} of run {shown(evidence.run['run_id'])}{_beside(verified)}")
+        said += [verified.trust, *who(verified.signature, evidence.submission, evidence.run)]
+    said += [f"question: {question}" for question in verified.questions]
     sorted_out = shown_of(verified)
     for title, sentences in (
         ("proven from these files alone:", sorted_out.proven),
@@ -69,6 +109,22 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
             said += [title, *(f"  - {sentence}" for sentence in sentences)]
     if judgement is not None:
         said += _judged(judgement, clauses=clauses)
+    return said
+
+
+def _word(verified: Verification) -> str:
+    """Say in a word what was shown: without a signature of somebody that is trusted, only consistency."""
+    folder = verified.evidence is not None and isinstance(verified.evidence.files, FolderFiles)
+    return "verified" if folder or verified.trust == TRUSTED else "consistent, signer unknown"
+
+
+def _beside(verified: Verification) -> str:
+    """Say of the parts beside the evidence which were compared with what the evidence gives."""
+    said = ""
+    if verified.rendered:
+        said += f"; rendered anew here, the same: {', '.join(verified.rendered)}"
+    if verified.unchecked:
+        said += f"; NOT CHECKED, may say anything: {', '.join(verified.unchecked)}"
     return said
 
 

@@ -38,6 +38,8 @@ def test_what_tells_who_and_where_is_sealed_and_nothing_else():
         "testbed/name",
         "testbed/nodes/far/ssh",
         "testbed/tester/options/address",
+        "testbed/lab_ports/0",
+        "testbed/lab_ports/1",
     }
 
 
@@ -125,3 +127,34 @@ def test_a_redacted_platform_tells_nothing_and_still_drifts(sample_source):
     run = {"outcomes": [{"id": "o", "reason": reason((Change(**change),))}]}
     told = redact_run(run, platform, SALT)["outcomes"][0]["reason"]
     assert told == reason(tuple(Change(**entry) for entry in public["drift"][0]["changes"]))
+
+
+LAB = {
+    "testbed": {
+        "name": "lab",
+        "tester": {
+            "driver": "otg",
+            "io": "pci",
+            "options": {"location": "https://ixia-fra7.lab.corp.example:8443"},
+        },
+        "nodes": {"dut1": {"kind": "guest", "image": "/srv/images/router-4.2.qcow2", "user": "alice"}},
+    },
+    "drivers": [{"driver": "otg", "server": "10.66.7.8:4501", "chassis": "ixia-fra7", "version": "1.2"}],
+}
+
+
+def test_everything_that_a_testbed_or_a_driver_names_is_hidden_by_field():
+    openings = seal(LAB, lambda: "0" * 32)
+    shown = str(sealed(LAB, openings))
+    for text in ("ixia", "fra7", "10.66.7.8", "alice", "/srv", "router"):
+        assert text not in shown
+    for text in ("otg", "pci", "guest", "1.2"):
+        assert text in shown
+
+
+def test_a_sentence_that_repeats_a_sealed_text_loses_it():
+    openings = seal(LAB, lambda: "0" * 32)
+    location = LAB["testbed"]["tester"]["options"]["location"]
+    run = {**LAB, "platform_bound": 2, "seals": openings, "interruption": f"{location} refuses"}
+    run["outcomes"] = [{"reason": f"no answer of {location}", "mend": "", "statement": "at 3"}]
+    assert "ixia" not in str(redact_run(run, {"base": {}}, bytes(16)))

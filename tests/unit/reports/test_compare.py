@@ -17,6 +17,7 @@ from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Bound, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side, trend, trend_page
+from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.field_rules import (
     OFF_PATH_RULES,
     ROLE_RULES,
@@ -548,9 +549,11 @@ def test_the_command_prints_writes_and_says_by_its_code(
     side("A", tmp_path / "a", SLOW)
     side("B", tmp_path / "b", FAST, platform=record(release="6.18.0"))
     names = [str(tmp_path / "a"), str(tmp_path / "b")]
-    assert main(["compare", *names]) == 1
+    assert main(["compare", *names]) == 2  # made files: nothing follows from their trials
+    assert "CMP-08" in capsys.readouterr().err
+    assert main(["compare", "--unverified", *names]) == 1
     assert "Not a fair comparison" in capsys.readouterr().out
-    waived = ["compare", *names, "--waive", "platform/kernel/release"]
+    waived = ["compare", "--unverified", *names, "--waive", "platform/kernel/release"]
     for form in ("screen", "text", "md", "rst", "html", "rfcxml", "json"):
         assert main([*waived, "--format", form, "--output", str(tmp_path / form)]) == 0
     data = json.loads((tmp_path / "json").read_text())
@@ -560,7 +563,7 @@ def test_the_command_prints_writes_and_says_by_its_code(
     assert "<script" not in (tmp_path / "html").read_text()
     assert main([*waived, "--output", str(tmp_path / "json")]) == 2
     assert "CMP-06" in capsys.readouterr().err
-    assert main(["compare", "--trend", str(tmp_path / "a")]) == 0
+    assert main(["compare", "--unverified", "--trend", str(tmp_path / "a")]) == 0
     assert "0 of 2 series changed their level" in capsys.readouterr().out.replace("\n", " ")
 
 
@@ -572,3 +575,8 @@ def test_the_tester_itself_is_a_row(tmp_path: Path) -> None:
             Maker(store).measured(cell("wire"), 1_400_000 + len(runs), 1_600_000)
         runs.append(Side(name=name, runs=(read_run(store.folder),)))
     assert {row.metric for row in compare(runs).rows} >= {ENVELOPE, f"{LATENCY}.p99"}
+
+
+def test_a_model_and_a_device_are_never_what_is_compared() -> None:
+    with pytest.raises(ConfigError, match="CMP-04"):
+        _check_under_test(("simulated",))

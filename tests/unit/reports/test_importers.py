@@ -174,7 +174,7 @@ def test_without_a_passing_validation_there_is_no_number(tmp_path: Path) -> None
         (b'{"trials": 3}', "IMP-02"),
         (b'{"results": {"drop_rate_percentage": 1}, "config": {"pdr": "x"}}', "IMP-03"),
         (b'{"trials": [{"trial_params": {}}]}', "IMP-03"),
-        (b'{"trials": [{"trial_params": {"runtime": 1e999}}]}', "IMP-03"),
+        (b'{"trials": [{"trial_params": {"runtime": 1e999}}]}', "IMP-01"),
     ],
 )
 def test_what_is_no_result_file_is_one_named_error(tmp_path: Path, content: bytes, error_id: str) -> None:
@@ -231,3 +231,13 @@ def test_a_foreign_file_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "IMP-04" in capsys.readouterr().err
     assert main(["import", str(DATA / "csit-mrr.json")]) == 0
     assert "no loss criterion" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "a": 2}', '{"a": Infinity}', '{"a": 1e999}', '{"a": ' + "9" * 400 + "}"]
+)
+def test_json_that_says_two_things_or_cannot_be_counted_with_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(text, encoding="ascii")
+    with pytest.raises(ConfigError, match="IMP-01"):
+        read_foreign(path)

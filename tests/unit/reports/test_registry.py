@@ -10,7 +10,8 @@ import pytest
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.registry import Examined, check, index_page
-from bmwg.reports.registry.entry import slug
+from bmwg.reports.registry.against import changed
+from bmwg.reports.registry.names import problems, skeleton, slug
 from bmwg.reports.render.report import form_of
 
 GOOD = Examined(
@@ -126,7 +127,117 @@ def test_the_index_lists_what_verifies_and_is_the_same_each_time(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("A & B, Inc.", "a-b-inc"), ("../x", "x"), ("v1.2 RC", "v1.2-rc")]
+    ("text", "name"),
+    [
+        ("A & B, Inc.", "a-b-inc"),
+        ("../x", "x"),
+        ("v1.2 RC", "v1.2-rc"),
+        ("\u534e\u4e3a", "xn--siqq7j"),
+        ("M\u00fcller AG", "m-ller-ag-xn--tda"),
+    ],
 )
 def test_names_become_folder_names(text: str, name: str) -> None:
     assert slug(text) == name
+
+
+def many(root: Path, runs: dict[str, Examined], order: list[str]) -> dict[str, list[str]]:
+    for place in runs:
+        folder = registry(root, place)
+        organization = folder.parent.name
+        (root / "keys" / f"{organization}.pem").write_text("key")
+    (root / "accepted.txt").write_text("".join(f"{place}\n" for place in order))
+
+    def examine(bundle: Path, key: Path | None) -> Examined:
+        return runs[bundle.parent.relative_to(root).as_posix()]
+
+    found: dict[str, list[str]] = {}
+    for finding in check(root, examine).findings:
+        found.setdefault(finding.rule_id, []).append(finding.place)
+    return found
+
+
+def test_the_same_trials_under_other_names_are_refused_and_the_first_accepted_stays(tmp_path: Path) -> None:
+    trials = frozenset(map(str, range(100)))
+    copycat = "published/0.1.0/a-first-org/fast-router-v2.1-rfc2544"
+    runs = {
+        PLACE: replace(GOOD, trials=trials),
+        copycat: replace(GOOD, organization="A First Org", run_id="run2", trials=trials | {"more"}),
+    }
+    assert many(tmp_path, runs, [PLACE, copycat]) == {"REG-07": [copycat]}
+
+
+def test_runs_of_their_own_stand_beside_each_other(tmp_path: Path) -> None:
+    other = "published/0.1.0/other-org/fast-router-v2.1-rfc2544"
+    runs = {
+        PLACE: replace(GOOD, trials=frozenset("abc")),
+        other: replace(GOOD, organization="Other Org", run_id="run2", trials=frozenset("xyz")),
+    }
+    assert many(tmp_path, runs, [PLACE, other]) == {}
+
+
+def test_a_name_that_looks_like_another_is_refused(tmp_path: Path) -> None:
+    name = "Ex\u0430mple Org"  # a Cyrillic letter
+    other = f"published/0.1.0/{slug(name)}/fast-router-v2.1-rfc2544"
+    runs = {PLACE: GOOD, other: replace(GOOD, organization=name, run_id="run2")}
+    found = many(tmp_path, runs, [PLACE, other])
+    assert found["REG-13"] == [other]
+    assert set(found) == {"REG-11", "REG-13"}
+
+
+@pytest.mark.parametrize("text", ["Ex\u200bample", "Ex\u0430mple", "\uff25xample", "a\u202eb"])
+def test_what_nobody_can_read_is_said(text: str) -> None:
+    assert problems(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Example Org", "\u534e\u4e3a", "M\u00fcller", "\u042f\u043d\u0434\u0435\u043a\u0441"]
+)
+def test_names_in_any_script_can_be_shown(text: str) -> None:
+    assert problems(text) == []
+    assert slug(text)
+
+
+def test_alike_is_alike() -> None:
+    assert skeleton("Examp1e") == skeleton("ExampIe") == skeleton("example") != skeleton("sample")
+
+
+@pytest.mark.parametrize(
+    ("examined", "rule_id"),
+    [
+        (replace(GOOD, redacted=False), "REG-12"),
+        (replace(GOOD, beside=("report.html",)), "REG-10"),
+        (replace(GOOD, state=("unknown toolkit: commit x",)), "REG-06"),
+    ],
+)
+def test_what_a_registry_does_not_publish(tmp_path: Path, examined: Examined, rule_id: str) -> None:
+    registry(tmp_path)
+    assert rules(tmp_path, examined) == [rule_id]
+
+
+@pytest.mark.parametrize(
+    ("change", "rule_ids"),
+    [
+        (lambda root: None, []),
+        (lambda root: registry(root, PLACE + "-new"), []),
+        (lambda root: (root / PLACE / "README.md").write_text("x"), ["REG-14"]),
+        (lambda root: (root / "accepted.txt").write_text("other\n"), ["REG-14"]),
+        (lambda root: (root / "keys" / "example-org.pem").write_text("mine"), ["REG-15", "REG-16"]),
+        (lambda root: (root / "keys" / "example-org.1.pem").write_text("mine"), ["REG-16"]),
+        (lambda root: (root / "keys" / "new-org.pem").write_text("theirs"), []),
+    ],
+)
+def test_a_change_takes_nothing_away(
+    tmp_path: Path, change: Callable[[Path], object], rule_ids: list[str]
+) -> None:
+    for name in ("before", "now"):
+        registry(tmp_path / name)
+        (tmp_path / name / "accepted.txt").write_text(f"{PLACE}\n")
+    change(tmp_path / "now")
+    assert [one.rule_id for one in changed(tmp_path / "before", tmp_path / "now")] == rule_ids
+
+
+def test_a_key_of_earlier_years_still_verifies(tmp_path: Path) -> None:
+    registry(tmp_path)
+    (tmp_path / "keys" / "example-org.1.pem").write_text("old key")
+    signed = lambda _bundle, key: replace(GOOD, trusted=key is not None and key.read_text() == "old key")  # noqa: E731
+    assert check(tmp_path, signed).findings == ()

@@ -16,12 +16,14 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.codec import result_to_json
 from bmwg.reports.store.journal import genesis
 from bmwg.reports.store.read import header_hash
 
@@ -52,11 +54,38 @@ class Clock:
         return self.moment
 
 
-class Session:
-    """Measures cells as the bench does, and writes what it writes."""
+def counters(spec: dict[str, Any], streams: list[dict[str, Any]]) -> dict[str, int]:
+    """Return what two interfaces would have counted of a trial."""
+    made = {
+        f"{port}.{name}": 0 for port in ("p0", "p1") for name in ("tx_packets", "tx_dropped", "rx_packets")
+    }
+    ways = {"forward": (("p0", "p1"),), "reverse": (("p1", "p0"),)}
+    ways["both"] = ways["forward"] + ways["reverse"]
+    for stream, (out, into) in zip(streams, ways[spec["direction"]], strict=True):
+        made[f"{out}.tx_packets"] += stream["sent_frames"]
+        made[f"{into}.rx_packets"] += stream["received_frames"] + stream["duplicate_frames"]
+    return made
 
-    def __init__(self, store: RunStore, profile: Profile, *, seed: int, stall_every: int) -> None:
+
+class Session:
+    """Measures cells as the bench does, and writes what it writes.
+
+    A run that is not called simulated gets what a real one has: time that passes, and interfaces that count.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        profile: Profile,
+        *,
+        seed: int,
+        stall_every: int,
+        clock: Clock,
+        simulated: bool = True,
+    ) -> None:
         self.store = store
+        self.clock = clock
+        self.simulated = simulated
         self.profile = profile
         self.traffic = SimulatedTraffic(SimulatedConfig(knee_fps=800_000, stall_ratio=0.12, seed=seed))
         self.traffic.config = replace(self.traffic.config, tester_limit_fps=1_500_000)
@@ -70,6 +99,11 @@ class Session:
     ) -> Callable[[TrialSpec], JudgedTrial]:
         def run(spec: TrialSpec) -> JudgedTrial:
             result = self.traffic.run_trial(spec)
+            if not self.simulated:
+                self.clock.moment += timedelta(seconds=result.wall_time_ns / 1e9)
+                data = result_to_json(result)
+                made = counters({"direction": spec.direction.value}, data["streams"])
+                result = replace(result, auxiliary=tuple(sorted(made.items())))
             self.taken += 1
             if self.stall_every and self.taken % self.stall_every == 0:
                 result = replace(result, disturbance=HostDisturbance(largest_stall_ns=((1, 9_000_000),)))
@@ -144,12 +178,11 @@ def make_run(
     stall_every: int = 11,
 ) -> Path:
     """Write a run whose every outcome follows from its trials; return its folder."""
-    profile = load_profile("quick")
-    if not indicative:
-        data = dict(profile.data) | {"indicative": False}
-        profile = replace(profile, indicative=False, data=data)
-    plan = [p for p in planning.cells(profile, {"bridge": None}, sizes) if p.cell.path in paths]
-    plan = [p for p in plan if not p.missing]
+    data = json.loads(json.dumps(load_profile("quick").data)) | {"indicative": indicative}
+    data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
+    data["latency"] |= {"frame_octets": [size for size in data["latency"]["frame_octets"] if size in sizes]}
+    profile = parse_profile(json.dumps(data), source="made")
+    plan = list(planning.cells(profile, dict.fromkeys(TESTBED["networks"])))
     testbed = json.loads(json.dumps(TESTBED))
     if not simulated:
         testbed["tester"]["driver"] = "embedded"
@@ -166,13 +199,16 @@ def make_run(
         plan=tuple(PlannedCell(test_id=p.test_id, metric=_metric(p), cell=p.cell) for p in plan),
         procedures=procedures.versions(_metric(p) for p in plan),
         qualification_max_fps=planning.QUALIFICATION_MAX_FPS,
-        drivers=({"name": "simulated" if simulated else "embedded", "simulated": simulated},),
+        drivers=({"driver": "simulated" if simulated else "embedded", "simulated": simulated},),
     )
-    with RunStore.create(results, run_id, header, clock=Clock()) as store:
+    clock = Clock()
+    with RunStore.create(results, run_id, header, clock=clock) as store:
         store.set_platform(before=record())
         for name in dict.fromkeys(deployment(p.cell) for p in plan):
             store.add_deployment(name, {"path": name})
-        session = Session(store, profile, seed=seed, stall_every=stall_every)
+        session = Session(
+            store, profile, seed=seed, stall_every=stall_every, clock=clock, simulated=simulated
+        )
         for planned in plan:
             session.measure(planned)
         store.set_platform(after=record())
@@ -210,6 +246,6 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
         lines.append(f'{text[:-1]},"hash":"{prev}"}}\n')
     run["journal"] = {"trials": len(trials), "hash": prev}
     if "platform_bound" in run:
-        run["journal"]["platform"] = binding.of_run(platform, prev)
+        run["journal"]["platform"] = binding.of_run(run, platform, prev)
     (folder / "trials.jsonl").write_text("".join(lines), encoding="ascii")
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")

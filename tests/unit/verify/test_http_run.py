@@ -225,7 +225,7 @@ def linked_anew(run, change):
     change(platform)
     (run / "platform.json").write_text(json.dumps(platform))
     document = json.loads((run / "run.json").read_text())
-    document["journal"]["platform"] = binding.of_run(platform, document["journal"]["hash"])
+    document["journal"]["platform"] = binding.of_run(document, platform, document["journal"]["hash"])
     (run / "run.json").write_text(json.dumps(document))
     return verify_folder(run).findings
 

@@ -61,7 +61,7 @@ def test_the_trials_tell_it_although_the_last_link_was_made_anew(run_copy, act):
     platform = read(run_copy, "platform.json")
 
     def link(run):
-        run["journal"]["platform"] = binding.of_run(platform, run["journal"]["hash"])
+        run["journal"]["platform"] = binding.of_run(run, platform, run["journal"]["hash"])
 
     change(run_copy, "run.json", link)
     (finding, *more) = verify_folder(run_copy).findings

@@ -1,0 +1,51 @@
+"""What a change does to a registry: nothing that was accepted is changed, moved or delisted by it.
+
+The registry before the change is a folder as well (`bmwg registry check --against` takes it from git).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bmwg.reports.registry.check import accepted
+from bmwg.reports.registry.entry import ACCEPTED, KEYS, PUBLISHED, Finding
+
+
+def changed(before: Path, now: Path) -> Iterator[Finding]:
+    """REG-14 to REG-16: what was there stays, keys are only added, and a second key needs a person."""
+    for path in sorted(path for path in (before / PUBLISHED).rglob("*") if path.is_file()):
+        name = path.relative_to(before).as_posix()
+        there = now / name
+        if not there.is_file() or there.is_symlink() or there.read_bytes() != path.read_bytes():
+            yield _finding("REG-14", name, "what was accepted, octet for octet", "another, or none")
+    order, was = accepted(now), accepted(before)
+    if order[: len(was)] != was:
+        yield _finding("REG-14", ACCEPTED, "the lines that were there, and new ones after them", "others")
+    had, has = _keys(before), _keys(now)
+    for organization, keys in sorted(had.items()):
+        if not keys <= has.get(organization, frozenset()):
+            yield _finding(
+                "REG-15", f"{KEYS}/{organization}.pem", "every earlier key, under a number", "one less"
+            )
+        if has.get(organization, frozenset()) - keys:
+            yield _finding(
+                "REG-16",
+                f"{KEYS}/{organization}.pem",
+                "no new key without a person who asked the organization",
+                "a new one",
+            )
+
+
+def _keys(root: Path) -> dict[str, frozenset[bytes]]:
+    found: dict[str, set[bytes]] = {}
+    for path in sorted((root / KEYS).glob("*.pem")):
+        head, _, last = path.stem.rpartition(".")
+        organization = head if head and last.isdigit() else path.stem
+        if path.is_file() and not path.is_symlink():
+            found.setdefault(organization, set()).add(path.read_bytes())
+    return {organization: frozenset(keys) for organization, keys in found.items()}
+
+
+def _finding(rule_id: str, place: str, expected: str, found: str) -> Finding:
+    return Finding(rule_id=rule_id, place=place, expected=expected, found=found)

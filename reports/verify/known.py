@@ -1,0 +1,64 @@
+"""Which commits are the toolkit's own, and which profiles it ever shipped: anything else is named.
+
+The list comes with the toolkit (`known.json`, written by `python -m bmwg.cli.known`, docs/adr/0256). A commit
+is known as well where the verifying toolkit's own history holds it: the newest is in no list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bmwg.reports.checker.evidence import Evidence, Load
+from bmwg.reports.checker.findings import shown
+from bmwg.reports.store.canonical import sha256_of
+
+FILE = Path(__file__).with_name("known.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Commits in full, and the hashes of each shipped profile's versions as a run records them, by name."""
+
+    commits: frozenset[str]
+    ordered: tuple[str, ...]
+    profiles: Mapping[str, frozenset[str]]
+
+
+@cache
+def known() -> Known:
+    """Return the list that comes with the toolkit."""
+    data = json.loads(FILE.read_text("ascii"))
+    return Known(
+        commits=frozenset(data["commits"]),
+        ordered=tuple(data["commits"]),
+        profiles={name: frozenset(hashes) for name, hashes in data["profiles"].items()},
+    )
+
+
+def strangers(evidence: Evidence, in_history: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+    """Return what a run says of its toolkit and profile and nobody here can confirm, in sentences."""
+    run = evidence.run
+    if run is None:
+        return ()
+    said = []
+    commit = run["toolkit"]["commit"]
+    if commit is None:
+        said.append("unknown toolkit: the run names no commit")
+    elif commit not in known().commits and not (in_history and in_history(commit)):
+        said.append(f"unknown toolkit: commit {shown(commit)} is none that this toolkit knows")
+    name = run["profile"]["name"]
+    own = {
+        key: value
+        for key, value in run["profile"].items()
+        if not (key == "networks" and evidence.load is Load.REQUESTS)
+    }
+    if name in known().profiles and sha256_of(own) not in known().profiles[name]:
+        said.append(
+            f"unknown profile: it is called {shown(name)} and holds something else than the toolkit's profile"
+            " of that name ever did"
+        )
+    return tuple(said)

@@ -1,0 +1,204 @@
+"""A vendor who signs his own lies does not pass: each family was accepted once, and is refused or named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import evidence
+import liar
+import pytest
+import replayable
+
+from bmwg.cli.main import main
+from bmwg.cli.verify import lines
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.profiles.reading import builtin_names
+from bmwg.reports.bundle.signing import load_public
+from bmwg.reports.store.canonical import sha256_of
+from bmwg.reports.verify.known import known
+from bmwg.reports.verify.page import acts
+from bmwg.reports.verify.physics import questions
+from bmwg.reports.verify.trust import REQUIREMENT_UNMET, SIGNER_UNKNOWN, required
+from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
+
+# Family, and the rule that must be among those that refuse it.
+CAUGHT = {
+    liar.relabelled: {"VER-12", "VER-30", "VER-34"},
+    liar.relabelled_without_sign: {"VER-30", "VER-34"},
+    liar.relabelled_with_counters: {"VER-30"},
+    liar.relabelled_as_other_tester: {"VER-30"},
+    liar.with_line_rate: {"VER-33"},
+    liar.small_line_rate: {"VER-32", "VER-33"},
+    liar.losses_gone: {"VER-34"},
+    liar.longer_trials: {"VER-31"},
+    liar.times_moved: {"VER-35"},
+    liar.other_driver: {"VER-12"},
+    liar.cells_gone: {"VER-37"},
+}
+
+
+LIES = liar.PHYSICS | liar.PLANS
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+def copied(place: Path, name: str, to: Path) -> Path:
+    if name == "made":
+        return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
+    return Path(shutil.copytree(evidence.unpacked(place, name) / name, to / name))
+
+
+def test_each_family_has_its_rules():
+    assert set(CAUGHT) == set(LIES)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+def test_a_lie_signed_by_its_owner_is_refused(place, tmp_path, keys, lie, seed):
+    folder = liar.told(copied(place, LIES[lie], tmp_path), lie, seed)
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED  # nothing is wrong with hashes, chain and signature
+    found = {finding.rule_id for finding in verified.findings}
+    assert CAUGHT[lie] <= found
+    assert not found & {"STORE-01", "VER-01", "VER-02", "VER-14", "VER-20", "VER-21"}
+    assert verified.exit_code in (2, 4)
+
+
+@pytest.mark.parametrize("name", ["packets", "resumed", "simulated", "http"])
+def test_the_run_that_a_lie_starts_from_is_verified(place, tmp_path, keys, name):
+    bundle = liar.signed(copied(place, name, tmp_path), tmp_path / "honest.tar", keys["signer"])
+    assert verify_bundle(bundle, load_public(keys["signer.pub"])).findings == ()
+
+
+def one_line_too_close(files):
+    """Bring one line nearer to the one before than its trial lasted."""
+    middle = len(files.trials) // 2
+    files.trials[middle]["at"] = files.trials[middle - 1]["at"]
+
+
+def test_a_clock_that_was_set_is_a_question(place, tmp_path):
+    folder = liar.told(copied(place, "packets", tmp_path), one_line_too_close)
+    verified = verify_folder(folder)
+    assert verified.findings == ()
+    assert {text.split(":")[0] for text in verified.questions} - {"plan"} == {"clock"}
+
+
+def test_a_break_is_a_question(place):
+    verified = verify_folder(evidence.unpacked(place, "resumed") / "resumed")
+    assert verified.findings == ()
+    assert "break" in {text.split(":")[0] for text in verified.questions}
+
+
+def test_an_undisturbed_run_asks_nothing(place):
+    verified = verify_folder(evidence.unpacked(place, "packets") / "packets")
+    assert verified.evidence is not None
+    assert {text.split(":")[0] for text in questions(verified.evidence)} <= {"plan"}
+
+
+PAGE = "<!DOCTYPE html><html><head><title>r</title>{head}</head><body>{body}</body></html>"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<script>alert(1)</script>",
+        "<SCRIPT/src=//x>",
+        "<p onclick=x>",
+        "<svg/onload=x>",
+        '<a href="https://example.net">more</a>',
+        '<a href="java&#115;cript:x">more</a>',
+        '<svg><use xlink:href="//x#a"/></svg>',
+        "<img src=x>",
+        "<iframe></iframe>",
+        '<p style="background:url(http://x)">',
+        "<style>p { background: url( '//x' ) }</style>",
+        "<style>@import 'x';</style>",
+        '<meta http-equiv="refresh" content="0;url=http://x">',
+        "<!--[if IE]><script>x</script><![endif]-->",
+        "<base href=//x>",
+    ],
+)
+def test_what_acts_or_reaches_out_is_found(part):
+    assert acts(PAGE.format(head="", body=part))
+
+
+def test_our_own_pages_neither_act_nor_reach_out(place):
+    for name in ("packets", "http"):
+        assert acts((evidence.unpacked(place, name) / name / "report.html").read_text("utf-8")) == []
+
+
+def test_a_page_with_a_script_is_refused(place, tmp_path, keys):
+    page = PAGE.format(head="", body="<p>4 Mfps</p><script>alert(1)</script>")
+    folder = copied(place, "ladder", tmp_path)
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"], report=page)
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert [finding.rule_id for finding in verified.findings] == ["VER-36"]
+
+
+def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_path, keys):
+    folder = copied(place, "ladder", tmp_path)
+    run_id = liar.read(folder).run["run_id"]
+    robot = tmp_path / "output.xml"
+    robot.write_text(f"<robot><msg>run {run_id}: 4 Mfps</msg></robot>", encoding="utf-8")
+    page = PAGE.format(head="", body="<p>4 Mfps</p>")
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"], report=page, robot=robot)
+    said = lines(verify_bundle(bundle, load_public(keys["signer.pub"])), clauses=False)
+    verdict = next(line for line in said if line.startswith("verified:"))
+    assert verdict.endswith("NOT CHECKED, may say anything: report.html, output.xml")
+
+
+@pytest.mark.parametrize("lie", liar.STRANGERS, ids=lambda lie: lie.__name__)
+def test_a_toolkit_or_profile_that_nobody_knows_is_named_first(place, tmp_path, lie):
+    folder = liar.told(copied(place, "ladder", tmp_path), lie)
+    said = lines(verify_folder(folder), clauses=False)
+    verdict = next(number for number, line in enumerate(said) if line.startswith("verified"))
+    assert any(line.startswith(liar.STRANGERS[lie]) for line in said[:verdict])
+
+
+def test_the_toolkits_own_commits_and_profiles_are_known(place):
+    for name in ("packets", "simulated", "http"):
+        assert verify_folder(evidence.unpacked(place, name) / name).strangers == ()
+    for name in builtin_names():
+        data = load_profile(name).data
+        assert sha256_of(data) in known().profiles[name], "run python -m bmwg.cli.known"
+
+
+def test_descriptions_of_drivers_are_bound_to_the_runs_end(run_copy):
+    run = json.loads((run_copy / "run.json").read_text("ascii"))
+    run["drivers"][0]["dpdk"] = "another"
+    (run_copy / "run.json").write_text(json.dumps(run), encoding="ascii")
+    assert {finding.rule_id for finding in verify_folder(run_copy).findings} == {"VER-14"}
+
+
+def test_tests_that_were_not_planned_are_named(place, tmp_path):
+    verified = verify_folder(evidence.unpacked(place, "ladder") / "ladder")
+    assert any(text.startswith("plan: ") for text in verified.questions)
+
+
+def status(*words: object) -> int:
+    return main(["verify", *map(str, words)])
+
+
+def test_who_signed_and_what_nobody_can_show_is_said_and_has_its_status(place, tmp_path, keys, capsys):
+    key = keys["signer.pub"]
+    bundle = liar.signed(copied(place, "ladder", tmp_path), tmp_path / "made.tar", keys["signer"])
+    assert status(bundle, "--key", key) == 0
+    said = capsys.readouterr().out
+    assert f"fingerprint {load_public(key).keyid}" in said
+    assert "cannot be detected without a challenge or a witness" in said
+    assert status(bundle) == SIGNER_UNKNOWN
+    assert "consistent, signer unknown: " in capsys.readouterr().out
+    assert status(bundle, "--key", key, "--require", "signed,checked-report") == 0
+    assert status(bundle, "--require", "signed") == REQUIREMENT_UNMET
+    assert status(bundle, "--key", key, "--require", "challenged") == REQUIREMENT_UNMET
+    assert "required and not there: challenged" in capsys.readouterr().out
+    assert status(bundle, "--key", keys["other.pub"]) == 2
+    with pytest.raises(ConfigError, match="VER-38"):
+        required("sined")
