@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bmwg.drivers import registry
 from bmwg.drivers.testbed import AUTO, TESTER, Endpoint, NodeKind, Testbed, cpu_list
 from bmwg.drivers.testbed_row import row_problems
 from bmwg.schemas.validation import Problem, near_name
@@ -65,7 +66,8 @@ def _link_problems(testbed: Testbed) -> Iterator[Problem]:
 
 def _port_problems(testbed: Testbed) -> Iterator[Problem]:
     tester = testbed.tester
-    if tester.io in (AUTO, "xdp") and tester.driver not in _WITHOUT_IO:
+    installed = tester.driver in registry.names(registry.TRAFFIC)  # another name is refused when it is loaded
+    if installed and tester.io in (AUTO, "xdp") and tester.driver not in _WITHOUT_IO:
         yield Problem(
             location=("tester", "io"),
             expected=f"the port kind of driver {tester.driver} (docs/testers.md); only embedded has this one",

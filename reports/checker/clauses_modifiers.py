@@ -16,7 +16,6 @@ SHARE_TOLERANCE = 0.001  # choice: a tenth of it, for trials of few frames
 QUERY_INTERVAL_S = 1.0  # rfc2544-11.2
 UPDATE_INTERVAL_S = 30.0  # rfc2544-C.2.3, RIP
 LEAST_FRAMES = 1000  # choice: fewer frames give no share to a thousandth
-_ROUTED = ("node", "pvp")
 _NONE = "no outcome under this modifier is in the run"
 
 
@@ -55,7 +54,7 @@ def _each(scope: Scope, code: str, expected: str, fits: Callable[[Trial], bool])
 @clause("RFC2544-11-01")
 def every_modifier(scope: Scope) -> Answer:
     """Each modifier that the tester can make has an outcome, be it that something is missing for it."""
-    routed = [one for one in scope.outcomes if one.cell.path in _ROUTED and one.cell.function == "kernel-l3"]
+    routed = [one for one in scope.outcomes if one.cell.function == "kernel-l3"]
     if not routed:
         return not_applicable("no router is measured, which the modifiers of this tester need")
     lacking = [one.code for one in MEASUREMENTS if not _asked(scope, one.code)]
