@@ -29,7 +29,7 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
         if link is None and run["status"] == "complete":
             yield "run.json: journal.platform", "the link of a run that has ended", "none"
         elif link is not None and link != binding.of_run(run, platform, run["journal"]["hash"]):
-            yield "platform.json, or drivers", f"what is of link {link[:16]} in run.json", "another"
+            yield "platform.json", f"the file, and drivers, of link {link[:16]} in run.json", "another"
     except LookupError as error:
         yield f"platform.json: {error}", "every sealed text, or the commitment to it", "none"
 

@@ -65,12 +65,6 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         present=lambda run, platform: "platform_bound" in run,
     ),
     Protection(
-        name="drivers-bound",
-        what="what drivers told of themselves is bound to the run's end, and may be hidden field by field",
-        after="4327fa19fd95",
-        present=lambda run, platform: run.get("platform_bound", 0) >= WITH_DRIVERS,
-    ),
-    Protection(
         name="http-watched",
         what="repetitions of HTTP run under the platform's guard, which looks for drift",
         after="7b823b367d45",
@@ -83,6 +77,12 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         after="3790993f32b6",
         present=lambda run, platform: "keep_awake" in run["profile"],
         wanted=_real,
+    ),
+    Protection(
+        name="drivers-bound",
+        what="what drivers told of themselves is bound to the run's end, and may be hidden field by field",
+        after="4327fa19fd95",
+        present=lambda run, platform: run.get("platform_bound", 0) >= WITH_DRIVERS,
     ),
 )
 

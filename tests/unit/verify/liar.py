@@ -51,14 +51,14 @@ def relabelled_without_sign(files: Files) -> None:
     """The same, with the sign of the simulation taken out of each trial."""
     relabelled(files)
     for trial in files.trials:
-        trial["result"]["auxiliary"] = {}
+        del trial["result"]["auxiliary"]["simulated"]
 
 
 def relabelled_with_counters(files: Files) -> None:
     """The same, with counters of interfaces made up."""
-    relabelled(files)
+    relabelled_without_sign(files)
     for trial in files.trials:
-        trial["result"]["auxiliary"] = replayable.counters(trial["spec"], trial["result"]["streams"])
+        trial["result"]["auxiliary"] |= replayable.counters(trial["spec"], trial["result"]["streams"])
 
 
 def relabelled_as_other_tester(files: Files) -> None:

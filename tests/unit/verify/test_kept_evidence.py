@@ -104,7 +104,8 @@ def test_the_first_lines_tell_what_a_kept_run_lacks(place: Path, name: str) -> N
 def test_a_run_of_today_lacks_nothing(run_folder: Path) -> None:
     found = verify_folder(run_folder)
     assert (found.lacks, found.findings) == ((), ())
-    assert cli.lines(found, clauses=False)[0].startswith("verified:")
+    said = [line for line in cli.lines(found, clauses=False) if not line.startswith("unknown ")]
+    assert said[0].startswith("verified:")  # a made run names a commit and a profile that nobody knows
 
 
 @pytest.mark.parametrize("name", NAMES)
