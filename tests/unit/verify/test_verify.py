@@ -11,6 +11,7 @@ import replayable
 from bmwg.cli.main import main
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
+from bmwg.reports.verify.trust import SIGNER_UNKNOWN
 from bmwg.reports.verify.verify import INTEGRITY_ONLY, TRUSTED, UNSIGNED, verify_bundle, verify_folder
 
 
@@ -303,11 +304,11 @@ def test_the_command_sorts_what_was_proven_from_what_was_only_stated(bundle, run
     assert any("took place" in text for text in stated)
     assert any("toolkit measured" in text for text in stated)
     assert not set(proven) & set(stated)
-    assert main(["verify", str(bundle)]) == 0
+    assert main(["verify", str(bundle)]) == SIGNER_UNKNOWN
     assert "who signed is not known" in " ".join(
         section(capsys.readouterr().out, "proven from these files alone:")
     )
-    assert main(["verify", str(run_copy)]) == 0
+    assert main(["verify", str(run_copy)]) == 0  # nobody signs a folder
     said = capsys.readouterr().out
     assert not any("sign" in text for text in section(said, "proven from these files alone:"))
     assert any("signature" in text for text in section(said, "not checked:"))
