@@ -8,6 +8,7 @@ import mutations
 import pytest
 import replayable
 
+from bmwg.cli.main import main
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store.canonical import canonical
@@ -95,3 +96,21 @@ def test_what_another_version_judged_is_only_noted(reported, tmp_path):
     assert found.findings == ()
     assert any("another version" in note for note in found.notes)
     assert "simulated: no frame was sent" in found.judgement.state
+
+
+def test_a_bundle_whose_report_is_older_than_its_deviations_is_taken_away(tmp_path, monkeypatch, capsys):
+    folder = replayable.make_run(tmp_path / "results")
+    write_report(folder)
+    (folder / "deviations.yaml").write_text(
+        "schema: deviations/1.0\n"
+        "deviations: [{requirement: RFC2544-9.1, what: three sizes, why: no others here, by: the lab}]\n"
+    )
+    monkeypatch.setattr("bmwg.cli.bundle.toolkit_state", lambda: ("", replayable.COMMIT, False))
+    bundle = tmp_path / "b.tar"
+    assert main(["bundle", str(folder), "--output", str(bundle)]) == 2
+    said = capsys.readouterr().err
+    assert "BND-09" in said
+    assert "VER-24" in said
+    assert not bundle.exists()
+    write_report(folder)
+    assert main(["bundle", str(folder), "--output", str(bundle)]) == 0
