@@ -17,4 +17,4 @@ def test_a_second_is_enough(tmp_path):
     if not shutil.which("dpdk-testpmd"):
         pytest.skip("lacks dpdk-testpmd: apt-get install dpdk")
     with bed.direct("af_xdp") as ports:
-        assert capacity.testpmd_fps(ports, 1.0, tmp_path) > 0
+        assert capacity.testpmd_fps(ports, 1.0, tmp_path, 64) > 0
