@@ -33,6 +33,7 @@ TRIAL = {
     "streams": [STREAM, None],
     "unassigned_frames": [0, 0],
     "wall_time_ns": 2000,
+    "residual_wait_ns": 1000,
     "aborted": False,
     "gaps_over_1ms": 0,
     "loop_passes": 7,
