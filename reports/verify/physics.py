@@ -114,9 +114,7 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
         return
     for trial in evidence.trials:
         result = trial.trial.result
-        octets = result.spec.frame_octets + (0 if result.spec.vlan_id is None else 4)
-        if result.spec.mix_octets:
-            octets = min(result.spec.mix_octets)
+        octets = min(result.spec.mix_octets or (result.spec.frame_octets,))  # a tag counts within
         limit = ethernet_fps(run["medium"]["line_rate_bps"], octets)
         if (asked := max(result.spec.load_fps, result.spec.then_load_fps or 0)) > limit * (
             1 + _RATE_RATIO

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import evidence
 import liar
@@ -14,13 +15,16 @@ import replayable
 from bmwg.cli.main import main
 from bmwg.cli.verify import lines
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import builtin_names
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec, Validity
+from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.known import known
 from bmwg.reports.verify.page import acts
-from bmwg.reports.verify.physics import questions
+from bmwg.reports.verify.physics import questions, within_line_rate
 from bmwg.reports.verify.trust import REQUIREMENT_UNMET, SIGNER_UNKNOWN, required
 from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
 
@@ -202,3 +206,19 @@ def test_who_signed_and_what_nobody_can_show_is_said_and_has_its_status(place, t
     assert status(bundle, "--key", keys["other.pub"]) == 2
     with pytest.raises(ConfigError, match="VER-38"):
         required("sined")
+
+
+@pytest.mark.parametrize(("vlan_id", "above", "refused"), [(None, 0, 0), (100, 0, 0), (100, 60_000, 2)])
+def test_a_load_at_the_rate_of_the_medium_is_honest_with_a_tag_too(
+    vlan_id: int | None, above: int, refused: int
+) -> None:
+    rate_bps = 10_000_000_000
+    load_fps = ethernet_fps(rate_bps, 64) + above  # 14,880,952 (RFC2544-B), tag and FCS within the 64 octets
+    spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0, vlan_id=vlan_id)
+    stream = StreamCounts(intended_frames=load_fps, sent_frames=load_fps, received_frames=load_fps)
+    result = TrialResult(spec=spec, streams=(stream,), wall_time_ns=1_000_000_000)
+    evidence = SimpleNamespace(
+        run={"medium": {"kind": "10GBASE-SR", "line_rate_bps": rate_bps}},
+        trials=[SimpleNamespace(trial=JudgedTrial(seq=1, result=result, validity=Validity.VALID, reason=""))],
+    )
+    assert len(list(within_line_rate.check(evidence))) == refused  # type: ignore[arg-type]
