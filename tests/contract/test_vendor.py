@@ -24,7 +24,8 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("crun") is None, reason="needs crun: apt-get install crun"),
 ]
 VENDOR = Path(__file__).resolve().parents[1] / "data" / "vendor"
-FOUND = (OutcomeType.MEASURED, OutcomeType.TESTER_LIMITED, OutcomeType.AT_CEILING)
+# A noisy machine may leave trials that contradict each other: "unstable" is then the honest answer.
+FOUND = (OutcomeType.MEASURED, OutcomeType.TESTER_LIMITED, OutcomeType.AT_CEILING, OutcomeType.UNSTABLE)
 WIRE, *_ = PROFILE["paths"]
 PATHS = [
     {**WIRE, "frame_octets": [64]},
@@ -81,6 +82,12 @@ def test_its_path_and_its_network_are_measured(run):
     assert by_path["pvp"].cell.network == "pairs"
     journal = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
     assert {line["test"] for line in journal if "/baremetal/" in line["cell"]} == {"TOY-TPUT-1.1"}
+    arrived = {
+        line["cell"].split(":")[-1]
+        for line in journal
+        if any(stream["received_frames"] for stream in line["result"]["streams"])
+    }
+    assert arrived >= {outcome.cell.cell_id for outcome in by_path.values()}
 
 
 def test_its_words_stand_in_the_record(run):
