@@ -35,7 +35,9 @@ _FIELDS = PUBLIC_FIELDS | {
 }
 _WITHIN = frozenset({"executions/command", "function/name", "program/name"})  # a field of a field
 _OUR_NAMES = re.compile(r"lo|(nic|net|wire|p)\d{1,3}|veth[0-9a-f]{8}|bmwg-br\d{1,3}")
-_PLACE = re.compile(r"(^|[^\w.-])(/\w|~)|://|\\")  # a path from a root or a home folder, an address with a scheme
+_PLACE = re.compile(
+    r"(^|[^\w.-])(/\w|~)|://|\\"
+)  # a path from a root or a home folder, an address with a scheme
 
 
 def is_public(steps: tuple[str, ...], text: str) -> bool:
