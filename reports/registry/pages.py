@@ -1,7 +1,7 @@
-"""What a registry publishes of each submission: its own rendering of the bundle's data, and nothing brought.
+"""What a registry publishes of each submission: its own rendering of the bundle's data, nothing brought.
 
-`pages/<toolkit version>/<organization>/<product>-<version>-<profile>.html` is rendered here from the trials and
-records of a bundle that verified; a page, a script or an address that somebody brought is never among it.
+`pages/<toolkit version>/<organization>/<product>-<version>-<profile>.html` is rendered here from the trials
+and records of a bundle that verified; a page, a script or an address that somebody brought is never among it.
 `generated` gives all files that the registry writes by itself, `strange` what stands in their place.
 """
 
@@ -94,8 +94,8 @@ def _head(entry: Entry) -> list[str]:
         ".. class:: lead",
         "",
         esc(
-            "This page was rendered by the registry from the trials and records of a signed bundle. No page of "
-            "the organization stands here. Texts that begin with redacted or sealed were hidden by it."
+            "This page was rendered by the registry from the trials and records of a signed bundle. "
+            "No page of the organization stands here. Texts that begin with redacted or sealed were hidden by it."
         ),
         "",
     ]
