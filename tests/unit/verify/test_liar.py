@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import evidence
 import liar
+import liar_http
 import pytest
 import replayable
 
@@ -73,6 +74,17 @@ def test_a_lie_signed_by_its_owner_is_refused(place, tmp_path, keys, lie, seed):
     assert CAUGHT[lie] <= found
     assert not found & {"STORE-01", "VER-01", "VER-02", "VER-14", "VER-20", "VER-21"}
     assert verified.exit_code in (2, 4)
+
+
+@pytest.mark.parametrize("lie", liar_http.LIES, ids=lambda lie: lie.__name__)
+def test_a_lie_about_requests_is_refused(place, tmp_path, keys, lie):
+    folder = liar_http.told(copied(place, "http", tmp_path), lie)
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED
+    found = {finding.rule_id for finding in verified.findings}
+    assert liar_http.LIES[lie] in found
+    assert not found & {"STORE-01", "VER-01", "VER-02", "VER-14", "VER-20", "VER-21"}
 
 
 @pytest.mark.parametrize("name", ["packets", "resumed", "simulated", "http"])
