@@ -103,7 +103,10 @@ def _checkout(folder: Path, ref: str, to: Path) -> None:
                     with path.open("wb") as file:
                         shutil.copyfileobj(content, file)
     except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
-        raise ConfigError("REG-09", f"{folder}: at {ref}", expected="a commit", found=str(error)) from error
+        words = getattr(error, "stderr", b"") or str(error).encode("utf-8", "replace")
+        found = words.decode("utf-8", "replace").strip()
+        expected = "a commit of the registry that is not empty"
+        raise ConfigError("REG-09", f"{folder}: at {ref}", expected=expected, found=found) from error
 
 
 def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None) -> Path:
