@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import evidence
+import families
 import liar
 import liar_http
 import pytest
@@ -61,6 +62,19 @@ def copied(place: Path, name: str, to: Path) -> Path:
 
 def test_each_family_has_its_rules():
     assert set(CAUGHT) == set(LIES)
+
+
+def test_every_lie_is_a_family_of_the_campaign():
+    named = {one.name.removeprefix("requests: ") for one in families.FAMILIES}
+    assert {lie.__name__ for lie in (*LIES, *liar.STRANGERS, *liar_http.LIES)} <= named
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", families.FAMILIES, ids=lambda family: family.name)
+def test_a_campaign_of_lies_catches_each(place, tmp_path, keys, family):
+    for seed in range(8):
+        bundle = families.told(family, seed, place=place, to=tmp_path / str(seed), key=keys["signer"])
+        assert family.caught(verify_bundle(bundle, load_public(keys["signer.pub"]))), seed
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
