@@ -49,11 +49,6 @@ CAUGHT = {
 LIES = liar.PHYSICS | liar.PLANS
 
 
-@pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kept")
-
-
 def copied(place: Path, name: str, to: Path) -> Path:
     if name == "made":
         return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
