@@ -214,7 +214,7 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
     run = evidence.run
     if run is None:
         return ()
-    asked = []
+    asked: list[str] = []
     asked += clock_question(_executions(evidence))
     for entry in run.get("interruptions", ()):
         gap = moment(entry["noticed_at"]) - moment(entry["last_sign_at"])
