@@ -237,7 +237,7 @@ CASES: dict[str, Three] = {
     ),
     "RFC2544-26.5-01": Three(
         met=run(RECOVERY, profile=THREE),
-        not_met=run(RECOVERY, profile=THREE, device={"tester_limit_fps": 1_020_000}),
+        not_met=run(RECOVERY, profile=THREE, device={"tester_limit_fps": 820_000}),
         not_applicable=run(RECOVERY, profile=THREE, tester=breaches.StallsInRecovery),
     ),
     "RFC2544-26.5-04": Three(
