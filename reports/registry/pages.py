@@ -95,7 +95,7 @@ def _head(entry: Entry) -> list[str]:
         "",
         esc(
             "This page was rendered by the registry from the trials and records of a signed bundle. "
-            "No page of the organization stands here. Texts that begin with redacted or sealed were hidden by it."
+            "No page of the organization stands here. It hid the texts that begin with redacted or sealed."
         ),
         "",
     ]
