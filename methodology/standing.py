@@ -105,37 +105,49 @@ def standing(
     held to the share: what disturbs it lowers what devices may be credited with.
     """
     aside = set_aside(trials)
+    refused = (
+        most_ratio is not None
+        and aside.ratio > most_ratio
+        and outcome.type in _CLAIMS
+        and not outcome.cell.qualifies_tester
+    )
+    over_all = _over_all(trials)
     remarks: list[str] = []
     if aside.count:
-        remarks.append(f"{aside}; without loss over all trials: {_over_all(outcome, trials)}")
+        remarks.append(f"{aside}; without loss over all trials: {over_all}{_leans(outcome, trials)}")
     if unsent := _unsent(outcome, trials):
         remarks.append(unsent)
     if continued:
         remarks.append(CONTINUED)
     outcome = replace(outcome, quality=(*outcome.quality, *remarks))
-    if most_ratio is None or aside.ratio <= most_ratio or outcome.type not in _CLAIMS:
+    if not refused:
         return outcome
-    if outcome.cell.qualifies_tester:
-        return outcome
-    reason = f"{aside.count} of {aside.tried} trials were set aside, more than {most_ratio:.0%} of them"
+    assert most_ratio is not None
     return replace(
         outcome,
         type=OutcomeType.UNSTABLE,
         values=(),
-        statement=f"too many trials set aside; without loss over all trials: {_over_all(outcome, trials)}",
-        reason=reason,
+        statement=f"too many trials set aside; without loss over all trials: {over_all}",
+        reason=f"{aside.count} of {aside.tried} trials were set aside, more than {most_ratio:.0%} of them",
     )
 
 
-def _over_all(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
+def _over_all(trials: Sequence[JudgedTrial]) -> str:
     found = lossless_over_all(trials)
-    said = "no load" if found is None else f"{found} frames/s"
-    lower = outcome.lower.load_fps if outcome.lower is not None else None
-    if outcome.type in _CLAIMS and lower is not None and (found is None or found < lower):
-        upper = outcome.upper.load_fps if outcome.upper is not None else lower
-        if found is None or found < lower - max(upper - lower, throughput.WIDE * lower):
-            said += ", so this answer stands on setting them aside"
-    return said
+    return "no load" if found is None else f"{found} frames/s"
+
+
+def _leans(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
+    """Say that an answer is no longer the same, within its width, when all trials count."""
+    if outcome.type not in _CLAIMS or outcome.lower is None:
+        return ""
+    lower, found = outcome.lower.load_fps, lossless_over_all(trials)
+    width = throughput.WIDE * lower
+    if outcome.upper is not None:
+        width = max(width, outcome.upper.load_fps - lower)
+    return (
+        "" if found is not None and found >= lower - width else ", so the answer stands on setting them aside"
+    )
 
 
 def _unsent(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "data" / "evidence" / "3ac94e6c001a"
 SIGNER = FOLDER / "signer.pub"
 COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
-LACKS_OF_REAL = ["kept-awake", "drivers-bound", "clause_rules 2", "tester.envelope 3"]
-LACKS_OF_SIMULATED = ["drivers-bound", "clause_rules 2", "tester.envelope 3"]
+LACKS_OF_REAL = ["kept-awake", "drivers-bound", "clause_rules 2", "standing 2", "tester.envelope 3"]
+LACKS_OF_SIMULATED = ["drivers-bound", "clause_rules 2", "standing 2", "tester.envelope 3"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ KEPT = (
         sha256="852153788689e6131aeaef5e335c2925cdc0dc367a3b6839433124b7f88db482",
         answers=0,
         executions=20,
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2"),
+        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "standing 2"),
         findings=frozenset({"VER-02"}),
     ),
     Kept(
@@ -104,6 +104,6 @@ KEPT = (
         answers=12,
         executions=59,
         bundles=("unsigned", "signed", "redacted"),
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2"),
+        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "standing 2"),
     ),
 )
