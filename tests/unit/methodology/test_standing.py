@@ -102,7 +102,8 @@ def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled()
     assert found.type is OutcomeType.MEASURED
     assert found.quality == (
         "2 of 6 trials set aside (tester stalled 1, the SUT's host stalled 1), in which 7 of 300000 frames"
-        " were lost; without loss over all trials: 50000 frames/s, so the answer stands on setting them aside",
+        " were lost; without loss over all trials: 50000 frames/s,"
+        " so the answer stands on setting them aside",
         "the run was cut off in the midst of these trials and continued",
     )
 
