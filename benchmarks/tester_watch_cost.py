@@ -1,7 +1,7 @@
 """What does the watch on the tester's own CPU cost the tester? Interleaved pairs at 64 octets.
 
-Two testers on one veth pair, the one watched and the other not, take turns in trials beyond what they carry; the
-order within a pair changes. Prints JSON: for each, frames sent a second, and the watched ones over the others.
+Two testers on one veth pair, one watched and one not, take turns in trials beyond what they carry; the
+order within a pair changes. Prints JSON: frames sent a second of each, and the watched over the others.
 """
 
 from __future__ import annotations

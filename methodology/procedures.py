@@ -84,7 +84,7 @@ CHANGES: tuple[Change, ...] = (
     Change(  # docs/adr/0260
         after="77e44c9b3248",
         what="every trial that was set aside counts in the share and in the value over all trials, and above "
-        "the profile's share an answer is unstable",
+        "the profile's share, or where valid trials contradict it, an answer is unstable",
         versions={STANDING: 2},
     ),
 )

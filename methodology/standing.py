@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput
+from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.measurements.remarks import CONTINUED
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import Outcome, OutcomeType, Validity
+from bmwg.methodology.search import tst009
 from bmwg.methodology.trial import JudgedTrial
 
 _WORDS = {
@@ -21,6 +24,7 @@ _WORDS = {
     Validity.HOST_STALLED: "the SUT's host stalled",
     Validity.SENT_SHORT: "sent short",
 }
+_NO_LOSS = "d0l"  # in the code of a goal of RFC 9971: a loss ratio of 0
 _BROKEN = (Validity.FAULT, Validity.INCONSISTENT)
 # Answers that say that a load, or more, passed: what is set aside can only have raised them.
 _CLAIMS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
@@ -121,7 +125,7 @@ def standing(
         remarks.append(CONTINUED)
     outcome = replace(outcome, quality=(*outcome.quality, *remarks))
     if not refused:
-        return outcome
+        return _uncontradicted(outcome, trials)
     assert most_ratio is not None
     return replace(
         outcome,
@@ -130,6 +134,25 @@ def standing(
         statement=f"too many trials set aside; without loss over all trials: {over_all}",
         reason=f"{aside.count} of {aside.tried} trials were set aside, more than {most_ratio:.0%} of them",
     )
+
+
+def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
+    """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
+    if not _for_zero_loss(outcome) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
+        return outcome
+    lower = outcome.lower.load_fps if outcome.lower is not None else None
+    upper = outcome.upper.load_fps if outcome.upper is not None else None
+    reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
+    if not reason:
+        return outcome
+    return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
+
+
+def _for_zero_loss(outcome: Outcome) -> bool:
+    """Whether the outcome is of a search on a device for the highest load without any loss."""
+    metric = outcome.metric
+    goal = metric.removeprefix(f"{goal_outcomes.METRIC}.")
+    return metric in (throughput.METRIC, tst009.METRIC) or (goal != metric and _NO_LOSS in goal)
 
 
 def _over_all(trials: Sequence[JudgedTrial]) -> str:
