@@ -1,7 +1,7 @@
-"""Trials that contradict an answer for zero loss: loss that does not grow with load, and loads that fell out of order.
+"""Trials that contradict an answer for zero loss: loss that does not grow with load, loads out of order.
 
-Pure. Thresholds are wide, since a shared machine moves a device's rate by a tenth and more from trial to trial
-(docs/adr/0232); what they find is no such noise.
+Pure. Thresholds are wide, since a shared machine moves a device's rate by a tenth and more from trial to
+trial (docs/adr/0232); what they find is no such noise.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _passed_above(trials: Sequence[JudgedTrial], upper_fps: int) -> str:
         load = trial.result.spec.load_fps
         if trial.lossless and load >= APART * upper_fps:
             return (
-                f"{load} frames/s lost none (trial {trial.seq}) and {upper_fps} frames/s lost frames: the device"
-                " is not the same from load to load, or from trial to trial"
+                f"{load} frames/s lost none (trial {trial.seq}) and {upper_fps} frames/s lost frames: the"
+                " device is not the same from load to load, or from trial to trial"
             )
     return ""
 

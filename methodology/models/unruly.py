@@ -1,4 +1,4 @@
-"""Devices that have no steady rate, or lose frames whatever the load: a search may not give them a plain number.
+"""Devices without a steady rate, or that lose frames at any load: no search may give them a plain number.
 
 Each states its truth as in `device`, None where there is none; a plain number is then wrong whatever it is.
 """
@@ -114,7 +114,7 @@ class NonMonotone:
         return Passed(received=min(frames - lost, int(self.limit_fps * duration_s)))
 
     def truth_fps(self, claim: Claim) -> float | None:
-        """The lower edge of the band (RFC 9971 wants no loss below), or the limit where a hundredth may be lost."""
+        """The lower edge of the band: RFC 9971 wants no loss below a throughput."""
         return None if claim.loss_ratio else 0.4 * self.limit_fps
 
 
