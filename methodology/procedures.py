@@ -87,6 +87,12 @@ CHANGES: tuple[Change, ...] = (
         "the profile's share, or where valid trials contradict it, an answer is unstable",
         versions={STANDING: 2},
     ),
+    Change(  # docs/adr/0262
+        after="77e44c9b3248",
+        what="what was found is tried again at the end of the search, and is unstable where it no longer "
+        "holds",
+        versions={"conditional_throughput.rfc9971": 3, "throughput.tst009_12_3": 3},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

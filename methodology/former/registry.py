@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.methodology import procedures
-from bmwg.methodology.former import envelope_2
+from bmwg.methodology.former import envelope_2, unclosed_2
 from bmwg.methodology.former.rule import FormerRule
 
-RULES: tuple[FormerRule, ...] = (envelope_2.RULE,)
+RULES: tuple[FormerRule, ...] = (envelope_2.RULE, *unclosed_2.RULES)
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 
 

@@ -11,8 +11,8 @@ from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
-from bmwg.methodology.records import Direction, OutcomeType
-from bmwg.methodology.search import bisection, tst009
+from bmwg.methodology.records import Direction, OutcomeType, TrialSpec
+from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.standing import set_aside
@@ -75,6 +75,31 @@ def _standing(
     return kind
 
 
+def _closed(
+    bench: ModelBench,
+    kind: OutcomeType,
+    spec: TrialSpec,
+    lower_fps: int | None,
+    claim: Claim,
+    short_limit: int,
+) -> OutcomeType:
+    """Return the type of a search after what it found was tried again, as `measurements.throughput` does."""
+    if kind is not OutcomeType.MEASURED or lower_fps is None:
+        return kind
+    direction = Direction.BOTH if bench.reverse else Direction.FORWARD
+    again = closing.Closing(
+        spec=replace(spec, load_fps=lower_fps, direction=direction),
+        loss_ratio=claim.loss_ratio,
+        exceed_ratio=claim.exceed_ratio,
+        max_repeats=_REPEATS,
+        short_limit=short_limit,
+    )
+    ended = stepwise.run(closing.procedure(again), bench.measure)
+    if ended.found == "":
+        return kind
+    return OutcomeType.UNSTABLE if ended.found else ended.type
+
+
 def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int = 1) -> Algorithm:
     """Return the bisection of RFC 2544 26.1."""
     goal = ThroughputGoal(
@@ -128,17 +153,19 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
+        kind = _closed(bench, found.type, goal.trial(0), lower, claim, goal.short_limit)
         return Answer(
-            type=_standing(bench, found.type, lower, upper),
+            type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
             upper_fps=upper,
             traffic_s=bench.traffic_s,
             trials=bench.count,
         )
 
+    claim = Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s)
     return Algorithm(
         name=f"TST009, {duration_s:g} s, step {step_fps} frames/s, r = {trials}",
-        claim=Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s),
+        claim=claim,
         relative_width=0.0,
         step_fps=step_fps,
         shortest_s=duration_s,
@@ -188,6 +215,8 @@ def mlrsearch(
         lower = result.relevant_lower_bound_fps
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
+        spec = TrialSpec(frame_octets=FRAME_OCTETS, load_fps=MIN_LOAD_FPS, duration_s=duration_s)
+        kind = _closed(bench, kind, spec, lower, claim, wanted.short_limit)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -198,9 +227,10 @@ def mlrsearch(
 
     warm = f", warm-up {warmup_s:g} s" if warmup_s else ""
     warm += f", first trials {initial_s:g} s" if initial_s > 1 else ""
+    claim = Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s)
     return Algorithm(
         name=f"MLRsearch {goal.code}, width {width:g}{warm}",
-        claim=Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s),
+        claim=claim,
         relative_width=width,
         step_fps=1,
         shortest_s=goal.initial_trial_duration_s,
