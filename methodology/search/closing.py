@@ -1,8 +1,8 @@
 """Trials after a search: does what it found still hold at its end, and at half of it?
 
-A search that tries a load once and never again (TST009, MLRsearch) answers for a device that is no longer what
-it was: one that tires is found at what it carried first, or at what it carries last. Bisection verifies its
-bounds itself. Pure, as stepwise's procedures are.
+A search that tries a load once and never again (TST009, MLRsearch) answers for a device that is no longer
+what it was: one that tires is found at what it carried first, or at what it carries last. Bisection verifies
+its bounds itself. Pure, as stepwise's procedures are.
 """
 
 from __future__ import annotations
