@@ -12,6 +12,7 @@ from bmwg.methodology.former import (
     latency_2,
     recovery_2,
     tagged_latency_2,
+    unclosed_2,
 )
 from bmwg.methodology.former.rule import FormerRule
 
@@ -22,6 +23,7 @@ RULES: tuple[FormerRule, ...] = (
     *delay_variation_2.RULES,
     recovery_2.RULE,
     broadcast_2.RULE,
+    *unclosed_2.RULES,
 )
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 
