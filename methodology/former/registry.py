@@ -13,6 +13,7 @@ from bmwg.methodology.former import (
     maximum_2,
     recovery_2,
     tagged_latency_2,
+    unclosed_2,
 )
 from bmwg.methodology.former.rule import FormerRule
 
@@ -24,6 +25,7 @@ RULES: tuple[FormerRule, ...] = (
     recovery_2.RULE,
     broadcast_2.RULE,
     *maximum_2.RULES,
+    *unclosed_2.RULES,
 )
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 
