@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bmwg.drivers.record.collect import collect
 from bmwg.methodology import planning
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile
 from bmwg.reports.store import read_run
+from bmwg.resources import session
 from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
@@ -63,7 +65,9 @@ def test_each_block_has_every_option_once_in_an_order_of_its_own(tmp_path):
     assert len(orders) > 1
 
 
-def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path):
+def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path, monkeypatch):
+    machine = dict(collect())  # once: what else starts on this machine is no part of the test
+    monkeypatch.setattr(session, "machine_record", lambda *_: machine)
     chosen = {"testbed": SIMULATED, "profile": str(profile(tmp_path)), "results": tmp_path}
     bench = Bench.open(Settings(**chosen, run_id="made", order_seed=3), TESTS)
     planned = [one.key for one in bench._session.plan]
