@@ -104,6 +104,11 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0266
         after="77e44c9b3248",
+        what="the maximum rate is the medium's where it has one, also where the tester carries less",
+        versions={"back_to_back.rfc9004": 3, "frame_loss_ratio.rfc2544_26_3": 3},
+    ),
+    Change(
+        after="77e44c9b3248",
         what="verdicts on RFC 2544's remaining SHOULD rows, on the overload of 26.5 and on each direction",
         versions={RULES: 3},
     ),
