@@ -1,0 +1,115 @@
+"""An OpenStack of the run's own: Keystone, Glance, Placement, Nova and Neutron in one namespace node.
+
+No service of it is a stand-in. What it makes is in memory and goes with it; its logs are below the run's
+folder. The machine's own network and services are neither used nor seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue, Missing, UndoLog
+from bmwg.drivers.cloud import settings
+from bmwg.drivers.cloud.template import Template, find
+from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.methodology.errors import TestbedError
+
+NODE = "cloud"
+MANAGEMENT = "mgmt"  # the physical network over which servers are commanded
+MANAGEMENT_NETWORK, MANAGEMENT_ADDRESS = "198.18.24.0/22", "198.18.24.1"
+UNDO_KIND = "cloud"
+_FUNCTIONS = "bmwg.drivers.cloud.node"
+TOKEN_S = 14400  # choice: longer than a run of the default suites; a test makes it short
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedCloud:
+    """The cloud while it stands. `auth` is what openstacksdk is told, within `netns`; it holds a password."""
+
+    node: NamespaceNode
+    work: str
+    auth: Mapping[str, str]
+    steps: Sequence[Mapping[str, JsonValue]]
+
+    @property
+    def netns(self) -> str:
+        """The network namespace in which its services are reached."""
+        return self.node.netns_path
+
+    def fault(self) -> str | None:
+        """Say which services have ended; None while all run."""
+        found: str | None = self.node.call(f"{_FUNCTIONS}:fault", work=self.work)
+        return found
+
+
+def probe() -> Missing | None:
+    """Return what this machine lacks for it."""
+    found = find()
+    return found if isinstance(found, Missing) else None
+
+
+@contextmanager
+def node_of(run_dir: Path, owner: str) -> Iterator[NamespaceNode]:
+    """Open the node that the cloud will stand in, so that links can be laid to it before."""
+    with NamespaceNode(NODE, keep=[run_dir], owner=owner) as node:
+        yield node
+
+
+@contextmanager
+def started(
+    node: NamespaceNode,
+    run_dir: Path,
+    undo: UndoLog,
+    *,
+    physical: Sequence[str],
+    token_s: int = TOKEN_S,
+    layer2: str = "linuxbridge",
+) -> Iterator[EmbeddedCloud]:
+    """Start the cloud in an open node; it ends on leaving. Raises TestbedError CLOUD-01, CLOUD-02.
+
+    `physical` names the NICs of the node that are physical networks beside the management's. `token_s` is how
+    long a token is valid.
+    """
+    template = find()
+    if isinstance(template, Missing):
+        raise TestbedError("CLOUD-01", template.what, found=template.reason, hint=template.mend)
+    assert isinstance(template, Template)
+    work = str(run_dir.resolve() / "cloud")
+    entry = undo.before(UNDO_KIND, node.place, work=work)
+    node.call("bmwg.drivers.links:make_pair", interface=MANAGEMENT, mac="02:00:00:00:18:02",
+              peer="mgmt-host", peer_mac="02:00:00:00:18:01", peer_pid=node.pid, mtu_octets=1500)  # fmt: skip
+    for end in (MANAGEMENT, "mgmt-host"):
+        node.call("bmwg.drivers.links:raise_end", interface=end)
+    node.call(
+        "bmwg.drivers.hosting.interfaces:add_address",
+        interface="mgmt-host",
+        address=f"{MANAGEMENT_ADDRESS}/{MANAGEMENT_NETWORK.partition('/')[2]}",
+    )
+    given: dict[str, JsonValue] = {
+        "do": "run",
+        "root": template.root,
+        "password": template.password,
+        "physical": [MANAGEMENT, *physical],
+        "accelerator": "kvm" if qemu.probe_accelerator()[0] is qemu.Accelerator.KVM else "qemu",
+        "token_s": token_s,
+        "layer2": layer2,
+    }
+    try:
+        steps = node.call(f"{_FUNCTIONS}:start", deadline_s=330.0, work=work, given=given)
+        auth = {
+            "auth_url": settings.AUTH_URL,
+            "username": "admin",
+            "password": template.password,
+            "project_name": "admin",
+            "user_domain_name": "Default",
+            "project_domain_name": "Default",
+            "region_name": settings.REGION,
+        }
+        yield EmbeddedCloud(node, work, auth, steps)
+    finally:
+        node.call(f"{_FUNCTIONS}:stop", deadline_s=40.0, work=work)
+        undo.done(entry)
