@@ -32,9 +32,9 @@ exec 9>"$cache/.lock"
 flock -w 1800 9 || stop "another set-up holds $cache" "wait for it to end"
 
 if [ -e "$root/.bmwg-complete" ]; then
-    echo "[1/2] packages: the root is there ($root)"
+    echo "[1/3] packages: the root is there ($root)"
 else
-    echo "[1/2] packages: making a root of Debian $suite with OpenStack (about 4 minutes)"
+    echo "[1/3] packages: making a root of Debian $suite with OpenStack (about 4 minutes)"
     work=$(mktemp -d "$cache/.making-XXXXXX")
     trap 'rm -rf --one-file-system "$work"' EXIT
     # nova-compute wants one of the packages that bring every QEMU that there is; x86 is enough
@@ -70,6 +70,9 @@ STUB
     rm -rf --one-file-system "$work"
     trap - EXIT
 fi
-echo "[2/2] services: settings and data bases"
+echo "[2/3] services: settings and data bases"
 timeout -k 10 900 "$python" -m bmwg.drivers.cloud.template "$root" ||
     stop "the services were not prepared" "the lines above say why"
+echo "[3/3] image for servers"
+timeout -k 10 900 "$python" -m bmwg.drivers.cloud.image "$root" ||
+    stop "the image was not made" "the lines above say why"

@@ -62,7 +62,7 @@ def node_of(run_dir: Path, owner: str) -> Iterator[NamespaceNode]:
 @contextmanager
 def started(
     node: NamespaceNode,
-    run_dir: Path,
+    folder: Path,
     undo: UndoLog,
     *,
     physical: Sequence[str],
@@ -71,14 +71,14 @@ def started(
 ) -> Iterator[EmbeddedCloud]:
     """Start the cloud in an open node; it ends on leaving. Raises TestbedError CLOUD-01, CLOUD-02.
 
-    `physical` names the NICs of the node that are physical networks beside the management's. `token_s` is how
+    Its logs are below `folder`. `physical` names the NICs of the node that are physical networks beside the management's. `token_s` is how
     long a token is valid.
     """
     template = find()
     if isinstance(template, Missing):
         raise TestbedError("CLOUD-01", template.what, found=template.reason, hint=template.mend)
     assert isinstance(template, Template)
-    work = str(run_dir.resolve() / "cloud")
+    work = str(folder.resolve())
     entry = undo.before(UNDO_KIND, node.place, work=work)
     node.call("bmwg.drivers.links:make_pair", interface=MANAGEMENT, mac="02:00:00:00:18:02",
               peer="mgmt-host", peer_mac="02:00:00:00:18:01", peer_pid=node.pid, mtu_octets=1500)  # fmt: skip
@@ -107,7 +107,6 @@ def started(
             "project_name": "admin",
             "user_domain_name": "Default",
             "project_domain_name": "Default",
-            "region_name": settings.REGION,
         }
         yield EmbeddedCloud(node, work, auth, steps)
     finally:

@@ -157,7 +157,7 @@ def ground(services: Services, until_s: float) -> None:
     services.start("mariadb", "mariadbd", "--user=mysql", f"--socket={_DATABASE}")
     services.start("rabbitmq", "/usr/sbin/rabbitmq-server")
     services.start("memcached", "memcached", "-u", "memcache", "-l", "127.0.0.1", "-m", "16")
-    services.wait("mariadb", lambda: _pings(), until_s)
+    services.wait("mariadb", _pings, until_s)
     services.wait("rabbitmq", lambda: listens(5672), until_s)
     services.wait("memcached", lambda: listens(11211), until_s)
 
@@ -264,7 +264,7 @@ def run(services: Services, given: Mapping[str, Any], until_s: float) -> None:
     services.wait("neutron", lambda: listens(9696), until_s)
     agent = f"neutron-{given['layer2']}-agent"
     services.start(agent, agent, *_NEUTRON, "--config-file", "/etc/neutron/bmwg-agent.ini")
-    services.start("nova-compute", "nova-compute")
+    services.start("nova-compute", "nova-compute", "--config-file", "/etc/nova/nova-compute.conf")
     services.start("nova-scheduler", "nova-scheduler")
     services.wait("glance", lambda: listens(9292), until_s)
     services.wait("nova-api", lambda: listens(8774), until_s)

@@ -22,7 +22,16 @@ from bmwg.drivers.hosting import process
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _INSIDE = "bmwg.drivers.cloud.inside"
-_UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--ipc", "--kill-child=SIGKILL", "--propagation", "private"]
+_UNSHARE = [
+    "unshare",
+    "--pid",
+    "--fork",
+    "--mount",
+    "--ipc",
+    "--kill-child=SIGKILL",
+    "--propagation",
+    "private",
+]
 START_DEADLINE_S = 300.0  # choice: 109 s at the worst on two cores that others used too
 _started: dict[str, subprocess.Popen[bytes]] = {}
 

@@ -72,6 +72,39 @@ def files(
     lock = {"lock_path": "/run/lock"}
     mappings = ",".join(f"{name}:{name if layer2 == 'linuxbridge' else 'br-' + name}" for name in physical)
     firewall = "iptables" if layer2 == "linuxbridge" else "openvswitch"
+    nova: dict[str, Mapping[str, object]] = {
+        "DEFAULT": {
+            "my_ip": "127.0.0.1",
+            "state_path": "/var/lib/nova",
+            "use_stderr": "true",
+            "transport_url": _RABBIT,
+            "enabled_apis": "osapi_compute",
+            "osapi_compute_listen": "127.0.0.1",
+            "osapi_compute_workers": 1,
+            "compute_driver": "libvirt.LibvirtDriver",
+            "reserved_host_memory_mb": 0,
+            "reserved_host_disk_mb": 0,
+            "initial_cpu_allocation_ratio": 16.0,
+            "vif_plugging_timeout": 60,
+        },
+        "api": {"auth_strategy": "keystone"},
+        "keystone_authtoken": _middleware("nova", password),
+        "vnc": {"enabled": "false"},
+        "spice": {"enabled": "false"},
+        "glance": {"api_servers": "http://127.0.0.1:9292"},
+        "placement": {**_token("placement", password), "region_name": REGION},
+        "neutron": {**neutron_client, "service_metadata_proxy": "false"},
+        "service_user": {"send_service_user_token": "true", **_token("nova", password)},
+        "oslo_concurrency": lock,
+        "conductor": {"workers": 1},
+        "scheduler": {"workers": 1, "discover_hosts_in_cells_interval": 2},
+        "libvirt": {
+            "virt_type": accelerator,
+            "cpu_mode": "none" if accelerator == "qemu" else "host-passthrough",
+            "inject_partition": -2,
+            "wait_soft_reboot_seconds": 5,
+        },
+    }
     return {
         "etc/hosts": "127.0.0.1 localhost cloud\n",
         "etc/mysql/mariadb.conf.d/99-bmwg.cnf": _ini(
@@ -117,42 +150,9 @@ def files(
             }
         ),
         "etc/nova/nova.conf": _ini(
-            {
-                "DEFAULT": {
-                    "my_ip": "127.0.0.1",
-                    "state_path": "/var/lib/nova",
-                    "use_stderr": "true",
-                    "transport_url": _RABBIT,
-                    "enabled_apis": "osapi_compute",
-                    "osapi_compute_listen": "127.0.0.1",
-                    "osapi_compute_workers": 1,
-                    "compute_driver": "libvirt.LibvirtDriver",
-                    "reserved_host_memory_mb": 0,
-                    "reserved_host_disk_mb": 0,
-                    "initial_cpu_allocation_ratio": 16.0,
-                    "vif_plugging_timeout": 60,
-                },
-                "api": {"auth_strategy": "keystone"},
-                "api_database": database["nova_api"],
-                "database": database["nova"],
-                "keystone_authtoken": _middleware("nova", password),
-                "vnc": {"enabled": "false"},
-                "spice": {"enabled": "false"},
-                "glance": {"api_servers": "http://127.0.0.1:9292"},
-                "placement": {**_token("placement", password), "region_name": REGION},
-                "neutron": {**neutron_client, "service_metadata_proxy": "false"},
-                "service_user": {"send_service_user_token": "true", **_token("nova", password)},
-                "oslo_concurrency": lock,
-                "conductor": {"workers": 1},
-                "scheduler": {"workers": 1, "discover_hosts_in_cells_interval": 2},
-                "libvirt": {
-                    "virt_type": accelerator,
-                    "cpu_mode": "none" if accelerator == "qemu" else "host-passthrough",
-                    "inject_partition": -2,
-                    "wait_soft_reboot_seconds": 5,
-                },
-            }
+            {"api_database": database["nova_api"], "database": database["nova"], **nova}
         ),
+        "etc/nova/nova-compute.conf": _ini(nova),  # it may not reach a data base
         "etc/neutron/neutron.conf": _ini(
             {
                 "DEFAULT": {

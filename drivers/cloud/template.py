@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api import Missing
-from bmwg.drivers.cloud import inside, settings
+from bmwg.drivers.cloud import settings
 from bmwg.drivers.hosting.namespace import NamespaceNode
 
 CACHE = Path("/var/cache/bmwg/openstack")
 SETUP_LINE = "sh setup/install.sh openstack"
 _NODE = "bmwg.drivers.cloud.node"
 _PREPARE_DEADLINE_S = 600.0
+_VERSION = 1  # counted up when the data bases are filled in another way
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
 
 
 def _digest() -> str:
-    texts = (Path(module.__file__ or "").read_bytes() for module in (inside, settings))
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:12]
+    written = (settings.DATABASES, settings.SERVICE_USERS, settings.ENDPOINTS, settings.REGISTRATION)
+    return hashlib.sha256(repr((_VERSION, written)).encode()).hexdigest()[:12]
 
 
 if __name__ == "__main__":
