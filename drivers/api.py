@@ -218,14 +218,15 @@ class MachineEndpoint:
 class Machine(Protocol):
     """A machine that stands and answers. `endpoints` are in the order of its test interfaces.
 
-    `call` runs a node function inside it. `sample` is what it uses, seen from its host. `fault` says why it no
-    longer runs, without waiting above a second where the provider allows; `stop` ends and removes it whatever
-    its state, and may be called twice. `describe` has `cpus` and `memory_octets` as given.
+    `call` runs a node function inside it. `sample` is what it uses, seen from its host. `fault` says why it
+    no longer runs, without waiting above a second where the provider allows; `stop` ends and removes it
+    whatever its state, and may be called twice. `describe` has `cpus` and `memory_octets` as given.
     """
 
     name: str
-    endpoints: tuple[MachineEndpoint, ...]
 
+    @property
+    def endpoints(self) -> tuple[MachineEndpoint, ...]: ...
     def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue: ...
     def sample(self) -> Sample: ...
     def fault(self) -> str | None: ...

@@ -23,6 +23,7 @@ _AGAIN_S = 60.0  # choice: so long in all an act is repeated
 _WAIT_S, _LONGEST_WAIT_S = 1.0, 20.0  # where the cloud names no time, and the longest that is obeyed
 _API_TIMEOUT_S = 60.0
 _SERVICES = {"compute": "Nova", "network": "Neutron", "image": "Glance"}
+_PLACES = "here, in ~/.config/openstack or in /etc/openstack"
 _T = TypeVar("_T")
 
 
@@ -89,8 +90,8 @@ class Client:
         near = difflib.get_close_matches(cloud, known, 1)
         return ConfigError(
             "CLOUD-10",
-            f"cloud {cloud!r} is not in {file or 'any clouds.yaml (here, ~/.config/openstack, /etc/openstack)'}",
-            expected=f"one of {', '.join(known)}" if known else "a clouds.yaml with that cloud",
+            f"cloud {cloud!r} is not in {file or 'any clouds.yaml'}",
+            expected=f"one of {', '.join(known)}" if known else f"it in a clouds.yaml ({_PLACES})",
             found=repr(cloud),
             hint=f"did you mean {near[0]!r}?" if near else "",
         )

@@ -71,8 +71,8 @@ def started(
 ) -> Iterator[EmbeddedCloud]:
     """Start the cloud in an open node; it ends on leaving. Raises TestbedError CLOUD-01, CLOUD-02.
 
-    Its logs are below `folder`. `physical` names the NICs of the node that are physical networks beside the management's. `token_s` is how
-    long a token is valid.
+    Its logs are below `folder`. `physical` names the NICs of the node that are physical networks beside the
+    management's. `token_s` is how long a token is valid.
     """
     template = find()
     if isinstance(template, Missing):

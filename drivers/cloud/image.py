@@ -1,8 +1,8 @@
-"""A disk image for servers of the embedded OpenStack: small, from Debian's packages, ready seconds after boot.
+"""A disk image for servers of the embedded OpenStack: small, from Debian's packages, soon ready.
 
-It does with the config drive what cloud-init does with it (addresses, host name, keys, user data) in one small
-program, for cloud-init alone takes a translated guest over a minute. Kernel and initial file system are
-images of their own, by Nova's `kernel_id` and `ramdisk_id`.
+It does with the config drive what cloud-init does with it (addresses, host name, keys, user data) in one
+small program, for cloud-init alone takes a translated guest over a minute. Kernel and initial file system
+are images of their own, by Nova's `kernel_id` and `ramdisk_id`.
 
 `python -m bmwg.drivers.cloud.image ROOT` makes it once (root, mmdebstrap; `setup/openstack.sh` calls it).
 Ids: CLOUD-04 it was not made.
@@ -65,7 +65,7 @@ data=/run/config/openstack/latest/user_data
 if [ -s $data ] && [ "$(head -c 2 $data)" = '#!' ]; then cp $data /run/user_data && chmod 700 /run/user_data && /run/user_data >/dev/console 2>&1; fi
 say ready
 while :; do sleep 3600; done
-"""
+"""  # noqa: E501 - the lines of a script
 
 _SETTLE = """import ipaddress, json, os, subprocess
 base = "/run/config/openstack/latest"
@@ -172,7 +172,7 @@ def _tree(tree: Path) -> None:
 def _initramfs(kernel: guest_kernel.GuestKernel) -> bytes:
     modules = kernel.modules_for(_MODULES_ALL)
     script = _INITRAMFS.format(modules=" ".join(path.name for path in modules))
-    entries = {name: (stat.S_IFDIR | 0o755, b"") for name in ("bin", "modules", "dev")}
+    entries = dict.fromkeys(("bin", "modules", "dev"), (stat.S_IFDIR | 0o755, b""))
     entries["bin/busybox"] = (stat.S_IFREG | 0o755, static_shell().read_bytes())
     entries["init"] = (stat.S_IFREG | 0o755, script.encode())
     entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}

@@ -1,4 +1,4 @@
-"""What of the toolkit a server needs to run our agent, as one archive: pure Python, with nothing to install."""
+"""What of the toolkit a server needs to run our agent, as one archive: pure Python, not to be installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PYTHONPATH=$here exec /usr/bin/python3 "$@"
 
 @cache
 def luggage() -> bytes:
-    """Return a gzipped tar archive: this package, what its node functions import, and a `python` that has them."""
+    """Return a gzipped tar archive: this package, what its node functions import, a `python` that has them."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz", dereference=True, compresslevel=4) as archive:
         for package in (bmwg, execnet, pyroute2):

@@ -1,4 +1,4 @@
-"""What a run makes in a cloud: image, flavor, networks, key, ports, servers; all with its tag, and its removal.
+"""What a run makes in a cloud (image, flavor, networks, key, ports, servers), with its tag, and its removal.
 
 Ids: CLOUD-16 the flavor is too small, CLOUD-17 a server is in ERROR, CLOUD-18 the cloud did not do something
 in time.
@@ -6,6 +6,8 @@ in time.
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,9 +22,8 @@ PREFIX = "bmwg-"
 ACTIVE_DEADLINE_S = 300.0  # choice: the first server of a cloud waits for its image to be copied
 DELETE_DEADLINE_S = 120.0  # choice: a guest that ignores its power button takes 60 s
 _POLL_S = 0.5
-_TAGS = "2.52"  # microversion from which a server can be made with tags
 _HINTS = {
-    "No valid host": "no compute host has room for the flavor, or the zone has none; see the cloud's hypervisors",
+    "No valid host": "no compute host has room for the flavor, or the zone has none; see the hypervisors",
     "Binding failed": "no Neutron agent on the compute host serves that network; see the cloud's agents",
     "binding:vif_type": "no Neutron agent on the compute host serves that network; see the cloud's agents",
 }
@@ -96,14 +97,12 @@ class Workshop:
         )
 
     def network(self, what: str, cidr: str, *, gateway: str | None, first: str, physical: str | None) -> Any:
-        """Make a network with one subnet whose addresses begin at `first`; flat on `physical`, or a tenant's."""
+        """Make a network with one subnet, its addresses from `first` on; flat on `physical`, or a tenant's."""
         more = {"provider_network_type": "flat", "provider_physical_network": physical} if physical else {}
 
         def make(sdk: Any) -> Any:
             made = sdk.network.create_network(name=self.name(what), **more)
             sdk.network.set_tags(made, [self.tag])
-            import ipaddress
-
             last = str(list(ipaddress.IPv4Network(cidr).hosts())[-1])
             subnet = sdk.network.create_subnet(
                 network_id=made.id,
@@ -183,7 +182,7 @@ class Workshop:
         user_data: str | None = None,
         within_s: float = ACTIVE_DEADLINE_S,
     ) -> Server:
-        """Make a server and wait until it is ACTIVE. Raises CLOUD-14, CLOUD-17, CLOUD-18; then none is left."""
+        """Make a server and wait until it is ACTIVE. Raises CLOUD-14, CLOUD-17, CLOUD-18; none is left then."""
         ports = tuple(ports)
         began = self._clock()
         more = {"availability_zone": zone} if zone else {}
@@ -284,13 +283,11 @@ class Workshop:
                 )
             if waited_s > within_s / 2 and not forced:
                 forced = True
-                try:
+                with contextlib.suppress(ToolkitError):  # a tenant may not; the plain one goes on
                     self.client.call(
                         "forced delete",
                         lambda sdk: sdk.compute.delete_server(server_id, ignore_missing=True, force=True),
                     )
-                except ToolkitError:
-                    pass  # a tenant may not; the plain one goes on
             time.sleep(_POLL_S)
         return self._clock() - began
 

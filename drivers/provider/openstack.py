@@ -7,8 +7,10 @@ CLOUD-20 a server is not reached.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ipaddress
+import os
 import shutil
 import subprocess
 import tempfile
@@ -138,12 +140,13 @@ class OpenStackProvider:
         self._flavor: Any = None
         self._key = Path()
         self._described: dict[str, JsonValue] = {}
-        self._began_s = 0.0
+        self._parts: dict[str, str] = {}
+        self._files: image.ServerImage | None = None
 
     root = "image"
 
     def probe(self) -> Missing | None:
-        """Return what is missing: openstacksdk, the cloud's root, the image, an ssh client, the node's kind."""
+        """Return what is missing: openstacksdk, the cloud's root, the image, an SSH client, a near node."""
         lack = client.probe() or embedded.probe()
         found = image.find()
         if lack is None and isinstance(found, Missing):
@@ -293,7 +296,7 @@ class OpenStackProvider:
         if nic_model not in self._images:
             self._images[nic_model] = self.workshop.image(
                 f"server-{_VIF[nic_model]}",
-                self._files.disk,
+                self._files.disk,  # type: ignore[union-attr]
                 "qcow2",
                 hw_vif_model=_VIF[nic_model],
                 **self._parts,
@@ -358,15 +361,11 @@ class OpenStackProvider:
 
 def _given(intent: MachineIntent) -> tuple[int, int]:
     """Return no more CPUs and memory than this machine has: the compute host is this machine."""
-    import os
-
     half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return min(intent.cpus, os.cpu_count() or 1), min(intent.memory_octets, half)
 
 
 def _encoded(text: str) -> str:
-    import base64
-
     return base64.b64encode(text.encode()).decode()
 
 
