@@ -9,6 +9,7 @@ or network, CLOUD-19 the cloud does not answer as it should, CLOUD-21 openstacks
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -70,7 +71,10 @@ class Client:
                 api_timeout=_API_TIMEOUT_S,
             )  # fmt: skip
         try:
-            loader = openstack.config.OpenStackConfig(load_envvars=False)
+            named = os.environ.get("OS_CLIENT_CONFIG_FILE")  # nothing else of OS_*: it would mix two clouds
+            loader = openstack.config.OpenStackConfig(
+                config_files=[named] if named else None, load_envvars=False
+            )
             known = sorted(loader.cloud_config.get("clouds", {}))
             if cloud not in known:
                 raise self._unknown(cloud, known, loader.config_filename)
@@ -121,7 +125,11 @@ class Client:
                     found=self._clean(error),
                     hint="is the password still right? try: openstack --os-cloud NAME token issue",
                 ) from error
-            except (auth_exceptions.CatalogException, auth_exceptions.EndpointNotFound) as error:
+            except (
+                auth_exceptions.CatalogException,
+                auth_exceptions.EndpointNotFound,
+                exceptions.ServiceDisabledException,
+            ) as error:
                 raise TestbedError(
                     "CLOUD-12", f"cloud {self.name}: {what}", expected="the service in its catalogue",
                     found=self._clean(error),

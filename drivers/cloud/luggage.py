@@ -20,7 +20,7 @@ PYTHONPATH=$here exec /usr/bin/python3 "$@"
 
 @cache
 def luggage() -> bytes:
-    """Return a gzipped tar archive: this package, what its node functions import, a `python` that has them."""
+    """Return a gzipped tar archive: this package, what its functions import, a `python` that has them."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz", dereference=True, compresslevel=4) as archive:
         for package in (bmwg, execnet, pyroute2):

@@ -97,7 +97,7 @@ class Workshop:
         )
 
     def network(self, what: str, cidr: str, *, gateway: str | None, first: str, physical: str | None) -> Any:
-        """Make a network with one subnet, its addresses from `first` on; flat on `physical`, or a tenant's."""
+        """Make a network with one subnet, its addresses from `first` on; flat on `physical`, or tenant."""
         more = {"provider_network_type": "flat", "provider_physical_network": physical} if physical else {}
 
         def make(sdk: Any) -> Any:
@@ -182,7 +182,7 @@ class Workshop:
         user_data: str | None = None,
         within_s: float = ACTIVE_DEADLINE_S,
     ) -> Server:
-        """Make a server and wait until it is ACTIVE. Raises CLOUD-14, CLOUD-17, CLOUD-18; none is left then."""
+        """Make a server, wait until it is ACTIVE. Raises CLOUD-14, CLOUD-17, CLOUD-18; none is left then."""
         ports = tuple(ports)
         began = self._clock()
         more = {"availability_zone": zone} if zone else {}
