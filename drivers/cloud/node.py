@@ -2,7 +2,8 @@
 
 It runs in a PID, IPC and mount namespace of its own inside the node's network namespace: when its first
 process ends, the kernel ends every service and every guest of it. Ids: CLOUD-01 its root is not made,
-CLOUD-02 a service did not start, CLOUD-03 it cannot be ended.
+CLOUD-02 a service did not start, CLOUD-03 it cannot be ended, CLOUD-20 a server has
+no process.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import process
+from bmwg.drivers.hosting import process, qemu_machine
 from bmwg.methodology.errors import DriverError, TestbedError
 
 _INSIDE = "bmwg.drivers.cloud.inside"
@@ -102,6 +104,36 @@ def fault(*, work: str) -> str | None:
         return "the embedded OpenStack has ended"
     ended = [line["ended"] for line in progress(work=work) if "ended" in line]
     return f"services of the embedded OpenStack have ended: {', '.join(ended)}" if ended else None
+
+
+def sample(*, server_id: str) -> JsonValue:
+    """Node function: what a server's QEMU uses on this node, its compute host; fields of `Sample`.
+
+    Nova's own diagnostics give no memory that can be believed: its libvirt driver divides KiB by 2**20.
+    """
+    pid, _ = _process_of(server_id)
+    try:
+        return qemu_machine.use_of(pid)
+    except (OSError, KeyError) as error:
+        raise _gone(server_id) from error
+
+
+def accelerator(*, server_id: str) -> str:
+    """Node function: how a server's instructions run, as its QEMU was told: `kvm`, `tcg`; "" if not told."""
+    _, words = _process_of(server_id)
+    told = next((one for name, one in pairwise(words) if name == b"-accel"), b"")
+    return told.partition(b",")[0].decode()
+
+
+def _process_of(server_id: str) -> tuple[int, list[bytes]]:
+    for pid, words in process.each("cmdline"):
+        if b"-uuid" in words and server_id.encode() in words:
+            return pid, words
+    raise _gone(server_id)
+
+
+def _gone(server_id: str) -> DriverError:
+    return DriverError("CLOUD-20", f"server {server_id}", expected="its QEMU process", found="none")
 
 
 def stop(*, work: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
 import ipaddress
 import os
 import shutil
@@ -67,6 +68,7 @@ class NovaMachine:
         self._flavor = flavor
         self._node: SshNode | None = node
         self._events: list[dict[str, JsonValue]] | None = None
+        self._accelerator = ""
 
     def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
         """Run a node function inside."""
@@ -75,16 +77,8 @@ class NovaMachine:
         return self._node.call(function, deadline_s=deadline_s, **arguments)
 
     def sample(self) -> Sample:
-        """What the hypervisor says that the server's virtual CPUs and memory use."""
-        asked = self._provider.workshop.client.call(
-            "diagnostics",
-            lambda sdk: sdk.compute.get_server_diagnostics(self._server.server_id),
-        )
-        cpu_ns = sum(int(cpu.get("time") or 0) for cpu in asked.cpu_details or ())
-        memory = asked.memory_details or {}
-        memory = memory[0] if isinstance(memory, list) and memory else memory
-        used_mib = int((memory or {}).get("used") or (memory or {}).get("maximum") or 0)
-        return Sample(at_ns=time.monotonic_ns(), cpu_ns=cpu_ns, memory_octets=used_mib << 20)
+        """What QEMU uses on the compute host: the guest's own work and its emulation together."""
+        return self._provider.sample(self._server.server_id)
 
     def fault(self) -> str | None:
         """Say why it no longer serves: the channel, the server, the cloud."""
@@ -108,8 +102,11 @@ class NovaMachine:
         """What was given, how long each phase took, and Nova's own account of it."""
         if self._events is None:
             self._events = self._provider.workshop.events(self._server.server_id)
+            self._accelerator = self._provider.accelerator(self._server.server_id)
         return {
             "kind": "openstack",
+            "accelerator": self._accelerator,
+            "compute_api": self._provider.services.get("compute", "not recorded"),
             "name": self.name,
             "cpus": self._flavor.vcpus,
             "memory_octets": self._flavor.ram << 20,
@@ -139,9 +136,11 @@ class OpenStackProvider:
         self._guard: Any = None
         self._flavor: Any = None
         self._key = Path()
+        self.services: dict[str, str] = {}
         self._described: dict[str, JsonValue] = {}
         self._parts: dict[str, str] = {}
         self._files: image.ServerImage | None = None
+        self._sha256 = ""
 
     root = "image"
 
@@ -189,7 +188,7 @@ class OpenStackProvider:
             embedded.started(node, folder, self.ledger, physical=[PHYSICAL])
         )
         connected = Client(auth=self._cloud.auth, netns=self._cloud.netns)
-        self._described["services"] = connected.require_services()
+        self.services = connected.require_services()
         self._workshop = Workshop(connected, self.token)
         self._share()
         self._described["start_s"] = round(time.monotonic() - began_s, 3)
@@ -217,6 +216,7 @@ class OpenStackProvider:
         initramfs = workshop.image("initramfs", files.initramfs, "ari")
         self._parts = {"kernel_id": kernel.id, "ramdisk_id": initramfs.id, "os_command_line": KERNEL_LINE}
         self._files = files
+        self._sha256 = hashlib.sha256(files.disk.read_bytes()).hexdigest()
         self._guard = workshop.doorway()
         gateway = embedded.MANAGEMENT_NETWORK
         first = str(ipaddress.IPv4Address(embedded.MANAGEMENT_ADDRESS) + 9)
@@ -340,6 +340,19 @@ class OpenStackProvider:
         node = SshNode(server.name, f"root@{address}", python=f"{_GUEST_FOLDER}/python", options=options)
         return within(netns, node.__enter__)
 
+    def sample(self, server_id: str) -> Sample:
+        """What a server's QEMU uses; the compute host is this machine."""
+        assert self._cloud is not None
+        found = self._cloud.node.call("bmwg.drivers.cloud.node:sample", server_id=server_id)
+        return Sample(**found)
+
+    def accelerator(self, server_id: str) -> str:
+        """How a server's instructions run, as its QEMU on this machine was told; "" if not known."""
+        assert self._cloud is not None
+        with contextlib.suppress(ToolkitError):
+            return str(self._cloud.node.call("bmwg.drivers.cloud.node:accelerator", server_id=server_id))
+        return ""
+
     def remove(self, server_id: str, ports: tuple[ServerPort, ...]) -> None:
         """Delete a server and the ports that were made for it."""
         if self._workshop is None:
@@ -356,7 +369,8 @@ class OpenStackProvider:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The cloud: its services, how it started, what servers are made of."""
-        return {"cloud": {"name": "embedded", **self._described}}
+        disk = {"image": {"file": self._files.disk.name, "sha256": self._sha256}} if self._files else {}
+        return {**disk, "cloud": {"name": "embedded", "services": self.services, **self._described}}
 
 
 def _given(intent: MachineIntent) -> tuple[int, int]:

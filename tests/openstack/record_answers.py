@@ -1,7 +1,7 @@
-"""Record what real services answer, for tests that need no cloud.
+"""Record what real services answer, for tests that need no cloud: `record_answers.py FILE` (root).
 
-`python tests/openstack/record_answers.py FILE` starts the embedded OpenStack (root), asks it what the client
-asks, and writes each answer: method, path, status, headers that matter, body. Tokens and passwords are replaced before anything is written.
+Starts the embedded OpenStack, asks it what the client asks, and writes each answer: method, path, status,
+headers that matter, body. Tokens and passwords are replaced before anything is written.
 """
 
 from __future__ import annotations

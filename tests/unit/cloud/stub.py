@@ -1,4 +1,4 @@
-"""A cloud that answers as told: the wire alone is ours, the answers come from a file or are marked hand-written."""
+"""A cloud that answers as told. The answers are hand-written, after those that the services gave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 PASSWORD = "correct-horse-battery"
-HAND_WRITTEN = "hand-written"  # the origin of an answer that no service gave
 DISCOVERY = {
     "versions": [
         {
@@ -99,7 +98,7 @@ def stub() -> Iterator[Cloud]:
         def log_message(self, *words: object) -> None:
             """Say nothing."""
 
-        def _give(self, status: int, body: Any, headers: Mapping[str, str] = {}) -> None:  # noqa: B006
+        def _give(self, status: int, body: Any, headers: Mapping[str, str] = {}) -> None:
             data = b"" if body is None else json.dumps(body).replace("HERE", cloud.url).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -138,7 +137,7 @@ def stub() -> Iterator[Cloud]:
                 else:
                     self._give(*(told.pop(0) if len(told) > 1 else told[0]))
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _any
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _any  # noqa: N815 - as the library calls them
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
