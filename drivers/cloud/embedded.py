@@ -6,13 +6,15 @@ folder. The machine's own network and services are neither used nor seen.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, Missing, UndoLog
 from bmwg.drivers.cloud import settings
+from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.template import Template, find
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -23,6 +25,7 @@ MANAGEMENT = "mgmt"  # the physical network over which servers are commanded
 MANAGEMENT_NETWORK, MANAGEMENT_ADDRESS = "198.18.24.0/22", "198.18.24.1"
 UNDO_KIND = "cloud"
 _FUNCTIONS = "bmwg.drivers.cloud.node"
+_HOSTS_DEADLINE_S = 120.0  # choice: 10 s on an idle machine
 TOKEN_S = 14400  # choice: longer than a run of the default suites; a test makes it short
 
 
@@ -108,7 +111,36 @@ def started(
             "user_domain_name": "Default",
             "project_domain_name": "Default",
         }
-        yield EmbeddedCloud(node, work, auth, steps)
+        cloud = EmbeddedCloud(node, work, auth, steps)
+        began_s = time.monotonic()
+        _wait_for_hosts(cloud)
+        waited = {"step": "compute host and agent", "took_s": round(time.monotonic() - began_s, 2)}
+        yield replace(cloud, steps=[*steps, waited])
     finally:
         node.call(f"{_FUNCTIONS}:stop", deadline_s=40.0, work=work)
         undo.done(entry)
+
+
+def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -> None:
+    """Wait until Nova lists its compute host, which it does once the host is in a cell, and Neutron its agent.
+
+    A server that is asked for earlier ends in ERROR. Raises TestbedError CLOUD-02.
+    """
+    client = Client(auth=cloud.auth, netns=cloud.netns)
+    end_s = time.monotonic() + within_s
+    while True:
+        hosts = client.call(
+            "hypervisors", lambda sdk: [one.state for one in sdk.compute.hypervisors(details=True)]
+        )
+        agents = client.call("agents", lambda sdk: [one.is_alive for one in sdk.network.agents()])
+        if hosts and agents and set(hosts) == {"up"} and all(agents):
+            return
+        if (fault := cloud.fault()) or time.monotonic() > end_s:
+            raise TestbedError(
+                "CLOUD-02",
+                "the embedded OpenStack has no compute host",
+                expected=f"hypervisor and network agent within {within_s:g} s",
+                found=fault or f"hypervisors {hosts}, agents alive {agents}",
+                hint=f"their own words are below {cloud.work}/logs",
+            )
+        time.sleep(0.5)

@@ -15,7 +15,7 @@ from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.ledger import Ledger
-from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.errors import TestbedError, ToolkitError
 
 _MODELS = {Form.VM_FULL: NicModel.E1000, Form.VM_PARA: NicModel.VIRTIO}
 _FOLDER = "/run/bmwg-program"  # in the guest, whose files are its own
@@ -82,7 +82,10 @@ class VmInstance:
         """Say why the guest or the program in it no longer runs; a busy guest answers later than others."""
         found = self._machine.fault()
         if found is None and self._process:
-            found = self.call(f"{_PROGRAMS}:fault", folder=_FOLDER, **self._process)
+            try:
+                found = self.call(f"{_PROGRAMS}:fault", folder=_FOLDER, **self._process)
+            except ToolkitError as error:
+                found = self._machine.fault() or str(error)
         return found
 
     def stop(self) -> None:
