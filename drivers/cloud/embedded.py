@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bmwg.drivers.api import JsonValue, Missing, UndoLog
 from bmwg.drivers.cloud import settings
@@ -129,9 +130,7 @@ def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -
     client = Client(auth=cloud.auth, netns=cloud.netns)
     end_s = time.monotonic() + within_s
     while True:
-        hosts = client.call(
-            "hypervisors", lambda sdk: [one.state for one in sdk.compute.hypervisors(details=True)]
-        )
+        hosts = client.call("hypervisors", _states_of_hosts)
         agents = client.call("agents", lambda sdk: [one.is_alive for one in sdk.network.agents()])
         if hosts and agents and set(hosts) == {"up"} and all(agents):
             return
@@ -144,3 +143,7 @@ def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -
                 hint=f"their own words are below {cloud.work}/logs",
             )
         time.sleep(0.5)
+
+
+def _states_of_hosts(sdk: Any) -> list[str]:
+    return [str(one.state) for one in sdk.compute.hypervisors(details=True)]

@@ -76,8 +76,10 @@ def hold(results: Path) -> int:
         began_s = time.monotonic()
         cloud = stack.enter_context(embedded.started(node, folder, ledger, physical=[]))
         file = folder / "clouds.yaml"
-        file.touch(mode=0o600)
+        written = ledger.before("file", path=str(file))
+        stack.callback(ledger.done, written)
         stack.callback(file.unlink, missing_ok=True)
+        file.touch(mode=0o600)
         lines = "\n".join(f"      {key}: {value}" for key, value in cloud.auth.items())
         file.write_text(_CLOUDS.format(region="RegionOne", auth=lines))
         print(f"ready after {time.monotonic() - began_s:.0f} s; logs below {folder}/logs")
