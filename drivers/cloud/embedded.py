@@ -123,7 +123,7 @@ def started(
 
 
 def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -> None:
-    """Wait until Nova lists its compute host, which it does once the host is in a cell, and Neutron its agent.
+    """Wait until Nova lists its compute host, which it does once that is in a cell, and Neutron its agent.
 
     A server that is asked for earlier ends in ERROR. Raises TestbedError CLOUD-02.
     """
