@@ -19,7 +19,7 @@ from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.template import Template, find
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.errors import DriverError, TestbedError
 
 NODE = "cloud"
 MANAGEMENT = "mgmt"  # the physical network over which servers are commanded
@@ -129,9 +129,16 @@ def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -
     """
     client = Client(auth=cloud.auth, netns=cloud.netns)
     end_s = time.monotonic() + within_s
+    found = ""
     while True:
-        hosts = client.call("hypervisors", _states_of_hosts)
-        agents = client.call("agents", lambda sdk: [one.is_alive for one in sdk.network.agents()])
+        hosts: list[str] = []
+        agents: list[bool] = []
+        try:
+            hosts = client.call("hypervisors", _states_of_hosts)
+            agents = client.call("agents", lambda sdk: [bool(one.is_alive) for one in sdk.network.agents()])
+            found = f"hypervisors {hosts}, agents alive {agents}"
+        except DriverError as error:  # it answers late while its services still start
+            found = str(error)
         if hosts and agents and set(hosts) == {"up"} and all(agents):
             return
         if (fault := cloud.fault()) or time.monotonic() > end_s:
@@ -139,11 +146,12 @@ def _wait_for_hosts(cloud: EmbeddedCloud, within_s: float = _HOSTS_DEADLINE_S) -
                 "CLOUD-02",
                 "the embedded OpenStack has no compute host",
                 expected=f"hypervisor and network agent within {within_s:g} s",
-                found=fault or f"hypervisors {hosts}, agents alive {agents}",
+                found=fault or found,
                 hint=f"their own words are below {cloud.work}/logs",
             )
         time.sleep(0.5)
 
 
 def _states_of_hosts(sdk: Any) -> list[str]:
-    return [str(one.state) for one in sdk.compute.hypervisors(details=True)]
+    # with details Nova asks each host for its uptime, and waits a minute for one that is not there yet
+    return [str(one.state) for one in sdk.compute.hypervisors(details=False)]

@@ -47,6 +47,7 @@ def start(*, work: str, given: dict[str, JsonValue], within_s: float = START_DEA
     for name in ("layers", "logs"):
         (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(folder / "logs", 0o777)  # the services' own users write there; `work` is closed to others
+    (folder / "progress").unlink(missing_ok=True)  # of a start before this one
     command = ["setpriv", "--pdeathsig", "KILL", "--", *_UNSHARE, sys.executable, "-m", _INSIDE, work]
     with (folder / "output").open("wb") as output:
         started = subprocess.Popen(
