@@ -59,6 +59,13 @@ class OvsDpdkNetwork:
             "smc": options.switch("smc", default=False),
         }
         options.finish()
+        least_pages = ovs_switch.MEMORY_MIB // ovs_switch.HUGEPAGE_MIB
+        if 0 < self._config["hugepages_2mi"] < least_pages:
+            raise options.refusal(
+                "hugepages_2mi",
+                expected=f"0 (ordinary memory) or at least {least_pages}",
+                found=str(self._config["hugepages_2mi"]),
+            )
         longest = f"{self._in_pod}/{_port('x', 'net0')}"
         if not longest.startswith("/") or len(longest.encode()) > _MAX_SOCKET_OCTETS:
             raise options.refusal(
@@ -155,8 +162,9 @@ class OvsDpdkNetwork:
             self._undo.done(entry)
 
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
-        """Nothing is asked before the pod's program has opened the socket: `settled` does."""
-        return {"checked": False, "reason": "the peer of a vhost-user port comes with the pod's program"}
+        """Return how the switch serves the port; its peer comes with the pod's program (`settled`)."""
+        port = _port(pod_id, attached.attachment.interface)
+        return {"checked": True, **node.call(f"{_NODE}:standing", port=port)}
 
     def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
         """Wait until the pod's program has opened the socket; return what the switch then says."""

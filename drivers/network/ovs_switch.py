@@ -25,17 +25,18 @@ from typing import Any
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, programs
 from bmwg.drivers.network import ovs_parts
-from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 FOLDER = Path("/run/bmwg-vswitch")
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
 HUGEPAGE_MIB = 2
-MEMORY_MIB = 256  # choice: mbufs of a bed's ports; without hugepages it is ordinary memory
+MEMORY_MIB = 512  # choice: about 60 MiB of buffers a port with its queues
 _HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 _STATE = "state.json"
 _PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
 _START_DEADLINE_S = 20.0
 _COMMAND_DEADLINE_S = 10.0
+_COMPLAINT = re.compile(r"\|(WARN|ERR|EMER)\|")
 _POLLER = re.compile(r"pmd-c\d+")
 
 
@@ -129,6 +130,7 @@ def _settings(config: dict[str, Any]) -> list[str]:
         "dpdk-lcore-mask": f"{control:#x}",
         "pmd-cpu-mask": f"{mask:#x}",
         "vhost-sock-dir": SOCKETS,
+        "per-port-memory": "true",  # as many buffers as its queues need, not 262,144 for all
         "emc-insert-inv-prob": str(config["emc_insert_inverse_probability"]),
         "smc-enable": str(config["smc"]).lower(),
         "pmd-maxsleep": str(config["pmd_max_sleep_us"]),
@@ -164,8 +166,8 @@ def _complaints(name: str) -> str:
     """Return the last lines of a log that say what went wrong."""
     with contextlib.suppress(OSError):
         lines = (FOLDER / f"{name}.log").read_text(errors="replace").splitlines()
-        said = [line.partition("|")[2] for line in lines if "|ERR|" in line or "|EMER|" in line]
-        return " | ".join(said[-4:])
+        said = [line.partition("|")[2] for line in lines if _COMPLAINT.search(line)]
+        return " | ".join(said[-6:])
     return ""
 
 
@@ -174,10 +176,20 @@ def stop(*, owner: str) -> None:
     state = _state()
     if state and state["owner"] == owner:
         for name in ("switch", "database"):
+            if name == "switch" and name in state:
+                with contextlib.suppress(ToolkitError):  # taps of bridges outlive a switch that is killed
+                    ask("exit", "--cleanup")
+                _gone(state[name]["pid"], state[name]["start_ticks"])
             if name in state:
                 programs.stop(folder=str(FOLDER / name), **state[name])
     process.terminate_owned(owner=owner)
     shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def _gone(pid: int, ticks: int) -> None:
+    end_s = time.monotonic() + _COMMAND_DEADLINE_S
+    while process.same(pid, ticks) and time.monotonic() < end_s:
+        time.sleep(0.01)
 
 
 # ---------------------------------------------------------------- ports
@@ -209,7 +221,9 @@ def add(
     _configure(*(word for command in commands for word in ("--", *command)))
     for name in filter(None, (nic, port)):
         if said := _read("interface", name, "error"):
-            raise TestbedError("VSW-03", f"the vSwitch refused port {name}", found=str(said))
+            raise TestbedError(
+                "VSW-03", f"the vSwitch refused port {name}", found=f"{said} | {_complaints('switch')}"
+            )
     _join(bridge)
     return {
         "socket": str(FOLDER / SOCKETS / port),
@@ -262,10 +276,9 @@ def _ports(bridge: str) -> list[str]:
 
 
 def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
-    """Node function: wait until the peer of a vhost-user port has come; return what then stands.
+    """Node function: wait until the peer of a vhost-user port has come; return the port's status.
 
-    That is the port's status, the polling threads with their CPUs and queues, the flows, caches, memory and
-    CPU threads of the switch. Raises DriverError VSW-06.
+    Raises DriverError VSW-06.
     """
     end_s = time.monotonic() + within_s
     while str(_read("interface", port, "link_state")) != "up":
@@ -277,12 +290,23 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
                 found=_complaints("switch") or "link state down",
             )
         time.sleep(0.02)
-    bridge = _state()["ports"][port]["bridge"]
-    parts = ovs_parts.require()
-    flows = _run([parts.flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
+    status = _read("interface", port, "status")
+    return {"vhost_user": status, **standing(port=port)}
+
+
+def standing(*, port: str) -> dict[str, JsonValue]:
+    """Node function: return how the switch serves a port: flows of its bridge, polling threads, settings.
+
+    Raises TestbedError VSW-03 when the switch has no such port.
+    """
+    if port not in (names := _state().get("ports", {})):
+        raise TestbedError(
+            "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
+        )
+    bridge = names[port]["bridge"]
+    said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
     return {
-        "port": _read("interface", port, "status"),
-        "flows": [line.strip() for line in flows.splitlines() if "actions" in line],
+        "flows": [line.strip() for line in said.splitlines() if "actions" in line],
         "pollers": pollers(ask("dpif-netdev/pmd-rxq-show")),
         "settings": _read("Open_vSwitch", ".", "other_config"),
     }

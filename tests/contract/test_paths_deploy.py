@@ -45,6 +45,7 @@ CHAINS = [
     _cell("pvp", "vlan"),
     _cell("pvp", "bridge", "testpmd"),
     _cell("pvp", "ptp", "testpmd"),
+    _cell("pvp", "ovs-dpdk", "testpmd"),
     _cell("p2p", "bridge"),
     _cell("p2p", "ptp"),
     _cell("p2p", "macvlan"),
