@@ -46,9 +46,13 @@ CHAINS = [
     _cell("pvp", "bridge", "testpmd"),
     _cell("pvp", "ptp", "testpmd"),
     _cell("pvp", "ovs-dpdk", "testpmd"),
+    _cell("pvp", "ebpf-tc"),
+    _cell("pvp", "ebpf-tc", "testpmd"),
+    _cell("pvp", "af-xdp", "testpmd"),
     _cell("p2p", "bridge"),
     _cell("p2p", "ptp"),
     _cell("p2p", "macvlan"),
+    _cell("p2p", "ebpf-tc"),
     _cell("p2p-underlay", "bridge"),
     _cell("p2p-vxlan", "bridge"),
 ]
