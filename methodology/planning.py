@@ -31,7 +31,9 @@ def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int
     return highest if medium is None else min(highest, medium)
 
 
-NOT_TAKEN_BY_ALL = frozenset({"user-space", "ebpf"})  # networking models whose pods need a function of their own
+NOT_TAKEN_BY_ALL = frozenset(
+    {"user-space", "ebpf"}
+)  # networking models whose pods need a function of their own
 
 
 class Networks(dict[str, int | None]):

@@ -13,7 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bmwg.drivers.api import Attached, Attachment, JsonValue, NetworkDriver, Node, PlacedNode, PodParts, UndoLog
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    PodParts,
+    UndoLog,
+)
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.handover import AF_XDP
 from bmwg.drivers.network.options import Options
@@ -27,7 +36,12 @@ _CONFLIST: Mapping[str, Any] = {
         {"type": "host-device", "device": "${nic}", "ipam": {"type": "static", "addresses": "${addresses}"}}
     ],
 }
-_CAPABILITIES = ("CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN", "CAP_SYS_RESOURCE")  # to load and attach a program
+_CAPABILITIES = (
+    "CAP_BPF",
+    "CAP_PERFMON",
+    "CAP_SYS_ADMIN",
+    "CAP_SYS_RESOURCE",
+)  # to load and attach a program
 
 
 class AfXdpNetwork(CniNetwork):

@@ -60,9 +60,7 @@ def add_pair(*, host: str, pid: int, interface: str, addresses: list[str], mtu_o
     ]
     interfaces.set_mtu(interface=host, mtu_octets=mtu_octets)
     for name, arguments in steps:
-        inside.run(
-            pid=pid, function=f"{_INTERFACES}:{name}", arguments={"interface": interface, **arguments}
-        )
+        inside.run(pid=pid, function=f"{_INTERFACES}:{name}", arguments={"interface": interface, **arguments})
     interfaces.up(interface=host)
 
 

@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, Node, PlacedNode, UndoLog
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
 from bmwg.drivers.network import ebpf_build
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options

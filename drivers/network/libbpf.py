@@ -93,7 +93,9 @@ class Object:
         if made not in (0, -errno.EEXIST):
             raise _refused("make a tc hook", made)
         options = _Options(size=ctypes.sizeof(_Options), program=program)
-        _check(self._library.bpf_tc_attach(ctypes.byref(hook), ctypes.byref(options)), "attach at the tc hook")
+        _check(
+            self._library.bpf_tc_attach(ctypes.byref(hook), ctypes.byref(options)), "attach at the tc hook"
+        )
         return int(options.program_id)
 
     def close(self) -> None:

@@ -56,7 +56,9 @@ class Options:
         try:
             found = cpu_list(str(value))
         except ValueError as error:
-            raise self.refusal(key, expected='CPU numbers such as "1" or "2-3,6"', found=repr(value)) from error
+            raise self.refusal(
+                key, expected='CPU numbers such as "1" or "2-3,6"', found=repr(value)
+            ) from error
         outside = [cpu for cpu in found if among and cpu not in among]
         if outside:
             raise self.refusal(

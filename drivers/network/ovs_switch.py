@@ -86,9 +86,7 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     state = _state()
     if state:
         return state
-    if lack := obstacle(
-        cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner
-    ):
+    if lack := obstacle(cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner):
         raise TestbedError(
             "VSW-05" if "hugepages" in lack["what"] else "VSW-04",
             f"no {lack['what']}; no vSwitch was started",
@@ -195,9 +193,7 @@ def _gone(pid: int, ticks: int) -> None:
 # ---------------------------------------------------------------- ports
 
 
-def add(
-    *, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str
-) -> dict[str, JsonValue]:
+def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str) -> dict[str, JsonValue]:
     """Node function: give a bridge a vhost-user port and, where `nic` is named, that NIC too.
 
     The switch is started if none stands. Returns the socket's path, the mapping from NIC over the switch's
@@ -399,7 +395,9 @@ def _run(command: list[str]) -> str:
             env={**os.environ, **_PLACES},
         )
     except subprocess.TimeoutExpired as error:
-        raise DriverError("VSW-03", f"{Path(command[0]).name}: no end", found=" ".join(command[1:])) from error
+        raise DriverError(
+            "VSW-03", f"{Path(command[0]).name}: no end", found=" ".join(command[1:])
+        ) from error
     if done.returncode:
         raise DriverError(
             "VSW-03",
@@ -408,5 +406,3 @@ def _run(command: list[str]) -> str:
             found=done.stderr.strip() or str(done.returncode),
         )
     return done.stdout
-
-
