@@ -23,7 +23,7 @@ from ending import end_in_order
 from holding import keep_awake
 from tester_latency import spread
 
-from bmwg.drivers.api import TrafficDriver
+from bmwg.drivers.api import Node, TrafficDriver
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
@@ -36,6 +36,8 @@ from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judg
 
 TRUTH_FPS = 100_000
 BUCKET_OCTETS = 34 * 60
+BURST_KILOBIT = 100  # of the vSwitch's policer: 272 frames of 46 octets
+_SWITCH = "bmwg.drivers.network.ovs_switch"
 POLICY = TrialPolicy(set_aside_host_stalls=True)
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 GOAL = ThroughputGoal(
@@ -48,6 +50,27 @@ GOAL = ThroughputGoal(
     max_repeats=40,
     max_reopenings=6,
 )
+
+
+# Of each networking model one option; every one of them is policed where its pod's frames leave.
+MODELS = {
+    "kernel": replace(CELL, path="pvp", hosting="pod", network="bridge"),
+    "user-space": replace(CELL, path="pvp", hosting="pod", function="testpmd", network="ovs-dpdk"),
+    "ebpf-tc": replace(CELL, path="pvp", hosting="pod", network="ebpf-tc"),
+    "ebpf-xdp": replace(CELL, path="pvp", hosting="pod", function="testpmd", network="af-xdp"),
+}
+
+
+def police_in_switch(node: Node) -> None:
+    """Have the vSwitch police what it takes from the pod's second port, by its own token bucket.
+
+    A frame of 64 octets counts with 46 there: neither FCS nor Ethernet header.
+    """
+    rate_kbps = TRUTH_FPS * 46 * 8 // 1000
+    ports = node.call(f"{_SWITCH}:configure", words=["list-ports", "bmwg-br1"]).split()
+    (port,) = (name for name in ports if name != "nic1")
+    settings = [f"ingress_policing_rate={rate_kbps}", f"ingress_policing_burst={BURST_KILOBIT}"]
+    node.call(f"{_SWITCH}:configure", words=["set", "interface", port, *settings])
 
 
 def police(pid: int, interface: str) -> None:
@@ -63,16 +86,27 @@ def police(pid: int, interface: str) -> None:
 
 
 @contextmanager
-def policed(folder: Path, io: str = "auto") -> Iterator[TrafficDriver]:
-    """Yield the tester, on ports of one kind, on both sides of a node that routes through the policer."""
+def policed(folder: Path, io: str = "auto", cell: Cell = CELL) -> Iterator[TrafficDriver]:
+    """Yield the tester, on ports of one kind, on both sides of a path with the policer on its way out.
+
+    Raises TestbedError PATH-02 where the cell cannot be deployed here.
+    """
     testbed = load_testbed()
     testbed = replace(testbed, tester=replace(testbed.tester, io=io))
     with open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
-        police(bed.node("dut1").pid, "nic1")
+        node = bed.node("dut1")
+        switched, taken = cell.network == "ovs-dpdk", cell.network == "af-xdp"
+        if not switched and not taken:
+            police(node.pid, "nic1")
         with (
-            path_driver(CELL, bed).deploy() as deployment,
+            path_driver(cell, bed).deploy() as deployment,
             EmbeddedTraffic.for_testbed(testbed, folder, 0.02) as tester,
         ):
+            if switched:
+                police_in_switch(node)
+            if taken:  # the NIC stands in the pod
+                (pod,) = bed.pods.values()
+                police(pod.pid, "net1")
             tester.attach(deployment.ports)
             tester.learn(GOAL.spec(1_000))
             yield tester
@@ -104,13 +138,17 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--io", default="auto")
+    options.add_argument("--model", choices=sorted(MODELS), help="a pod on a network of this model")
     wanted = options.parse_args()
     answers: list[int] = []
     types: list[str] = []
     validity: Counter[str] = Counter()
     by_loss = True
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, policed(Path(folder), wanted.io) as tester:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        policed(Path(folder), wanted.io, MODELS.get(wanted.model, CELL)) as tester,
+    ):
         for _ in range(wanted.runs):
             found, trials = find(tester)
             types.append(found.type.value)
@@ -122,6 +160,7 @@ def main() -> None:
     document = {
         "benchmark": "known_truth",
         "io": wanted.io,
+        "model": wanted.model,
         "kept_awake": held,
         "truth_fps": TRUTH_FPS,
         "runs": types,

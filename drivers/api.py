@@ -130,9 +130,10 @@ class Attached:
 
     `link_kind` is the interface's kind as the kernel names it (`veth`, `macvlan`; `vhost-user` for a socket),
     `addresses` are in prefix notation. `device` is the EAL device by which a DPDK program in the pod takes it
-    (empty: an AF_PACKET device of the program's own), `socket` the vhost-user socket's path on the node. `host_interface` and `host_mac` are its other end on the node, None where there is none;
-    `took_nic` says that the interface is the node's NIC itself. `evidence` is for the platform record; it has
-    the keys `network` and `interface`, by which the record finds it.
+    (empty: an AF_PACKET device of the program's own), `socket` the vhost-user socket's path on the node.
+    `host_interface` and `host_mac` are its other end on the node, None where there is none; `took_nic` says
+    that the interface is the node's NIC itself. `evidence` is for the platform record; it has the keys
+    `network` and `interface`, by which the record finds it.
     """
 
     attachment: Attachment

@@ -1,8 +1,8 @@
-"""Pods with an AF_XDP socket on the node's NIC: the NIC moves into the pod, its XDP program redirects to the socket.
+"""Pods with an AF_XDP socket on the node's NIC: its XDP program redirects what enters to the pod's socket.
 
-The XDP sub-type of the eBPF model by a user-space library, draft-ietf-bmwg-containerized-infra 5.1.2.2: what the
-AF_XDP device plug-in and CNI do for a cluster. The host-device plugin hands the NIC over; DPDK's AF_XDP device in
-the pod loads the program and opens the socket.
+The XDP sub-type of the eBPF model by a user-space library, draft-ietf-bmwg-containerized-infra 5.1.2.2: what
+the AF_XDP device plug-in and CNI do for a cluster. The host-device plugin hands the NIC over to the pod, and
+DPDK's AF_XDP device there loads the program and opens the socket.
 """
 
 from __future__ import annotations
@@ -36,12 +36,7 @@ _CONFLIST: Mapping[str, Any] = {
         {"type": "host-device", "device": "${nic}", "ipam": {"type": "static", "addresses": "${addresses}"}}
     ],
 }
-_CAPABILITIES = (
-    "CAP_BPF",
-    "CAP_PERFMON",
-    "CAP_SYS_ADMIN",
-    "CAP_SYS_RESOURCE",
-)  # to load and attach a program
+_CAPABILITIES = ("CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN")  # to load and attach a program
 
 
 class AfXdpNetwork(CniNetwork):

@@ -36,7 +36,7 @@ _states: list[_State] = []
 
 
 def probe() -> dict[str, str] | None:
-    """Node function: return what is missing (fields of `drivers.api.Missing`): clang's work, libbpf, a kernel."""
+    """Node function: return what is missing (fields of `drivers.api.Missing`): program, libbpf, kernel."""
     missing = ebpf_build.missing()
     if missing is not None:
         return {"what": missing.what, "reason": missing.reason, "mend": missing.mend}

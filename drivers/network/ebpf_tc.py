@@ -75,7 +75,7 @@ class TcRedirectNetwork(NetdevHandover):
         bridge: str,
         netns: str = "",
     ) -> Iterator[Attached]:
-        """Make a veth pair into the pod and join its end on the node with the uplink; undo both on leaving."""
+        """Make a veth pair into the pod, join its end on the node with the uplink; undo both on leaving."""
         host = f"bmwg{zlib.crc32(f'{pod_id}/{attachment.interface}'.encode()):08x}"
         entry = self._undo.before("interface", node.place, interface=host)
         try:

@@ -106,11 +106,11 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
             [parts.database, str(FOLDER / "conf.db"), f"--remote=punix:{FOLDER}/db.sock"],
             cpus,
         )
-        _await(lambda: (FOLDER / "db.sock").exists(), "database", found["database"])
+        _await((FOLDER / "db.sock").exists, "database", found["database"])
         _configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
         found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
     _write(found)
-    _await(lambda: (FOLDER / "switch.ctl").exists(), "switch", found["switch"])
+    _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
     _configure("set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}")  # answered when it has taken all
     found["start_s"] = round(time.monotonic() - began_s, 3)
     _write(found)
@@ -324,7 +324,7 @@ def pollers(said: str) -> list[dict[str, JsonValue]]:
 
 
 def use() -> dict[str, JsonValue]:
-    """Node function: what the switch uses: CPU time (ns) by thread, memory (octets), cycles of its pollers."""
+    """Node function: what the switch uses: CPU time (ns) by thread, memory (octets), its pollers' cycles."""
     state = _state()
     if not state:
         return {}
