@@ -75,7 +75,7 @@ class OvsDpdkNetwork:
             )
         self.spec = spec
         self._undo = undo
-        self._owner = f"vswitch-{hashlib.sha256(str(run_dir).encode()).hexdigest()[:12]}"
+        self._owner = vswitch_owner(run_dir)
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: the programs, hugepages, a CPU that nobody else's switch polls."""
@@ -170,6 +170,11 @@ class OvsDpdkNetwork:
         """Wait until the pod's program has opened the socket; return what the switch then says."""
         port = _port(pod_id, attached.attachment.interface)
         return {"vswitch": node.call(f"{_NODE}:connected", port=port)}
+
+
+def vswitch_owner(run_dir: Path) -> str:
+    """Return the label of the processes of a run's vSwitch."""
+    return f"vswitch-{hashlib.sha256(str(run_dir).encode()).hexdigest()[:12]}"
 
 
 def _port(pod_id: str, interface: str) -> str:
