@@ -1,7 +1,8 @@
 """The draft's user-space and eBPF networking models as rules: what a deployment of each must have shown.
 
-Evidence is what the network driver read on the node while the deployment stood (platform.json, `deployments`).
-It is the switch's own words on its polling threads, ports and flows, and the kernel's on programs at its hooks.
+Evidence is what the network driver read on the node while the deployment stood (platform.json,
+`deployments`): the switch's own words on its polling threads, ports and flows, and the kernel's on programs at
+its hooks.
 """
 
 from __future__ import annotations
