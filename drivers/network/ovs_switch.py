@@ -5,8 +5,8 @@ namespace: a switch of the host is never spoken to. It starts with its first por
 no thread polls while something else is measured. Bridges are of datapath type `netdev`; on a bridge with two
 ports all that enters by one leaves by the other, and nothing else is forwarded.
 
-Ids: VSW-02 it did not start, VSW-03 it refused a command or a port, VSW-04 another switch polls the CPUs,
-VSW-05 too few hugepages, VSW-06 a port's peer did not come.
+Ids: VSW-02 it did not start, VSW-03 it refused a command or a port, VSW-04 too few hugepages or another switch
+polls the CPUs, VSW-05 a port's peer did not come.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         return state
     if lack := obstacle(cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner):
         raise TestbedError(
-            "VSW-05" if "hugepages" in lack["what"] else "VSW-04",
+            "VSW-04",
             f"no {lack['what']}; no vSwitch was started",
             found=lack["reason"],
             hint=lack["mend"],
@@ -197,7 +197,7 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     """Node function: give a bridge a vhost-user port and, where `nic` is named, that NIC too.
 
     The switch is started if none stands. Returns the socket's path, the mapping from NIC over the switch's
-    ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03..05, DriverError
+    ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03, VSW-04, DriverError
     VSW-02.
     """
     stood = bool(_state())
@@ -274,13 +274,13 @@ def _ports(bridge: str) -> list[str]:
 def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: wait until the peer of a vhost-user port has come; return the port's status.
 
-    Raises DriverError VSW-06.
+    Raises DriverError VSW-05.
     """
     end_s = time.monotonic() + within_s
     while str(_read("interface", port, "link_state")) != "up":
         if time.monotonic() > end_s:
             raise DriverError(
-                "VSW-06",
+                "VSW-05",
                 f"vhost-user port {port}",
                 expected=f"a peer at its socket within {within_s:g} s",
                 found=_complaints("switch") or "link state down",

@@ -1,8 +1,7 @@
 """The draft's user-space and eBPF networking models as rules: what a deployment of each must have shown.
 
 Evidence is what the network driver read on the node while the deployment stood (platform.json,
-`deployments`): the switch's own words on its polling threads, ports and flows, and the kernel's on programs at
-its hooks.
+`deployments`): the switch's own words on its polling threads, ports and flows, and the kernel's on programs.
 """
 
 from __future__ import annotations
@@ -102,7 +101,8 @@ def shared_memory(scope: Scope) -> Answer:
 
     def opened(attachment: Mapping[str, Any]) -> bool:
         kind = _part(attachment, "interface", "kind")
-        return kind == "vhost-user" and _part(attachment, "vswitch", "vhost_user", "status") == "connected"
+        status = _part(attachment, "vswitch", "vhost_user", "status")
+        return bool(kind == "vhost-user" and status == "connected")
 
     return _each(scope, USER_SPACE, "connected vhost-user interfaces", lambda one: _every(one, opened))
 
