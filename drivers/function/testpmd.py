@@ -42,6 +42,7 @@ class Testpmd:
 
     def __init__(self, bed: Bed) -> None:
         self._folder = bed.run_dir / "commands"
+        self._undo = bed.undo
         self._cpu = bed.testbed.pods.cpus[0]
 
     def probe(self) -> Missing | None:
@@ -54,6 +55,7 @@ class Testpmd:
     def parts(self, pod_id: str) -> Iterator[PodParts]:
         """Yield a pod that takes its command line from a file: neighbours' MACs are known only after ADD."""
         folder = self._folder / pod_id
+        entry = self._undo.before("folder", {"kind": "local"}, folder=str(folder))
         folder.mkdir(parents=True)
         try:
             yield PodParts(
@@ -62,6 +64,7 @@ class Testpmd:
             )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            self._undo.done(entry)
 
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
         """Write the command line where the pod's program, a shell, takes it from."""

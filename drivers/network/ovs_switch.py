@@ -5,8 +5,8 @@ namespace: a switch of the host is never spoken to. It starts with its first por
 no thread polls while something else is measured. Bridges are of datapath type `netdev`; on a bridge with two
 ports all that enters by one leaves by the other, and nothing else is forwarded.
 
-Ids: VSW-02 it did not start, VSW-03 it refused a command or a port, VSW-04 too few hugepages or another switch
-polls the CPUs, VSW-05 a port's peer did not come.
+Ids: VSW-02 it did not start, VSW-03 it refused a command or a port, VSW-04 too few hugepages, or another
+switch polls the CPUs, VSW-05 a port's peer did not come.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     """Node function: give a bridge a vhost-user port and, where `nic` is named, that NIC too.
 
     The switch is started if none stands. Returns the socket's path, the mapping from NIC over the switch's
-    ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03, VSW-04, DriverError
-    VSW-02.
+    ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03, VSW-04,
+    DriverError VSW-02.
     """
     stood = bool(_state())
     state = _ensure(config, owner)
