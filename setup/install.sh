@@ -3,6 +3,7 @@
 #
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
+#   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
 #   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
@@ -267,6 +268,10 @@ tester_step() {
         stop "the embedded tester was not built" "see $log; the compiler's own lines say what is missing"
     }
     say "      $(tail -n 1 "$log")"
+    run 60 "$venv/bin/python" -m bmwg.drivers.network.ebpf_build || {
+        show_log
+        stop "the programs of the eBPF networks were not built" "see $log; the compiler's own lines say what is missing"
+    }
 }
 
 http_step() {
@@ -274,6 +279,14 @@ http_step() {
     run 1200 sh "$here/http-tools.sh" || {
         show_log
         stop "the clients of the HTTP proxy suites were not fetched" "see $log; does 'mvn --version' work here?"
+    }
+}
+
+vswitch_step() {
+    title "vSwitch: Open vSwitch with DPDK, unpacked and not installed"
+    run 1000 sh "$here/vswitch.sh" || {
+        show_log
+        stop "no vSwitch was unpacked" "see $log; 'sh setup/vswitch.sh' by hand shows the cause"
     }
 }
 
@@ -331,14 +344,16 @@ commands_step() {
 mode=main
 libvirt=no
 openstack=no
+vswitch=no
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
+vswitch) vswitch=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
 openstack) mode=http steps=8 openstack=yes ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'http', 'libvirt' or 'openstack'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt' or 'openstack'" >&2
     exit 2
     ;;
 esac
@@ -350,6 +365,7 @@ mkdir -p "$(dirname -- "$log")"
 packages_step
 python_step
 tester_step
+if [ "$vswitch" = yes ]; then vswitch_step; fi
 if [ "$mode" = http ]; then
     http_step
     guest_step
