@@ -49,7 +49,8 @@ class RunHeader:
     `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
     `procedures` are versions by name (`methodology.procedures`); `qualification_max_fps` is the highest load
     of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
-    that do not come with the toolkit: a reader may not have them.
+    that do not come with the toolkit: a reader may not have them. `plan` is in the order of measuring, which
+    was drawn from `order_seed` (None: in blocks, one option after the other).
     """
 
     toolkit_version: str
@@ -66,6 +67,7 @@ class RunHeader:
     procedures: Mapping[str, int] = field(default_factory=dict)
     qualification_max_fps: int | None = None
     cases: tuple[Case, ...] = ()
+    order_seed: int | None = None
 
 
 def _now() -> datetime:
@@ -130,6 +132,8 @@ class RunStore:
         }
         if header.procedures:
             run["procedures"] = dict(header.procedures)
+        if header.order_seed is not None:
+            run["order_seed"] = header.order_seed
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
         if header.cases:
