@@ -225,7 +225,7 @@ python_step() {
     find_python
     extras=run
     case "$kind" in
-    tests*) extras=run,test,lint,docker ;;
+    tests*) extras=run,test,lint,docker,openstack ;;
     http*) extras=run,docker ;;
     esac
     case "$kind" in *+openstack) extras=${extras:+$extras,}openstack ;; esac
