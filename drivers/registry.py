@@ -10,7 +10,7 @@ from bmwg.methodology import offers
 from bmwg.methodology.paths import PathKind
 
 if TYPE_CHECKING:
-    from bmwg.drivers.api import NetworkDriver, PodFunction, PodRuntime, UndoLog
+    from bmwg.drivers.api import JsonValue, NetworkDriver, PodFunction, PodRuntime, UndoLog
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed import NetworkSpec
 
@@ -60,9 +60,12 @@ def function(name: str, bed: Bed) -> PodFunction:
     return made
 
 
-def runtime(name: str, *, run_dir: str, undo: UndoLog) -> PodRuntime:
-    """Make the pod runtime of that name. Raises what `load` raises."""
-    made: PodRuntime = load(RUNTIME, name, where="pods.runtime")(run_dir=run_dir, undo=undo)
+def runtime(
+    name: str, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
+) -> PodRuntime:
+    """Make the pod runtime of that name; `options` are its own of the testbed file. Raises what `load` raises."""
+    kind = load(RUNTIME, name, where="pods.runtime")
+    made: PodRuntime = kind(run_dir=run_dir, undo=undo, options=options or {})
     return made
 
 

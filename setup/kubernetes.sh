@@ -8,9 +8,13 @@ cache=${1:-/var/cache/bmwg/kubernetes}
 go_wanted=go1.24.6  # for a machine whose Go is older than go.mod asks: fetched as a module
 wait_s=2900         # below the deadline of setup/install.sh
 
-version_of() { sed -n "s|^[[:space:]]*$1 \(v[0-9.]*\)\$|\1|p" "$here/kubernetes/go.mod" | head -n 1; }
+version_of() { sed -n "s|^[[:space:]]*$1 \(v[0-9.]*\).*|\1|p" "$here/kubernetes/go.mod" | head -n 1; }
 kubernetes=$(version_of k8s.io/kubernetes)
 etcd=$(version_of go.etcd.io/etcd/server/v3)
+if [ -z "$kubernetes" ] || [ -z "$etcd" ]; then
+    echo "$here/kubernetes/go.mod names no version of k8s.io/kubernetes or etcd" >&2
+    exit 1
+fi
 sources=$(cat "$here/kubernetes/go.mod" "$here/kubernetes/go.sum" "$0" | sha256sum | cut -c 1-12)
 programs=$cache/$kubernetes-$sources
 if [ -f "$programs/versions" ]; then

@@ -39,7 +39,9 @@ class PodSpec:
 
     `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are
     `(source, destination, writable)`; everything else of the host's root is there, read-only. `capabilities`
-    are added to CAPABILITIES. `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time
+    are added to CAPABILITIES, `least` the fewest by which its program runs (of a runtime that grants no others),
+    as user 0 where `root`. `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds its interfaces.
+    `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time
     per time on all of its CPUs together, 0: no quota. `netns` is the path of a network namespace that it
     joins as that is; without one it gets a new one.
     """
@@ -56,6 +58,10 @@ class PodSpec:
     capabilities: tuple[str, ...] = ()
     cpu_limit: float = 0.0
     netns: str = ""
+    told_at_start: bool = False
+    least: tuple[str, ...] = ()
+    root: bool = True
+    endpoint: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no runtime could run."""
@@ -89,7 +95,7 @@ class PodSpec:
                 expected="0 at least",
                 found=str(self.hugepages_2mi),
             )
-        if not self.arguments:
+        if not self.arguments and not self.told_at_start:
             raise ConfigError(
                 "POD-01", f"pod {self.pod_id}: arguments", expected="a program", found="nothing"
             )
@@ -105,7 +111,7 @@ class PodSpec:
     def from_builtins(cls, fields: dict[str, JsonValue]) -> PodSpec:
         """Rebuild on the node what `as_builtins` made."""
         rebuilt: dict[str, Any] = dict(fields)
-        for key in ("arguments", "environment", "capabilities"):
+        for key in ("arguments", "environment", "capabilities", "least"):
             rebuilt[key] = tuple(rebuilt[key])
         for key in ("sysctls", "binds"):
             rebuilt[key] = tuple(tuple(item) for item in rebuilt[key])

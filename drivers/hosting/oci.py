@@ -177,6 +177,11 @@ def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
     return f"its first process has ended: {words or 'no output'}"
 
 
+def said(*, pod_id: str) -> list[str]:
+    """Node function: the last lines of what the pod's program has printed."""
+    return _tail(_BUNDLES / pod_id / "log")
+
+
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
     pids: set[int] = set()
