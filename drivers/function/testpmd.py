@@ -20,7 +20,11 @@ if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow 
 
 BINARY = "/usr/bin/dpdk-testpmd"
 _MEND = "apt-get install dpdk"
-CAPABILITIES = ("CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_IPC_LOCK")  # AF_PACKET sockets, promiscuous mode, no paging
+CAPABILITIES = (
+    "CAP_NET_RAW",
+    "CAP_NET_ADMIN",
+    "CAP_IPC_LOCK",
+)  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _READY = "packet forwarding -"
 

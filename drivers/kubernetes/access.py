@@ -124,7 +124,9 @@ def connected(netns: str, host: str, port: int, within_s: float) -> socket.socke
 
 def of_options(options: Mapping[str, JsonValue]) -> Access:
     """Return the access that a testbed file's `pods.options` names. Raises DriverError KUBE-10."""
-    unknown = sorted(set(options) - {"cluster", "kubeconfig", "context", "namespace", "node_selector", "image"})
+    unknown = sorted(
+        set(options) - {"cluster", "kubeconfig", "context", "namespace", "node_selector", "image"}
+    )
     if unknown:
         raise DriverError("KUBE-10", "pods.options", expected="known keys", found=", ".join(unknown))
     return Access(kubeconfig=str(options.get("kubeconfig", "")), context=str(options.get("context", "")))

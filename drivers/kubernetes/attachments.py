@@ -159,7 +159,9 @@ def status_of(
     return {**entry, "dns": dict(result.get("dns") or {})}
 
 
-def definition(name: str, namespace: str, conflist: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+def definition(
+    name: str, namespace: str, conflist: Mapping[str, Any], labels: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the custom resource of one network."""
     return {
         "apiVersion": f"{GROUP}/{VERSION}",

@@ -49,6 +49,16 @@ class Cluster:
         """Return an object or list; None where there is none (404)."""
         return self._tried("GET", path, query=query, absent_ok=True, within_s=within_s)
 
+    def text(self, path: str, **query: JsonValue) -> str:
+        """Return what is no object: a container's output. Empty where there is none yet."""
+        try:
+            return str(self._request("GET", path, query, None, None, accept="*/*").data)
+        except Exception as error:  # a container that waits has none, and says 400
+            status = int(getattr(error, "status", None) or 0)
+            if status in (400, 404) or status in _AGAIN or status == 0:
+                return ""
+            raise self._refusal("GET", path, status, _said(error)) from error
+
     def apply(self, path: str, body: Mapping[str, JsonValue]) -> dict[str, Any]:
         """Make or change an object by server-side apply; idempotent, so it may be repeated."""
         done = self._tried(
@@ -107,7 +117,9 @@ class Cluster:
                 hint="docs/my-cluster.md has the role; nothing was made",
             )
 
-    def watch(self, path: str, *, within_s: float, **query: JsonValue) -> Iterator[tuple[str, dict[str, Any]]]:
+    def watch(
+        self, path: str, *, within_s: float, **query: JsonValue
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield `(type, object)`: what is there as ADDED, then each change. Ends at the deadline without a word.
 
         A watch that the server ends, or whose version has become too old (410), begins anew with a list.
@@ -217,8 +229,9 @@ class Cluster:
         kind: str | None,
         *,
         stream: bool = False,
+        accept: str = "application/json",
     ) -> Any:
-        headers = {"Accept": "application/json", "User-Agent": "bmwg"}
+        headers = {"Accept": accept, "User-Agent": "bmwg"}
         if body is not None:
             headers["Content-Type"] = kind or "application/json"
         limit_s = float(query.get("timeoutSeconds", _CALL_S)) + 5.0 if stream else _CALL_S
@@ -234,9 +247,7 @@ class Cluster:
             _request_timeout=(10.0, limit_s),
         )
 
-    def _refusal(
-        self, method: str, path: str, status: int, said: Mapping[str, JsonValue]
-    ) -> ToolkitError:
+    def _refusal(self, method: str, path: str, status: int, said: Mapping[str, JsonValue]) -> ToolkitError:
         message = str(said.get("message") or said.get("reason") or "no word")[:400]
         found = f"{status} {said.get('reason') or ''}: {message}"
         if status == 401 or "CERTIFICATE_VERIFY_FAILED" in message:
@@ -257,7 +268,10 @@ class Cluster:
             )
         if status == 403:
             return TestbedError(
-                "KUBE-22", f"{method} {path}", expected="a right to do so", found=found,
+                "KUBE-22",
+                f"{method} {path}",
+                expected="a right to do so",
+                found=found,
                 hint="docs/my-cluster.md has the role",
             )
         if status == 404:

@@ -65,7 +65,9 @@ def _add(config: Mapping[str, Any]) -> dict[str, Any]:
             f"/{attachments.PLURAL}/{wish.name}"
         )
         name = f"{wish.namespace}/{wish.name}"
-        networks.append((name, attachments.conflist_of(resource), wish.interface, wish.capability_arguments()))
+        networks.append(
+            (name, attachments.conflist_of(resource), wish.interface, wish.capability_arguments())
+        )
     read_ns = time.monotonic_ns()
     container = os.environ["CNI_CONTAINERID"]
     record = Path(config["cacheDir"], f"{container}.multinet")
@@ -99,7 +101,9 @@ def _add(config: Mapping[str, Any]) -> dict[str, Any]:
             _delete(config)
         raise
     times = {"began_ns": began_ns, "read_ns": read_ns, "ended_ns": time.monotonic_ns()}
-    record.with_suffix(".added").write_text(json.dumps({"attached": added, "times": times}))
+    record.with_suffix(".added").write_text(
+        json.dumps({"pod_uid": found["metadata"]["uid"], "attached": added, "times": times})
+    )
     result: dict[str, Any] = added[0]["result"]
     return result
 

@@ -162,6 +162,40 @@ def container_pid(*, cgroup: str, pod_uid: str, container: str) -> dict[str, Jso
     return None
 
 
+def attached(*, cache_dir: str, pod_uid: str) -> dict[str, JsonValue] | None:
+    """Node function: what our CNI plugin attached to a pod, and when; None while it has not. The latest sandbox's."""
+    found = None
+    for file in sorted(Path(cache_dir).glob("*.added"), key=lambda one: one.stat().st_mtime_ns):
+        told = json.loads(file.read_text())
+        if told["pod_uid"] == pod_uid:
+            found = {**told, "container_id": file.stem}
+    return found
+
+
+def sample(*, cgroup: str, pod_uid: str) -> dict[str, JsonValue]:
+    """Node function: what all processes of a pod use; fields of `instance.Sample`."""
+    pids: set[int] = set()
+    for folder in cgroups.folders(cgroup):
+        for procs in folder.rglob(f"pod{pod_uid}/**/cgroup.procs"):
+            with contextlib.suppress(OSError):
+                pids |= {int(text) for text in procs.read_text().split()}
+    return running.use_of(sorted(pids))
+
+
+def kill(*, pid: int, start_ticks: int) -> dict[str, JsonValue]:
+    """Node function: kill one process; returns when, in nanoseconds of the node's monotonic clock."""
+    began_ns = time.monotonic_ns()
+    if process.same(pid, start_ticks):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)
+    return {"began_ns": began_ns}
+
+
+def now_ns() -> int:
+    """Node function: the node's monotonic clock."""
+    return time.monotonic_ns()
+
+
 def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
     """Node function: end the node's programs with all that they run, and remove what they made. Idempotent."""
     if process.same(pid, start_ticks):

@@ -126,9 +126,7 @@ class Bed:
     def runtime(self) -> PodRuntime:
         """What makes this testbed's pods, one for the run."""
         pods = self.testbed.pods
-        return registry.runtime(
-            pods.runtime, run_dir=str(self.run_dir), undo=self.undo, options=pods.options
-        )
+        return registry.runtime(pods.runtime, run_dir=str(self.run_dir), undo=self.undo, options=pods.options)
 
     def network(self, name: str) -> NetworkDriver:
         """Return a network option by its key in the testbed file."""

@@ -77,9 +77,7 @@ class PvpPath:
                 for side in sides:
                     stack.enter_context(routers.router_addresses(node, side))
             for side in sides:
-                stack.enter_context(
-                    uplinks.cleared(node, self._uplink, nic=side.nic, bridge=_bridge(side))
-                )
+                stack.enter_context(uplinks.cleared(node, self._uplink, nic=side.nic, bridge=_bridge(side)))
             pod = stack.enter_context(self._pod(node.name, [self._wanted(side) for side in sides]))
             attached = list(pod.attached)
             for interface in attached:

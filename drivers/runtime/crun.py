@@ -145,9 +145,7 @@ class CrunRuntime:
         return {"runtime": "crun"}
 
     @contextmanager
-    def made(
-        self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()
-    ) -> Iterator[Pod]:
+    def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
         """Make a pod and attach its networks, its program not started; remove it on leaving."""
         undo: dict[str, JsonValue] = {"pod_id": spec.pod_id, "state_dir": self._state_dir}
         with ExitStack() as stack:
