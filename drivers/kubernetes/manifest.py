@@ -67,6 +67,7 @@ def pod(
     told = {"items": [{"path": "command", "fieldRef": {"fieldPath": f"metadata.annotations['{COMMAND}']"}}]}
     body: dict[str, Any] = {
         "restartPolicy": "Always",
+        "dnsPolicy": "Default",
         "terminationGracePeriodSeconds": GRACE_S,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,

@@ -202,7 +202,7 @@ def events(api: Cluster, namespace: str, name: str) -> list[str]:
     return []
 
 
-def said(api: Cluster, namespace: str, name: str, *, lines: int = 40) -> list[str]:
+def said(api: Cluster, namespace: str, name: str, *, lines: int = 400) -> list[str]:
     """Return the last lines of a pod's output; none while there is none."""
     text = api.text(pods_path(namespace, name) + "/log", tailLines=lines, container=manifest.CONTAINER)
     return text.splitlines()

@@ -101,6 +101,7 @@ def control_plane(layout: Layout) -> list[dict[str, JsonValue]]:
         f"--service-account-issuer={layout.api}",
         f"--service-account-key-file={pki}/tokens.crt",
         f"--service-account-signing-key-file={pki}/tokens.key",
+        "--kubelet-preferred-address-types=InternalIP",
         "--authorization-mode=Node,RBAC",
         "--enable-admission-plugins=NodeRestriction",
         "--anonymous-auth=false",
