@@ -147,7 +147,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodNetwork:
-    """One network that a pod is to have: the option, the interface's intent, a name where a bridge is made."""
+    """One network that a pod is to have: the option, the intent, a name where a bridge is made."""
 
     driver: NetworkDriver
     attachment: Attachment
@@ -160,8 +160,8 @@ class Pod(Protocol):
 
     `attached` are its networks in the order in which they were asked for, `checks` what was done to see that
     each stands. `start` runs its program, with these arguments where the pod's were to be told at its start;
-    `said` gives the last lines of its output. `restart` ends the container and starts it anew in the pod's own network
-    namespace, and returns `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function
+    `said` gives the last lines of its output. `restart` ends the container and starts it anew in the pod's
+    own network namespace, and returns `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function
     on the node in that namespace. `sample` is what its processes use, `fault` why its first process no longer
     runs, `describe` the pod as the kernel has it.
     """
@@ -188,11 +188,11 @@ class Pod(Protocol):
 class PodRuntime(Protocol):
     """What realizes pods, found by `pods.runtime` of the testbed file among `bmwg.drivers.runtime`.
 
-    `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an unknown one
-    is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot be a pod's here.
-    `standing` makes what all of a run's pods need on these nodes and removes it on leaving. `made` makes a pod
-    with its networks, whose program is not started, and removes it on leaving; each undo is in the ledger
-    before. `describe` is evidence.
+    `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an unknown
+    one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot be a pod's here.
+    `standing` makes what all of a run's pods need on these nodes and removes it on leaving. `made` makes a
+    pod with its networks, whose program is not started, and removes it on leaving; each undo is in the
+    ledger before. `describe` is evidence.
     """
 
     def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...
@@ -224,8 +224,9 @@ class PodParts:
     """What a function needs of the pod that it runs in.
 
     `forwarding` has the pod's kernel forward; `arguments` are the pod's program (none: it sleeps, or is told
-    what to run when it is started: `told_at_start`), `binds` of `(source, destination, writable)` what it sees
-    of the node. `capabilities` are the fewest by which the program runs, `root` says that it must be user 0.
+    what to run when it is started: `told_at_start`), `binds` of `(source, destination, writable)` what it
+    sees of the node. `capabilities` are the fewest by which the program runs, `root` says that it must be
+    user 0.
     """
 
     forwarding: bool = False

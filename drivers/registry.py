@@ -63,7 +63,10 @@ def function(name: str, bed: Bed) -> PodFunction:
 def runtime(
     name: str, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
 ) -> PodRuntime:
-    """Make the pod runtime of that name; `options` are its own of the testbed file. Raises what `load` raises."""
+    """Make the pod runtime of that name; `options` are its own of the testbed file.
+
+    Raises what `load` raises.
+    """
     kind = load(RUNTIME, name, where="pods.runtime")
     made: PodRuntime = kind(run_dir=run_dir, undo=undo, options=options or {})
     return made

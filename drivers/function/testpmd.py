@@ -48,7 +48,7 @@ class Testpmd:
 
     @contextmanager
     def parts(self, pod_id: str) -> Iterator[PodParts]:
-        """Yield a pod that is told its command line when it starts: neighbours' MACs are known only after ADD."""
+        """Yield a pod that is told its command line at its start: MACs are known only after ADD."""
         yield PodParts(told_at_start=True, capabilities=CAPABILITIES, root=True)
 
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:

@@ -39,11 +39,11 @@ class PodSpec:
 
     `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are
     `(source, destination, writable)`; everything else of the host's root is there, read-only. `capabilities`
-    are added to CAPABILITIES, `least` the fewest by which its program runs (of a runtime that grants no others),
-    as user 0 where `root`. `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds its interfaces.
-    `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time
-    per time on all of its CPUs together, 0: no quota. `netns` is the path of a network namespace that it
-    joins as that is; without one it gets a new one.
+    are added to CAPABILITIES, `least` the fewest by which its program runs (of a runtime that grants no
+    others), as user 0 where `root`. `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds
+    its interfaces. `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time per time on
+    all of its CPUs together, 0: no quota. `netns` is the path of a network namespace that it joins as that
+    is; without one it gets a new one.
     """
 
     pod_id: str

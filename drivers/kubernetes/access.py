@@ -1,8 +1,8 @@
 """How the API of a cluster is reached: by which kubeconfig and context, and from which network namespace.
 
-An embedded cluster's server listens in a node's network namespace alone. Its connections are opened by a thread
-that has entered that namespace; everything else is the official client's. Ids: KUBE-10 the kubeconfig or its
-context, KUBE-11 the client is not installed.
+An embedded cluster's server listens in a node's network namespace alone. Its connections are opened by a
+thread that has entered that namespace; everything else is the official client's. Ids: KUBE-10 the
+kubeconfig or its context, KUBE-11 the client is not installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEND = "pip install 'bmwg-toolkit[kubernetes]'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """A kubeconfig's path (empty: the client's own default), a context (empty: the current one), a namespace's path."""
+    """A kubeconfig (empty: the default one), a context (empty: the current one), a namespace's path."""
 
     kubeconfig: str = ""
     context: str = ""
@@ -38,7 +38,10 @@ class Access:
 
 
 def open_api(access: Access) -> Any:
-    """Return an `ApiClient` of the official client; close it. Raises ConfigError KUBE-10, TestbedError KUBE-11."""
+    """Return an `ApiClient` of the official client; close it.
+
+    Raises ConfigError KUBE-10, TestbedError KUBE-11.
+    """
     try:
         from kubernetes import client, config
     except ImportError as error:

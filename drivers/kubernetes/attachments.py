@@ -1,7 +1,7 @@
 """The words by which a pod asks for further networks: the Network Plumbing Working Group's de facto standard.
 
-Pure: the annotation's two forms, the custom resource, and the status that says what was attached. Ids: KUBE-30
-what is asked for cannot be understood.
+Pure: the annotation's two forms, the custom resource, and the status that says what was attached. Ids:
+KUBE-30 what is asked for cannot be understood.
 """
 
 from __future__ import annotations
@@ -62,10 +62,7 @@ def wishes(annotation: str | None, *, namespace: str) -> tuple[Wish, ...]:
     text = (annotation or "").strip()
     if not text:
         return ()
-    if text.startswith("["):
-        asked = _listed(text)
-    else:
-        asked = [_short(part.strip()) for part in text.split(",")]
+    asked = _listed(text) if text.startswith("[") else [_short(part.strip()) for part in text.split(",")]
     made = []
     for number, one in enumerate(asked, start=1):
         wish = _wish(one, number, namespace)
@@ -122,7 +119,7 @@ def _refused(what: str, expected: str, found: str) -> ConfigError:
 
 
 def conflist_of(resource: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a resource's configuration as a list: a single plugin's becomes a list of one, named after the resource.
+    """Return a resource's configuration as a list; a single plugin's is one of one, named after the resource.
 
     Raises ConfigError KUBE-30. An empty one, which names a file on the node, is refused: that is the node's.
     """

@@ -1,4 +1,4 @@
-"""Talks to a cluster's API by the official client: what may be asked again is, under a deadline; the rest is named.
+"""Talks to a cluster's API by the official client: asks again what may be asked again, and names the rest.
 
 Ids: KUBE-20 refused, KUBE-21 no answer within the deadline, KUBE-22 a right is missing (asked before anything
 is made), KUBE-23 quota, KUBE-24 who we are is no longer believed (certificate or token), KUBE-25 what is not
@@ -120,7 +120,7 @@ class Cluster:
     def watch(
         self, path: str, *, within_s: float, **query: JsonValue
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield `(type, object)`: what is there as ADDED, then each change. Ends at the deadline without a word.
+        """Yield `(type, object)`: what is there as ADDED, then each change. Ends at the deadline in silence.
 
         A watch that the server ends, or whose version has become too old (410), begins anew with a list.
         """

@@ -1,8 +1,8 @@
 """An embedded cluster on namespace nodes of a testbed: made for a run, ready within a deadline, gone with it.
 
-The control plane stands on the first node. What the cluster keeps lies below the run's folder, its sockets and
-addresses in the nodes' own namespaces; the host's network, services and kernel settings stay as they are.
-Ids: KUBE-02 it did not become ready.
+The control plane stands on the first node. What the cluster keeps lies below the run's folder, its sockets
+and addresses in the nodes' own namespaces; the host's network, services and kernel settings stay as they
+are. Ids: KUBE-02 it did not become ready.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def embedded(
 ) -> Iterator[Embedded]:
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
-    `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are for
-    pods with CPUs of their own, `other_cpus` for all else. Raises TestbedError KUBE-01, DriverError KUBE-02.
+    `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
+    for pods with CPUs of their own, `other_cpus` for all else. Raises TestbedError KUBE-01, DriverError KUBE-02.
     """
     shared = run_dir / "cluster"
     layouts = {

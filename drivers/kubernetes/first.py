@@ -1,4 +1,4 @@
-"""The first process of an embedded cluster's node: starts its programs, again when one ends, and collects orphans.
+"""The first process of an embedded cluster's node: keeps its programs running, and collects orphans.
 
 It runs in a PID and mount namespace of its own inside the node's network namespace. When it ends, the kernel
 ends every program, shim and container of the node with it.

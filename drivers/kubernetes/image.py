@@ -31,7 +31,10 @@ _FOLDERS = ("tmp", "run", "proc", "sys", "dev", "etc")
 
 
 def build(archive: Path) -> dict[str, JsonValue]:
-    """Write the archive; return its image's name, digest, size (octets) and programs. Raises TestbedError KUBE-04."""
+    """Write the archive; return its image's name, digest, size (octets) and programs.
+
+    Raises TestbedError KUBE-04.
+    """
     files = _files()
     layer = _layer(files)
     diff_id = f"sha256:{hashlib.sha256(layer).hexdigest()}"
@@ -112,7 +115,7 @@ def _linked(binaries: Iterable[str]) -> set[str]:
 
 
 def _layer(files: list[str]) -> bytes:
-    """Return an uncompressed layer: folders, links of a merged /usr, and these files by the names they go by."""
+    """Return an uncompressed layer: folders, links of a merged /usr, these files by the names they go by."""
     folders: set[str] = set(_FOLDERS)
     links: dict[str, str] = {}
     contents: dict[str, Path] = {}

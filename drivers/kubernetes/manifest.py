@@ -94,7 +94,7 @@ def pod(
 
 
 def pod_security(spec: PodSpec) -> dict[str, Any]:
-    """Return the pod's security context: no root unless the function needs it, its own namespaces' settings."""
+    """Return the pod's security context: no root unless the function needs it, its namespaces' settings."""
     context: dict[str, Any] = {"seccompProfile": {"type": "RuntimeDefault"}}
     if not spec.root:
         context |= {"runAsNonRoot": True, "runAsUser": _NOBODY, "runAsGroup": _NOBODY}
@@ -164,7 +164,10 @@ def _variable(text: str) -> dict[str, str]:
 
 
 def namespace(name: str, owner: str) -> dict[str, Any]:
-    """Return the namespace of a run. Its label says which pods may be in it: capabilities are the pods' own."""
+    """Return the namespace of a run.
+
+    Its label says which pods may be in it: capabilities are the pods' own.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Namespace",

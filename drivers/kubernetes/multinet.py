@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _add(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Attach the pod's own network as the interface asked for, and the further ones; returns the first's result."""
+    """Attach the pod's own network and the further ones; returns the first's result."""
     began_ns = time.monotonic_ns()
     args = _arguments()
     namespace, pod = args.get("K8S_POD_NAMESPACE", ""), args.get("K8S_POD_NAME", "")
@@ -142,7 +142,7 @@ def _arguments() -> dict[str, str]:
 
 
 class _Api:
-    """Two questions to the API server by the standard library: a plugin starts for every pod, and must be quick."""
+    """Questions to the API server by the standard library: a plugin starts for every pod, and must be quick."""
 
     def __init__(self, how: Mapping[str, Any]) -> None:
         context = ssl.create_default_context(cafile=how["authority"])

@@ -129,7 +129,7 @@ def import_image(*, folder: str, archive: str, within_s: float = 60.0) -> dict[s
 
 
 def state(*, folder: str, pid: int, start_ticks: int) -> dict[str, JsonValue]:
-    """Node function: whether the node runs, how often each program was started, and the last words of each."""
+    """Node function: whether the node runs, how often each program was started, its last words."""
     try:
         told = json.loads(Path(folder, "programs.json").read_text())
     except (OSError, ValueError):
@@ -148,7 +148,7 @@ def said(*, folder: str) -> dict[str, str]:
 
 
 def container_pid(*, cgroup: str, pod_uid: str, container: str) -> dict[str, JsonValue] | None:
-    """Node function: first process of a container (or of a pod's sandbox) by its cgroup; None when there is none.
+    """Node function: first process of a container (or of a pod's sandbox) by its cgroup; None without.
 
     The kernel tells process ids there as this node's agent sees them.
     """
@@ -163,7 +163,10 @@ def container_pid(*, cgroup: str, pod_uid: str, container: str) -> dict[str, Jso
 
 
 def attached(*, cache_dir: str, pod_uid: str) -> dict[str, JsonValue] | None:
-    """Node function: what our CNI plugin attached to a pod, and when; None while it has not. The latest sandbox's."""
+    """Node function: what our CNI plugin attached to a pod, and when; None while it has not.
+
+    The latest sandbox's.
+    """
     found = None
     for file in sorted(Path(cache_dir).glob("*.added"), key=lambda one: one.stat().st_mtime_ns):
         told = json.loads(file.read_text())
@@ -197,7 +200,10 @@ def now_ns() -> int:
 
 
 def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
-    """Node function: end the node's programs with all that they run, and remove what they made. Idempotent."""
+    """Node function: end the node's programs with all that they run, and remove what they made.
+
+    Idempotent.
+    """
     if process.same(pid, start_ticks):
         for member in running.session(pid):
             with contextlib.suppress(ProcessLookupError):

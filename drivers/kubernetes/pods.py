@@ -144,7 +144,7 @@ def _unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
         f"pod {name} was not placed on a node",
         expected="a node with what it asks for",
         found=str(placed.get("message", "no word of the scheduler"))[:600],
-        hint="`pods` of the testbed file says what a pod asks for; a pod with CPUs of its own needs them free",
+        hint="`pods` of the testbed file says what a pod asks for; CPUs of its own must be free",
     )
 
 
@@ -256,7 +256,7 @@ def make_namespace(api: Cluster, name: str, owner: str) -> None:
 
 
 def remove_namespace(*, access: dict[str, JsonValue], name: str, owner: str, within_s: float = 60.0) -> bool:
-    """Remove a run's namespace with all in it, and wait until it is gone; never one of somebody else. Idempotent.
+    """Remove a run's namespace with all in it, and wait for it; never one of somebody else. Idempotent.
 
     This is an undo of the ledger's: it runs where the kubeconfig is. Raises DriverError KUBE-41.
     """

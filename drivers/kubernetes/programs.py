@@ -38,7 +38,7 @@ def missing() -> dict[str, str] | None:
 
 
 def versions() -> dict[str, JsonValue]:
-    """Node function: versions and SHA-256 of the programs as set-up recorded them; of packages, as they say."""
+    """Node function: versions and SHA-256 of the programs as set-up recorded them; packages' own words."""
     built: dict[str, JsonValue] = {}
     hashes: dict[str, str] = {}
     try:

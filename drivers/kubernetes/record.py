@@ -164,7 +164,7 @@ def proxy_mode(api: Cluster, made: Embedded | None) -> JsonValue:
 
 
 def pod(found: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Return the record of a pod: what was asked for and granted, its class, image and digest, its networks."""
+    """Return the record of a pod: what was asked for and granted, class, image and digest, networks."""
     status, spec = found.get("status") or {}, found.get("spec") or {}
     container: Mapping[str, Any] = next(iter(status.get("containerStatuses") or ({},)))
     mine: Mapping[str, Any] = next(iter(spec.get("containers") or ({},)))

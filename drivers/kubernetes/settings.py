@@ -260,7 +260,7 @@ def containerd(layout: Layout) -> str:
 
 
 def cni(layout: Layout, default: dict[str, JsonValue] | None = None) -> dict[str, JsonValue]:
-    """Return the node's CNI configuration: our delegating plugin, whose `delegate` is the pods' own network."""
+    """Return the node's CNI configuration: our plugin, whose `delegate` is the pods' own network."""
     return {
         "cniVersion": "1.0.0",
         "name": "bmwg",

@@ -21,7 +21,7 @@ def created_pod(
     networks: Sequence[PodNetwork],
     parts: PodParts = _SLEEPS,
 ) -> Iterator[Pod]:
-    """Make a pod of the testbed's size on `node` with these networks, its program not started; remove it on leaving."""
+    """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving."""
     limits = bed.testbed.pods
     spec = PodSpec(
         pod_id=name,

@@ -1,8 +1,8 @@
 """Pods by Kubernetes: on a cluster made on the run's own nodes, or on the user's by kubeconfig and context.
 
-The kubelet attaches the networks: each attachment is a NetworkAttachmentDefinition that the pod's annotation asks
-for. On the user's cluster nothing is made outside the run's namespace. Ids: KUBE-12 options that contradict each
-other, KUBE-13 an act that needs the node itself, which a user's cluster does not give.
+The kubelet attaches the networks: each attachment is a NetworkAttachmentDefinition that the pod's
+annotation asks for. On the user's cluster nothing is made outside the run's namespace. Ids: KUBE-12 options
+that contradict each other, KUBE-13 an act that needs the node itself, which a user's cluster does not give.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ NETWORK_RIGHTS = (
 
 
 class KubernetesPod:
-    """A pod in a cluster. A restart kills its container; the kubelet starts another in the pod's namespaces."""
+    """A pod in a cluster.
+
+    A restart kills its container; the kubelet starts another in the pod's namespaces.
+    """
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class KubernetesPod:
         return f"/proc/{self.pid}/ns/net"
 
     def start(self, arguments: Sequence[str] = ()) -> None:
-        """Tell the pod's shell its program, where it waits for one; else the kubelet has started it already."""
+        """Tell the pod's shell its program, where it waits for one; else the kubelet has started it."""
         if self._spec.told_at_start:
             text = "exec " + shlex.join(arguments) + "\n"
             self._runtime.api.merge(
@@ -111,7 +114,7 @@ class KubernetesPod:
         return pods.said(self._runtime.api, self._runtime.namespace, self.pod_id)
 
     def found(self) -> None:
-        """Find its processes on the node: the sandbox's, whose namespaces are the pod's, and the container's."""
+        """Find its processes on the node: the sandbox's, which holds its namespaces, and the container's."""
         self._container = self._process(pods.container_id(self._found))
         told = self._told()
         sandbox = self._process(told["container_id"])
@@ -178,7 +181,7 @@ class KubernetesPod:
             self.checks += ({"executions": [], "skipped": "a kubelet never asks plugins to CHECK"},)
 
     def restart(self) -> dict[str, JsonValue]:
-        """Kill the container and wait until the kubelet has started another; times are of the node's clock."""
+        """Kill the container and wait until the kubelet has started another; by the node's clock."""
         before = pods.restarts(self._found)
         killed = self.node.call(
             f"{_NODE}:kill", pid=self._container["pid"], start_ticks=self._container["start_ticks"]
@@ -356,7 +359,7 @@ class KubernetesRuntime:
 
     @contextmanager
     def _namespace(self, access: Access) -> Iterator[None]:
-        """Make the run's namespace; of the user's cluster it is removed on leaving, its undo in the ledger."""
+        """Make the run's namespace; on the user's cluster remove it on leaving, its undo in the ledger."""
         if self.owns_cluster:
             pods.make_namespace(self.api, self.namespace, self._token)
             yield
@@ -375,7 +378,7 @@ class KubernetesRuntime:
             self._undo.done(entry)
 
     def describe(self) -> Mapping[str, JsonValue]:
-        """The cluster: versions, gates, kubelets' configuration, runtime, networks, digests; nothing personal."""
+        """The cluster: versions, gates, kubelets' configuration, runtime, networks, digests; redacted."""
         return {"runtime": "kubernetes", **self._cluster_record}
 
     @contextmanager
