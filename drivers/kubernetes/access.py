@@ -90,7 +90,7 @@ def _from_namespace(api: Any, netns: str) -> None:
             return connected(netns, self.host, self.port or 443, 10.0)
 
     class Pool(HTTPSConnectionPool):
-        ConnectionCls = Connection  # type: ignore[assignment]
+        ConnectionCls = Connection
 
     manager = api.rest_client.pool_manager
     manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, "https": Pool}

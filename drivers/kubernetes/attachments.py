@@ -63,7 +63,7 @@ def wishes(annotation: str | None, *, namespace: str) -> tuple[Wish, ...]:
     if not text:
         return ()
     asked = _listed(text) if text.startswith("[") else [_short(part.strip()) for part in text.split(",")]
-    made = []
+    made: list[Wish] = []
     for number, one in enumerate(asked, start=1):
         wish = _wish(one, number, namespace)
         if any(wish.interface == other.interface for other in made):

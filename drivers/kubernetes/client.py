@@ -130,7 +130,7 @@ class Cluster:
             for one in listed.get("items", []):
                 yield "ADDED", one
             version = (listed.get("metadata") or {}).get("resourceVersion", "")
-            version = yield from self._watched(path, version, end_s, query)
+            yield from self._watched(path, version, end_s, query)
 
     def _watched(
         self, path: str, version: str, end_s: float, query: Mapping[str, JsonValue]

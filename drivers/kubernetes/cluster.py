@@ -63,7 +63,9 @@ def embedded(
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
     `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
-    for pods with CPUs of their own, `other_cpus` for all else. Raises TestbedError KUBE-01, DriverError KUBE-02.
+    for pods with CPUs of their own, `other_cpus` for all else.
+
+    Raises TestbedError KUBE-01, DriverError KUBE-02.
     """
     shared = run_dir / "cluster"
     layouts = {

@@ -144,8 +144,8 @@ def _layer(files: list[str]) -> bytes:
             entry = tarfile.TarInfo(name)
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             tar.addfile(entry)
-        for name, path in sorted(contents.items()):
-            _add(tar, name, path.read_bytes(), mode=path.stat().st_mode & 0o755)
+        for name, file in sorted(contents.items()):
+            _add(tar, name, file.read_bytes(), mode=file.stat().st_mode & 0o755)
     return output.getvalue()
 
 

@@ -58,7 +58,9 @@ def _add(config: Mapping[str, Any]) -> dict[str, Any]:
     found = api.get(f"/api/v1/namespaces/{namespace}/pods/{pod}")
     asked = (found["metadata"].get("annotations") or {}).get(attachments.NETWORKS)
     wishes = attachments.wishes(asked, namespace=namespace)
-    networks = [("", config["delegate"], os.environ["CNI_IFNAME"], {})]
+    networks: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+        ("", config["delegate"], os.environ["CNI_IFNAME"], {})
+    ]
     for wish in wishes:
         resource = api.get(
             f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{wish.namespace}"
@@ -142,7 +144,7 @@ def _arguments() -> dict[str, str]:
 
 
 class _Api:
-    """Questions to the API server by the standard library: a plugin starts for every pod, and must be quick."""
+    """Questions to the API by the standard library: a plugin starts for every pod, and must be quick."""
 
     def __init__(self, how: Mapping[str, Any]) -> None:
         context = ssl.create_default_context(cafile=how["authority"])

@@ -233,7 +233,8 @@ def left(api: Cluster, namespace: str, owner: str) -> list[str]:
     found = []
     paths = {
         "pod": pods_path(namespace),
-        "network": f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}/{attachments.PLURAL}",
+        "network": f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}"
+        f"/{attachments.PLURAL}",
     }
     for kind, path in paths.items():
         listed = api.get(path, labelSelector=f"{OWNER_LABEL}={owner}") or {}
