@@ -5,6 +5,7 @@
 #   sh setup/install.sh tests     the same and what the tests need
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
+#   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -141,6 +142,9 @@ packages_step() {
     if [ "$mode" = http ]; then
         names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
     fi
+    if [ "$mode" = kubernetes ]; then
+        names="$names$(wanted_packages "$here/debian-packages-kubernetes.txt" | tr '\n' ' ')"
+    fi
     if [ "$libvirt" = yes ]; then
         names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
     fi
@@ -164,7 +168,8 @@ packages_step() {
         if [ -d /run/systemd/system ]; then systemctl -q disable ssh.service ssh.socket 2>/dev/null || true; fi
         ;;
     esac
-    if [ "$mode" = http ] && [ -d /run/systemd/system ]; then
+    case "$mode" in http | kubernetes) own_services=yes ;; *) own_services=no ;; esac
+    if [ "$own_services" = yes ] && [ -d /run/systemd/system ]; then
         # installed for their programs: the suites start their own; what ran before stays as it was
         for service in squid docker containerd; do
             case " $missing" in
@@ -202,7 +207,8 @@ python_step() {
     kind=$mode
     case "$found" in # what a checkout once had for the tests, it keeps
     tests*) kind=tests ;;
-    http*) if [ "$kind" = main ]; then kind=http; fi ;;
+    http*) case "$kind" in main) kind=http ;; kubernetes) kind=http+kubernetes ;; esac ;;
+    kubernetes*) case "$kind" in main) kind=kubernetes ;; http) kind=http+kubernetes ;; esac ;;
     esac
     case "$libvirt ${found%% *}" in
     yes* | *+libvirt) kind=$kind+libvirt ;;
@@ -219,8 +225,10 @@ python_step() {
     find_python
     extras=run
     case "$kind" in
-    tests*) extras=run,test,lint,docker ;;
+    tests*) extras=run,test,lint,docker,kubernetes ;;
+    http+kubernetes*) extras=run,docker,kubernetes ;;
     http*) extras=run,docker ;;
+    kubernetes*) extras=run,kubernetes ;;
     esac
     case "$kind" in *+libvirt) extras=${extras:+$extras,}libvirt ;; esac
     extras=${extras:+[$extras]}
@@ -279,6 +287,15 @@ guest_step() {
     }
 }
 
+kubernetes_step() {
+    title "Kubernetes: its programs from Go modules (5 to 15 minutes the first time)"
+    run 3000 sh "$here/kubernetes.sh" || {
+        show_log
+        stop "the programs of an embedded cluster were not built" "see $log; 'sh setup/kubernetes.sh' by hand shows the cause"
+    }
+    say "      $(tail -n 1 "$log")"
+}
+
 is_ours() { # a link into the .venv of a checkout of this toolkit
     [ -L "$1" ] || return 1
     target=$(readlink "$1")
@@ -321,8 +338,9 @@ case "${1:-}" in
 tests) mode=tests ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
+kubernetes) mode=kubernetes steps=6 ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'http' or 'libvirt'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'http', 'libvirt' or 'kubernetes'" >&2
     exit 2
     ;;
 esac
@@ -338,5 +356,6 @@ if [ "$mode" = http ]; then
     http_step
     guest_step
 fi
+if [ "$mode" = kubernetes ]; then kubernetes_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

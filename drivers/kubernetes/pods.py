@@ -114,7 +114,7 @@ def wait_running(
         noted = found["metadata"].get("annotations") or {}
         if phases.sandbox_ns is None and attachments.STATUS in noted:
             phases.sandbox_ns = now_ns
-        if _container(status).get("state", {}).get("running"):
+        if runs(found):
             phases.running_ns = now_ns
             return found
         _require_hope(api, namespace, name, found)
@@ -182,6 +182,11 @@ def _state(found: Mapping[str, Any]) -> str:
 def container_id(found: Mapping[str, Any]) -> str:
     """Return the id of the pod's container, without the runtime's name."""
     return str(_container(found.get("status") or {}).get("containerID", "")).rpartition("/")[2]
+
+
+def runs(found: Mapping[str, Any]) -> bool:
+    """Whether the pod's container runs."""
+    return "running" in (_container(found.get("status") or {}).get("state") or {})
 
 
 def restarts(found: Mapping[str, Any]) -> int:

@@ -188,8 +188,7 @@ class KubernetesPod:
         )
         api, path = self._runtime.api, pods.pods_path(self._runtime.namespace)
         for _, found in api.watch(path, within_s=60.0, fieldSelector=f"metadata.name={self.pod_id}"):
-            state = ((found.get("status") or {}).get("containerStatuses") or [{}])[0].get("state", {})
-            if pods.restarts(found) > before and state.get("running"):
+            if pods.restarts(found) > before and pods.runs(found):
                 self._found = found
                 ended_ns = self.node.call(f"{_NODE}:now_ns")
                 self._container = self._process(pods.container_id(found))
