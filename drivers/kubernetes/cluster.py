@@ -23,6 +23,7 @@ from bmwg.drivers.kubernetes import attachments, settings
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority, signing_key
 from bmwg.drivers.kubernetes.client import Cluster
+from bmwg.drivers.kubernetes.programs import CONTROL_PLANE
 from bmwg.drivers.kubernetes.programs import folder as programs_folder
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.methodology.errors import DriverError, ToolkitError
@@ -113,6 +114,9 @@ def embedded(
             _furnish(api)
             _wait_for_nodes(api, nodes, layouts, started, end_s)
             made.took_s["ready"] = round(time.monotonic() - began_s, 3)
+        first.call(
+            f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE)
+        )
         yield made
 
 

@@ -199,6 +199,31 @@ def now_ns() -> int:
     return time.monotonic_ns()
 
 
+def yield_cpus(*, pid: int, names: list[str], niceness: int = 19) -> dict[str, int]:
+    """Node function: have these programs of a node's step back where anything else wants a CPU; counts threads.
+
+    The control plane shares this machine's CPUs with tester and device; in a cluster it is another machine's.
+    """
+    changed: dict[str, int] = {}
+    for child in _descendants(pid):
+        with contextlib.suppress(OSError):
+            name = Path(f"/proc/{child}/exe").resolve().name
+            if name not in names:
+                continue
+            for task in os.listdir(f"/proc/{child}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(task), niceness)
+                changed[name] = changed.get(name, 0) + 1
+    return changed
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for text in task.read_text().split():
+            found += [int(text), *_descendants(int(text))]
+    return found
+
+
 def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
     """Node function: end the node's programs with all that they run, and remove what they made.
 
