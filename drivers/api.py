@@ -158,7 +158,7 @@ class PodNetwork:
 class Pod(Protocol):
     """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.
 
-    `attached` are its networks in the order in which they were asked for, `checks` what was done to see that
+    `image` says what its root file system is. `attached` are its networks in the order in which they were asked for, `checks` what was done to see that
     each stands. `start` runs its program, with these arguments where the pod's were to be told at its start;
     `said` gives the last lines of its output. `restart` ends the container and starts it anew in the pod's
     own network namespace, and returns `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs
@@ -170,10 +170,11 @@ class Pod(Protocol):
     node: PlacedNode
     pid: int
     start_ticks: int
-
     attached: tuple[Attached, ...]
     checks: tuple[dict[str, JsonValue], ...]
 
+    @property
+    def image(self) -> str: ...
     @property
     def netns_path(self) -> str: ...
     def start(self, arguments: Sequence[str] = ()) -> None: ...

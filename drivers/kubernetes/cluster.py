@@ -114,9 +114,7 @@ def embedded(
             _furnish(api)
             _wait_for_nodes(api, nodes, layouts, started, end_s)
             made.took_s["ready"] = round(time.monotonic() - began_s, 3)
-        first.call(
-            f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE)
-        )
+        first.call(f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE))
         yield made
 
 

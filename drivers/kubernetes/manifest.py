@@ -11,7 +11,6 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.bundle import HUGEPAGE_OCTETS, PodSpec
-from bmwg.drivers.hosting.sysctl import QUIET_IPV6
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.kubernetes.client import OWNER_LABEL
 from bmwg.drivers.testbed import cpu_list
@@ -121,17 +120,14 @@ def container_security(spec: PodSpec) -> dict[str, Any]:
 
 
 def forwarding_sysctls(spec: PodSpec) -> dict[str, str]:
-    """Return the settings of the pod's own network namespace, as with crun."""
-    settings = {f"net.ipv6.conf.default.{key}": value for key, value in QUIET_IPV6.items()}
+    """Return the settings of the pod's own network namespace; they are made after its interfaces."""
+    settings: dict[str, str] = {}
     if spec.forwarding:
         settings |= {
             "net.ipv4.ip_forward": "1",
             "net.ipv6.conf.all.forwarding": "1",
-            "net.ipv6.conf.default.forwarding": "1",
             "net.ipv4.conf.all.rp_filter": "0",
-            "net.ipv4.conf.default.rp_filter": "0",
             "net.ipv4.conf.all.send_redirects": "0",
-            "net.ipv4.conf.default.send_redirects": "0",
         }
     return {**settings, **dict(spec.sysctls)}
 

@@ -237,7 +237,6 @@ class Bed:
         return {
             "nodes": {name: dict(node.describe()) for name, node in self._nodes.items()},
             "links": self.links,
-            "pod_runtime": dict(self.runtime.describe()) if self._nodes else None,
         }
 
 

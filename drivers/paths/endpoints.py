@@ -177,6 +177,7 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) 
         },
         "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
         "endpoints": [end.evidence() for end in pair],
+        "pod_runtime": dict(bed.runtime.describe()),
         "device_queues": [end.queue for end in pair],
         "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},
     }

@@ -97,6 +97,7 @@ class PvpPath:
                     "attachments": [dict(item.evidence) for item in attached],
                     "checks": list(pod.checks),
                     "pod": pod.describe(),
+                    "pod_runtime": dict(bed.runtime.describe()),
                     "hops": self._hops(sides, attached),
                     "forwarding": self._function.forwarding,
                     "device_queues": device_queues,

@@ -57,6 +57,11 @@ class CrunPod:
         """The pod's network namespace, valid while its first process runs."""
         return f"/proc/{self.pid}/ns/net"
 
+    @property
+    def image(self) -> str:
+        """What its root file system is."""
+        return "the node's root file system, read-only"
+
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Start the pod's program; a shell takes arguments that are told only now from a file."""
         if self._command is not None:

@@ -100,6 +100,12 @@ class KubernetesPod:
         """The pod's network namespace, valid while its sandbox stands."""
         return f"/proc/{self.pid}/ns/net"
 
+    @property
+    def image(self) -> str:
+        """The image's name and the digest that the runtime has of it."""
+        found = record.pod(self._found, self._body)
+        return f"{found['image']} ({found['image_digest']})"
+
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Tell the pod's shell its program, where it waits for one; else the kubelet has started it."""
         if self._spec.told_at_start:

@@ -1,7 +1,7 @@
 """Fetches a Go toolchain as the module that it is: `toolchain.py PROXY MODULE@VERSION FOLDER`.
 
-For a machine whose package of Go is too old to fetch one itself. The archive's hash is held against the
-checksum database of Go modules before anything of it is used.
+For a machine whose package of Go is too old to fetch one itself. The archive is held against the hash that the
+checksum database of Go modules has for it before anything of it is used.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import os
-import re
 import sys
 import urllib.request
 import zipfile
 from pathlib import Path
 
-_SUMS = os.environ.get("GOSUMDB_URL", "https://sum.golang.org")
+_HASHES = {  # as sum.golang.org has them
+    "golang.org/toolchain@v0.0.1-go1.24.6.linux-amd64": "h1:ddMwad9gwMnW/sEogIxiiTOS/KOJdVWoJQMCga/Sc3Q=",
+}
 _LIMIT_S = 300
 
 
@@ -26,13 +26,10 @@ def main() -> int:
     name, _, version = module.partition("@")
     with urllib.request.urlopen(f"{proxy}/{name}/@v/{version}.zip", timeout=_LIMIT_S) as answer:
         data = answer.read()
-    with urllib.request.urlopen(f"{_SUMS}/lookup/{module}", timeout=_LIMIT_S) as answer:
-        told = answer.read().decode()
-    found = re.search(rf"^{re.escape(name)} {re.escape(version)} (h1:\S+)$", told, re.MULTILINE)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         made = _hash(archive)
-        if found is None or found[1] != made:
-            print(f"{module}: expected {found[1] if found else 'a known hash'}, found {made}", file=sys.stderr)
+        if made != _HASHES.get(module):
+            print(f"{module}: expected {_HASHES.get(module, 'a known hash')}, found {made}", file=sys.stderr)
             return 1
         new = folder.with_name(folder.name + ".new")
         for one in archive.namelist():
@@ -47,7 +44,9 @@ def main() -> int:
 
 def _hash(archive: zipfile.ZipFile) -> str:
     """Return the hash of a module's files, as go.sum has it: of the sorted list of each file's SHA-256."""
-    lines = [f"{hashlib.sha256(archive.read(one)).hexdigest()}  {one}\n" for one in sorted(archive.namelist())]
+    lines = [
+        f"{hashlib.sha256(archive.read(one)).hexdigest()}  {one}\n" for one in sorted(archive.namelist())
+    ]
     return "h1:" + base64.b64encode(hashlib.sha256("".join(lines).encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""An API server's answers over HTTP, one list a path: what a real one says and cannot be made to say at will."""
+"""An API server's answers over HTTP, one list a path: what a real one says, but not at will."""
 
 import contextlib
 import http.server
@@ -62,11 +62,11 @@ def api_server(answers):
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_PATCH = do_DELETE = _serve
-
         def log_message(self, *words):
             pass
 
+    for method in ("GET", "POST", "PATCH", "DELETE"):
+        setattr(Handler, f"do_{method}", Handler._serve)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
