@@ -158,12 +158,13 @@ class PodNetwork:
 class Pod(Protocol):
     """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.
 
-    `image` says what its root file system is. `attached` are its networks in the order in which they were asked for, `checks` what was done to see that
-    each stands. `start` runs its program, with these arguments where the pod's were to be told at its start;
-    `said` gives the last lines of its output. `restart` ends the container and starts it anew in the pod's
-    own network namespace, and returns `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs
-    a function on the node in that namespace. `sample` is what its processes use, `fault` why its first process no longer
-    runs, `describe` the pod as the kernel has it.
+    `image` says what its root file system is. `attached` are its networks in the order in which they were
+    asked for, `checks` what was done to see that each stands. `start` runs its program, with these
+    arguments where the pod's were to be told at its start; `said` gives the last lines of its output.
+    `restart` ends the container and starts it anew in the pod's own network namespace, and returns
+    `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function on the node in that
+    namespace. `sample` is what its processes use, `fault` why its first process no longer runs,
+    `describe` the pod as the kernel has it.
     """
 
     pod_id: str
@@ -189,11 +190,11 @@ class Pod(Protocol):
 class PodRuntime(Protocol):
     """What realizes pods, found by `pods.runtime` of the testbed file among `bmwg.drivers.runtime`.
 
-    `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an unknown
-    one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot be a pod's
-    here. `standing` makes what all of a run's pods need on these nodes and removes it on leaving. `made` makes a
-    pod with its networks, whose program is not started, and removes it on leaving; each undo is in the
-    ledger before. `describe` is evidence.
+    `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an
+    unknown one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot
+    be a pod's here. `standing` makes what all of a run's pods need on these nodes and removes it on
+    leaving. `made` makes a pod with its networks, whose program is not started, and removes it on
+    leaving; each undo is in the ledger before. `describe` is evidence.
     """
 
     def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...

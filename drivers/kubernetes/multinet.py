@@ -115,7 +115,7 @@ def _add(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _quieted(netns: str) -> None:
-    """Keep the pod's interfaces that are made from here on from speaking unasked, as those of any pod of a run."""
+    """Keep the pod's interfaces that are made from here on from speaking unasked, as those of any pod."""
     child = os.fork()
     if child == 0:
         try:

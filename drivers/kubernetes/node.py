@@ -200,7 +200,7 @@ def now_ns() -> int:
 
 
 def yield_cpus(*, pid: int, names: list[str], niceness: int = 19) -> dict[str, int]:
-    """Node function: have these programs of a node's step back where anything else wants a CPU; counts threads.
+    """Node function: have these programs step back where anything else wants a CPU; counts threads.
 
     The control plane shares this machine's CPUs with tester and device; in a cluster it is another machine's.
     """

@@ -46,10 +46,14 @@ _KEYS = {
 }  # fmt: skip
 _RUNNING_S = 60.0  # choice: an image is pulled by then, or the message says that it is not
 RIGHTS = (
+    ("get", "", "namespaces"),
     ("create", "", "namespaces"),
+    ("patch", "", "namespaces"),
     ("delete", "", "namespaces"),
 )
 POD_RIGHTS = (
+    ("get", "", "pods"),
+    ("list", "", "pods"),
     ("create", "", "pods"),
     ("patch", "", "pods"),
     ("delete", "", "pods"),
@@ -291,7 +295,13 @@ class KubernetesRuntime:
         return Missing(**found) if found else None
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
-        """A kubelet attaches by CNI alone."""
+        """A kubelet attaches by CNI alone, and frames reach pods of the run's own cluster alone."""
+        if not self.owns_cluster:
+            return Missing(
+                what="a cell with frames on the user's cluster",
+                reason="no port of the tester reaches a NIC of its nodes in this version (KUBE-13)",
+                mend="options: {cluster: embedded} in `pods` of the testbed file",
+            )
         if hasattr(network, "conflist"):
             return None
         return Missing(

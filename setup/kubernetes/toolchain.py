@@ -1,7 +1,7 @@
 """Fetches a Go toolchain as the module that it is: `toolchain.py PROXY MODULE@VERSION FOLDER`.
 
-For a machine whose package of Go is too old to fetch one itself. The archive is held against the hash that the
-checksum database of Go modules has for it before anything of it is used.
+For a machine whose package of Go is too old to fetch one itself. The archive is held against the hash that
+the checksum database of Go modules has for it before anything of it is used.
 """
 
 from __future__ import annotations

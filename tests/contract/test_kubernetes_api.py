@@ -186,7 +186,7 @@ def test_a_pod_that_no_wait_mends_is_named_at_once(answers, cluster, changed, wo
         "0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }. "
         "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
         "0/1 nodes are available: 1 Insufficient hugepages-2Mi. Preemption is not helpful for scheduling.",
-        "0/1 nodes are available: 1 Insufficient vendor.example/vf. Preemption is not helpful for scheduling.",
+        "0/1 nodes are available: 1 Insufficient vendor/vf. Preemption is not helpful for scheduling.",
     ],
 )
 def test_a_pod_for_which_there_is_no_node_is_named(answers, cluster, message):

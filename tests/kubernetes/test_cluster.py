@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -166,10 +167,10 @@ def kubeconfig(runtime, node, folder, user, **changed):
     from bmwg.drivers.kubernetes import settings
     from bmwg.drivers.kubernetes.certificates import Authority
 
-    pki = runtime._embedded.layouts["dut1"].shared + "/pki"
+    pki = Path(runtime._embedded.layouts["dut1"].shared, "pki")
     authority = Authority.__new__(Authority)
-    authority._key = serialization.load_pem_private_key(open(f"{pki}/ca.key", "rb").read(), None)
-    authority._certificate = x509.load_pem_x509_certificate(open(f"{pki}/ca.crt", "rb").read())
+    authority._key = serialization.load_pem_private_key((pki / "ca.key").read_bytes(), None)
+    authority._certificate = x509.load_pem_x509_certificate((pki / "ca.crt").read_bytes())
     authority._subject = authority._certificate.subject
     authority.client(user, valid=changed.get("valid", datetime.timedelta(days=1))).write(folder, user)
     data = settings.kubeconfig(runtime._embedded.layouts["dut1"], user)
