@@ -1,6 +1,6 @@
 """The same cell with pods of crun and of Kubernetes on one node, interleaved; and a pod's start by phases.
 
-Both kinds of pod stand on a node of the embedded cluster with the same CNI option, one after the other, so that
+Both kinds of pod stand on a node of the embedded cluster with the same CNI option, one after the other, so
 all but the runtime is equal. `--searches` finds the throughput of each (quick profile, 64 octets); without it
 only starts are timed. The first forwarded frame is one of the benchmark's own, offered every few milliseconds
 from before the pod is asked for. Prints JSON: of each value the median with the interval of order statistics
