@@ -53,6 +53,7 @@ KINDS: dict[str, Kind] = {
     "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
     "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
     "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
+    "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
     "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
     "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),
     "lab_port": Kind(function="bmwg.drivers.hosting.lab_port:require_returned", in_node=False),

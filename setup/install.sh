@@ -3,9 +3,11 @@
 #
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
+#   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
 #   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)
+#   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -145,6 +147,7 @@ packages_step() {
     if [ "$mode" = kubernetes ]; then
         names="$names$(wanted_packages "$here/debian-packages-kubernetes.txt" | tr '\n' ' ')"
     fi
+    if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
     if [ "$libvirt" = yes ]; then
         names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
     fi
@@ -211,7 +214,10 @@ python_step() {
     kubernetes*) case "$kind" in main) kind=kubernetes ;; http) kind=http+kubernetes ;; esac ;;
     esac
     case "$libvirt ${found%% *}" in
-    yes* | *+libvirt) kind=$kind+libvirt ;;
+    yes* | *+libvirt*) kind=$kind+libvirt ;;
+    esac
+    case "$openstack ${found%% *}" in
+    yes* | *+openstack) kind=$kind+openstack ;;
     esac
     usable=no
     # a virtual environment that was moved has scripts that name the old place
@@ -230,7 +236,8 @@ python_step() {
     http*) extras=run,docker ;;
     kubernetes*) extras=run,kubernetes ;;
     esac
-    case "$kind" in *+libvirt) extras=${extras:+$extras,}libvirt ;; esac
+    case "$kind" in *+openstack) extras=${extras:+$extras,}openstack ;; esac
+    case "$kind" in *+libvirt*) extras=${extras:+$extras,}libvirt ;; esac
     extras=${extras:+[$extras]}
     title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
     if [ "$usable" = no ]; then
@@ -269,6 +276,10 @@ tester_step() {
         stop "the embedded tester was not built" "see $log; the compiler's own lines say what is missing"
     }
     say "      $(tail -n 1 "$log")"
+    run 60 "$venv/bin/python" -m bmwg.drivers.network.ebpf_build || {
+        show_log
+        stop "the programs of the eBPF networks were not built" "see $log; the compiler's own lines say what is missing"
+    }
 }
 
 http_step() {
@@ -276,6 +287,14 @@ http_step() {
     run 1200 sh "$here/http-tools.sh" || {
         show_log
         stop "the clients of the HTTP proxy suites were not fetched" "see $log; does 'mvn --version' work here?"
+    }
+}
+
+vswitch_step() {
+    title "vSwitch: Open vSwitch with DPDK, unpacked and not installed"
+    run 1000 sh "$here/vswitch.sh" || {
+        show_log
+        stop "no vSwitch was unpacked" "see $log; 'sh setup/vswitch.sh' by hand shows the cause"
     }
 }
 
@@ -294,6 +313,14 @@ kubernetes_step() {
         stop "the programs of an embedded cluster were not built" "see $log; 'sh setup/kubernetes.sh' by hand shows the cause"
     }
     say "      $(tail -n 1 "$log")"
+}
+
+openstack_step() {
+    title "OpenStack: a root file system of its own, beside this machine's"
+    run 2400 sh "$here/openstack.sh" || {
+        show_log
+        stop "the embedded OpenStack was not made" "see $log; 'sh setup/openstack.sh' by hand shows the cause"
+    }
 }
 
 is_ours() { # a link into the .venv of a checkout of this toolkit
@@ -333,14 +360,18 @@ commands_step() {
 
 mode=main
 libvirt=no
+openstack=no
+vswitch=no
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
+vswitch) vswitch=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
+openstack) mode=http steps=8 openstack=yes ;;
 kubernetes) mode=kubernetes steps=6 ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'http', 'libvirt' or 'kubernetes'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt', 'openstack' or 'kubernetes'" >&2
     exit 2
     ;;
 esac
@@ -352,10 +383,12 @@ mkdir -p "$(dirname -- "$log")"
 packages_step
 python_step
 tester_step
+if [ "$vswitch" = yes ]; then vswitch_step; fi
 if [ "$mode" = http ]; then
     http_step
     guest_step
 fi
 if [ "$mode" = kubernetes ]; then kubernetes_step; fi
+if [ "$openstack" = yes ]; then openstack_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

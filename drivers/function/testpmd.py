@@ -6,6 +6,7 @@ departure, the source that port's own; nothing above the Ethernet header changes
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
@@ -27,17 +29,20 @@ CAPABILITIES = (
 )  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _READY = "packet forwarding -"
+_DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
 
 
 class Testpmd:
     """A pod whose program forwards at layer 2. It answers no ARP: its neighbours are told its MACs."""
 
     answers_neighbours: ClassVar[bool] = False
+    drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP})
     forwarding: ClassVar[str] = (
         "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
     )
 
     def __init__(self, bed: Bed) -> None:
+        self._kinds = ""
         self._cpu = bed.testbed.pods.cpus[0]
 
     def probe(self) -> Missing | None:
@@ -54,28 +59,31 @@ class Testpmd:
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:
         """Return the command line."""
         first, second = links
-        return arguments(
-            interfaces=(first.interface, second.interface),
+        line = arguments(
+            devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
         )
+        self._kinds = ", ".join(sorted(set(_DRIVER.findall(" ".join(line)))))
+        return line
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:
         """Wait until it forwards; return evidence. Raises DriverError PATH-06."""
         return {
             "name": "testpmd",
             "forward_mode": "mac",
-            "port_kind": "net_af_packet",
+            "port_kind": self._kinds,
             "said": wait_ready(pod),
         }
 
 
-def arguments(*, interfaces: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
-    """Return the command line: both interfaces by AF_PACKET, one forwarding core beside the idle main one."""
-    devices = [
-        f"--vdev=net_af_packet{number},iface={interface},framesz=2048,blocksz=65536,framecnt=4096"
-        for number, interface in enumerate(interfaces)
-    ]
+def _packet_device(number: int, link: FunctionLink) -> str:
+    """The EAL device of an interface for which the network names none."""
+    return f"net_af_packet{number},iface={link.interface},framesz=2048,blocksz=65536,framecnt=4096"
+
+
+def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
+    """Return the command line: two EAL devices, one forwarding core beside the idle main one."""
     peers = [f"--eth-peer={number},{mac}" for number, mac in enumerate(neighbours)]
     return (
         "stdbuf",
@@ -87,7 +95,7 @@ def arguments(*, interfaces: tuple[str, str], neighbours: tuple[str, str], cpu: 
         "--no-pci",
         "--no-telemetry",
         "--no-shconf",
-        *devices,
+        *(f"--vdev={device}" for device in devices),
         "--",
         "--forward-mode=mac",
         *peers,

@@ -37,13 +37,13 @@ _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
 class PodSpec:
     """A pod as intended. `cpus` is a cpuset list (`"1"`, `"2-3,5"`); limits are octets and 2 MiB pages.
 
-    `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are
-    `(source, destination, writable)`; everything else of the host's root is there, read-only. `capabilities`
-    are added to CAPABILITIES, `least` the fewest by which its program runs (of a runtime that grants no
-    others), as user 0 where `root`. `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds
-    its interfaces. `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time per time on
-    all of its CPUs together, 0: no quota. `netns` is the path of a network namespace that it joins as that
-    is; without one it gets a new one.
+    `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are `(source,
+    destination, writable)`; everything else of the host's root is there, read-only. `capabilities` are
+    the fewest by which its program runs (crun adds them to CAPABILITIES), as user 0 where `root`.
+    `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds its interfaces. `sysctls` are of
+    the pod's own namespaces (`net.*`). `cpu_limit` is CPU time per time on all of its CPUs together, 0:
+    no quota. `netns` is the path of a network namespace that it joins as that is; without one it gets a
+    new one.
     """
 
     pod_id: str
@@ -59,7 +59,6 @@ class PodSpec:
     cpu_limit: float = 0.0
     netns: str = ""
     told_at_start: bool = False
-    least: tuple[str, ...] = ()
     root: bool = True
     endpoint: bool = False
 
@@ -111,7 +110,7 @@ class PodSpec:
     def from_builtins(cls, fields: dict[str, JsonValue]) -> PodSpec:
         """Rebuild on the node what `as_builtins` made."""
         rebuilt: dict[str, Any] = dict(fields)
-        for key in ("arguments", "environment", "capabilities", "least"):
+        for key in ("arguments", "environment", "capabilities"):
             rebuilt[key] = tuple(rebuilt[key])
         for key in ("sysctls", "binds"):
             rebuilt[key] = tuple(tuple(item) for item in rebuilt[key])

@@ -106,8 +106,8 @@ def pod_security(spec: PodSpec) -> dict[str, Any]:
 def container_security(spec: PodSpec) -> dict[str, Any]:
     """Return the container's security context: what it needs and nothing more (CINF08-7-03)."""
     capabilities: dict[str, Any] = {"drop": ["ALL"]}
-    if spec.least:
-        capabilities["add"] = [name.removeprefix("CAP_") for name in spec.least]
+    if spec.capabilities:
+        capabilities["add"] = [name.removeprefix("CAP_") for name in spec.capabilities]
     context: dict[str, Any] = {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,

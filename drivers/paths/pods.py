@@ -32,7 +32,7 @@ def created_pod(
         arguments=() if parts.told_at_start else parts.arguments or SLEEPER,
         told_at_start=parts.told_at_start,
         binds=parts.binds,
-        least=parts.capabilities,
+        capabilities=parts.capabilities,
         root=parts.root,
         endpoint=parts is _SLEEPS,
     )

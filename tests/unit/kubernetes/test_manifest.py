@@ -47,7 +47,9 @@ def test_a_pod_whose_kernel_forwards_has_no_capability_and_is_not_root():
 
 
 def test_a_function_gets_the_capabilities_that_it_names_and_no_other():
-    body = made(spec(least=("CAP_NET_RAW", "CAP_NET_ADMIN"), root=True, told_at_start=True, arguments=()))
+    body = made(
+        spec(capabilities=("CAP_NET_RAW", "CAP_NET_ADMIN"), root=True, told_at_start=True, arguments=())
+    )
     context = body["spec"]["containers"][0]["securityContext"]
     assert context["capabilities"] == {"drop": ["ALL"], "add": ["NET_RAW", "NET_ADMIN"]}
     assert context["runAsUser"] == 0
