@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell, Outcome, OutcomeType, Validity
+from bmwg.methodology.records import BAREMETAL, FRAMES, NOTHING, POD, Cell, Outcome, OutcomeType, Validity
 from bmwg.methodology.throughput import lossless_over_all
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
@@ -21,7 +21,10 @@ _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """A run with what several sections ask of it. Outcomes stand in the order of the ladder."""
+    """A run with what several sections ask of it: answers of frames, in the order of the ladder.
+
+    `never_reached` are planned cells of any kind of load.
+    """
 
     run: Run
     outcomes: tuple[Outcome, ...]
@@ -89,13 +92,15 @@ def facts(run: Run) -> Facts:
     answered = {(outcome.metric, outcome.cell.cell_id) for outcome in run.outcomes}
     counted = Counter(trial.validity for trial in run.trials)
     planned = dict.fromkeys(
-        cell.path for cell in (*(p.cell for p in run.plan), *(o.cell for o in run.outcomes))
+        cell.path
+        for cell in (*(p.cell for p in run.plan), *(o.cell for o in run.outcomes))
+        if cell.kind == FRAMES
     )
     places = {path: number for number, path in enumerate(planned)}
     return Facts(
         run=run,
         outcomes=tuple(
-            sorted(run.outcomes, key=lambda outcome: (_order(outcome.cell, places), outcome.metric))
+            sorted(run.of_kind(FRAMES), key=lambda outcome: (_order(outcome.cell, places), outcome.metric))
         ),
         never_reached=tuple(
             planned for planned in run.plan if (planned.metric, planned.cell.cell_id) not in answered

@@ -14,7 +14,7 @@ from typing import Any
 
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import Direction, TrialResult
-from bmwg.reports.checker.evidence import Evidence, Load, Trial
+from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
 FORWARD, REVERSE = (0, 1), (1, 0)  # which of the two ports sends, which receives
@@ -29,7 +29,7 @@ _INTERFACES = ("xdp", "af_xdp", "af_packet", "auto")  # kinds of ports whose int
 
 
 def _real(evidence: Evidence) -> bool:
-    return evidence.run is not None and not evidence.run["simulated"] and evidence.load is Load.FRAMES
+    return evidence.run is not None and not evidence.run["simulated"] and evidence.of_frames
 
 
 def _moment(text: str) -> datetime:
@@ -54,7 +54,7 @@ def _hurried(evidence: Evidence) -> list[tuple[Trial, float, float]]:
 
 def _clock_was_set(evidence: Evidence, hurried: int) -> bool:
     """Whether so few lines are too close that a clock that was set back explains them."""
-    return hurried <= max(1, int(len(evidence.trials) * _CLOCK_SET_RATIO))
+    return hurried <= max(1, int(len(evidence.lines) * _CLOCK_SET_RATIO))
 
 
 @rule("VER-30", "", "a trial fits into the time between its line and the one before", exit_code=2)
@@ -134,7 +134,7 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
 def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
     """Kind and rate in the header are the testbed's; a port that the record calls virtual has no rate."""
     run = evidence.run
-    if run is None or evidence.load is Load.REQUESTS:
+    if run is None or not evidence.of_frames:
         return
     medium = run["medium"]
     declared = run["testbed"].get("medium")
@@ -220,18 +220,14 @@ def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     if _moment(began) < _EARLIEST:
         yield "run.json: started_at", f"not before {_EARLIEST:%Y-%m-%d}, when there was no toolkit", began
     ended = run["ended_at"]
-    if evidence.trials:
-        if ended is not None and evidence.trials[-1].at > ended:
-            yield (
-                f"trial {evidence.trials[-1].trial.seq}",
-                f"a time up to the end, {ended}",
-                evidence.trials[-1].at,
-            )
-        late = [trial for trial in evidence.trials[:-1] if ended is not None and trial.at > ended]
-        early = [trial for trial in evidence.trials if trial.at < began]
+    if lines := evidence.lines:
+        if ended is not None and lines[-1].at > ended:
+            yield f"trial {lines[-1].seq}", f"a time up to the end, {ended}", lines[-1].at
+        late = [line for line in lines[:-1] if ended is not None and line.at > ended]
+        early = [line for line in lines if line.at < began]
         if not _clock_was_set(evidence, len(late) + len(early)):
-            for trial in (*early, *late):
-                yield f"trial {trial.trial.seq}", f"a time from {began} to {ended or 'the end'}", trial.at
+            for line in (*early, *late):
+                yield f"trial {line.seq}", f"a time from {began} to {ended or 'the end'}", line.at
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.http.answers import read_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 from bmwg.reports.verify import verify
@@ -83,10 +83,7 @@ def test_a_kept_run_is_verified_by_its_own_rules(place: Path, name: str) -> None
     assert found.evidence is not None
     assert found.evidence.run is not None
     assert found.evidence.run["toolkit"] == {"version": "0.1.0", "commit": evidence.COMMIT, "dirty": False}
-    if found.http is None:
-        counted = len(found.evidence.outcomes), len(found.evidence.trials)
-    else:
-        counted = len(found.http.answers), len(found.http.repetitions)
+    counted = len(found.evidence.outcomes), len(found.evidence.lines)
     assert counted == (of[name].answers, of[name].executions)
 
 
@@ -212,7 +209,7 @@ def test_the_answers_of_http_are_those_that_were_given(place: Path) -> None:
     """No file holds the numbers of a run of requests: they are computed on reading, so they are held here."""
     folder = evidence.unpacked(place, "http") / "http"
     run = read_run(folder)
-    answers = [asdict(one) for one in read_answers(folder, run.run_id, run.header_sha256)]
+    answers = [asdict(one) for one in answers_of(run)]
     text = json.dumps(answers, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == ANSWERS_OF_HTTP
     assert answers[0]["values"] == (505000.0, 595000.0, 622000.0, 583000.0, 565000.0)
