@@ -55,9 +55,7 @@ def judged(seq: int, repetition: Repetition, spec: TrialSpec) -> JudgedTrial:
     return JudgedTrial(seq=seq, result=result, validity=found.validity, reason=found.reason)
 
 
-def assessed(
-    *, asked_requests: int, unsent_requests: int, probes: Sequence[tuple[int, bool]]
-) -> Assessment:
+def assessed(*, asked_requests: int, unsent_requests: int, probes: Sequence[tuple[int, bool]]) -> Assessment:
     """Say whether a repetition of an open loop without a fault may be part of a bound."""
     bad = [status for status, right in probes if status != 200 or not right]
     if bad:

@@ -117,9 +117,7 @@ def repetition_of(execution: Execution) -> Repetition:
         deployment=execution.deployment_id,
         faults=body.faults,
         host=body.host,
-        platform=None
-        if bound is None
-        else dict(zip(("doctor", "drift", "sha256"), bound, strict=True)),
+        platform=None if bound is None else dict(zip(("doctor", "drift", "sha256"), bound, strict=True)),
         **told,
     )
 

@@ -149,7 +149,9 @@ class Evidence:
             )
             for one in self.executions
         )
-        return tuple(sorted((*frames, *others), key=lambda line: line.seq)) if self.executions else tuple(frames)
+        return (
+            tuple(sorted((*frames, *others), key=lambda line: line.seq)) if self.executions else tuple(frames)
+        )
 
     def of(self, cell_id: str, metric: str) -> tuple[Trial, ...]:
         """Return the trials of one cell and metric, in order."""
@@ -207,9 +209,7 @@ def read_evidence(
     plan, outcomes = _answers(run, files, findings) if run else ((), ())
     trials: list[Trial] = []
     executions: list[Execution] = []
-    whole = run is not None and _journal(
-        files, run, profile, trials, executions, findings, verified=verified
-    )
+    whole = run is not None and _journal(files, run, profile, trials, executions, findings, verified=verified)
     former = _former(files, run, platform, findings)
     if former is not None:
         plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.registry import KINDS
 from bmwg.methodology.records import Cell, Outcome
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.compare.field_rules import Place, Role
@@ -22,7 +23,10 @@ from bmwg.reports.compare.statistics import ALPHA, difference_p, least_p, shown
 from bmwg.reports.store import Run
 from bmwg.schemas.validation import near_name
 
-HEADLINE = ("throughput.rfc2544_26_1", "tester.envelope", "latency.all_frames.p50", "latency.all_frames.p99")
+HEADLINE = (
+    *("throughput.rfc2544_26_1", "tester.envelope", "latency.all_frames.p50", "latency.all_frames.p99"),
+    *(metric for kind in KINDS.values() for metric in kind.headline),
+)
 SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
 
 

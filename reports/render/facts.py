@@ -10,6 +10,7 @@ from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import BAREMETAL, FRAMES, NOTHING, POD, Cell, Outcome, OutcomeType, Validity
 from bmwg.methodology.throughput import lossless_over_all
 from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 
 THROUGHPUT = "throughput.rfc2544_26_1"
@@ -122,6 +123,13 @@ def _traffic(cell: Cell) -> tuple[object, ...]:
 
 def _judged(trial: JournalTrial) -> JudgedTrial:
     return JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
+
+
+def cell_words(cell: Cell) -> str:
+    """Return a cell as a reader would call it: path, option and frame size, or what its kind of load varies."""
+    if cell.kind != FRAMES:
+        return cell.cell_id
+    return f"{option(cell)}, {unit(cell.frame_octets, 'octets')}"
 
 
 def option(cell: Cell) -> str:

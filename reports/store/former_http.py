@@ -56,7 +56,11 @@ class FormerHttp:
             if wanted is None:
                 continue
             least = entry.get("least_repetitions", entry["repetitions"])
-            if (entry["repetitions"], least, entry["rate"]) != (wanted.repetitions, wanted.least, wanted.rate):
+            if (entry["repetitions"], least, entry["rate"]) != (
+                wanted.repetitions,
+                wanted.least,
+                wanted.rate,
+            ):
                 expected = f"{wanted.repetitions} repetitions, as the profile says"
                 yield cell_id, expected, "other numbers"
 

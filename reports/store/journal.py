@@ -109,9 +109,7 @@ def read_journal(path: Path, first_prev: str) -> JournalContent:
         trials.append(_taken(checked, line, where))
         prev = checked["hash"]
         hashes.append(prev)
-    return JournalContent(
-        trials=tuple(trials), hashes=tuple(hashes), torn=data[end:], whole_octets=end
-    )
+    return JournalContent(trials=tuple(trials), hashes=tuple(hashes), torn=data[end:], whole_octets=end)
 
 
 def _lines(data: bytes, end: int) -> Iterator[bytes]:

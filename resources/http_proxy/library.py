@@ -55,7 +55,9 @@ class HttpProxy:
         self.open_http_bench()
         assert self._bench is not None
         tag = _only_id(self._tags)
-        return _judged([one for name in experiments for one in self._bench.outcomes(name, form, tag)], self._bench.mends)
+        return _judged(
+            [one for name in experiments for one in self._bench.outcomes(name, form, tag)], self._bench.mends
+        )
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""

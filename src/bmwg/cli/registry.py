@@ -23,7 +23,6 @@ from bmwg.reports.store.files import write_atomically
 from bmwg.resources.provenance import GIT_DEADLINE_S, in_history
 
 
-
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
     parser = verbs.add_parser(
