@@ -19,7 +19,7 @@ from pathlib import Path
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import FRAMES, Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, assess
 from bmwg.reports.bundle.archive import write_archive

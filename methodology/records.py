@@ -326,8 +326,8 @@ class Cell:
     `none` where no network option takes part. `imix` is a genome of
     RFC 6985 (empty: all frames have one size); `frame_octets` is then its largest frame.
 
-    A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by name,
-    and `name` is the id that its kind gives it.
+    A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by
+    name, and `name` is the id that its kind gives it.
     """
 
     path: str

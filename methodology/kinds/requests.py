@@ -1,4 +1,4 @@
-"""Requests as a kind of load: HTTP transactions by closed and open loops, and how long an instance takes to serve.
+"""Requests as a kind of load: HTTP transactions by closed and open loops, and the start of an instance.
 
 An execution is one repetition. A closed loop asks for a number of requests, an open loop for a rate. Pure.
 """

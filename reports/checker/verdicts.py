@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitBug
+from bmwg.methodology.kinds.registry import KINDS
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES, Outcome
 from bmwg.methodology.requirements import Basis, Level, Requirement, VerdictBasis, requirement
-from bmwg.methodology.kinds.registry import KINDS
 from bmwg.reports.checker.evidence import Evidence, Trial
 
 OF_FRAMES = frozenset({FRAMES})

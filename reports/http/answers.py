@@ -1,4 +1,4 @@
-"""The answers of a run's HTTP experiments with all that its repetitions tell: computed, never read from a file."""
+"""The answers of a run's HTTP experiments with all that its repetitions tell: always computed."""
 
 from __future__ import annotations
 

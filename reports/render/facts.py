@@ -126,7 +126,7 @@ def _judged(trial: JournalTrial) -> JudgedTrial:
 
 
 def cell_words(cell: Cell) -> str:
-    """Return a cell as a reader would call it: path, option and frame size, or what its kind of load varies."""
+    """Return a cell as a reader would call it: path, option and frame size, or what its kind varies."""
     if cell.kind != FRAMES:
         return cell.cell_id
     return f"{option(cell)}, {unit(cell.frame_octets, 'octets')}"

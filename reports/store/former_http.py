@@ -1,8 +1,8 @@
-"""Runs of HTTP experiments as they were kept before trial/2.0: plan and answers in `http.json`, lines in `http.jsonl`.
+"""Runs of HTTP experiments from before trial/2.0: plan and answers in `http.json`, lines in `http.jsonl`.
 
-Read only, and given the form of today: nothing else knows of these files. The numbers of an answer stood in no
-file; they are computed from the lines. Ids: STORE-01 broken chain, STORE-04 schema, STORE-07 files that
-contradict each other.
+They are read only, and given the form of today: nothing else knows of these files. The numbers of an answer
+stood in no file; they are computed from the lines. Ids: STORE-01 broken chain, STORE-04 schema, STORE-07
+files that contradict each other.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def former_http(
         outcomes=tuple(outcomes),
         mends=mends,
         executions=executions,
-        stated={cell_id: entry for cell_id, entry in zip(entries, data["plan"], strict=False)},
+        stated=dict(zip(entries, data["plan"], strict=False)),
     )
 
 

@@ -133,7 +133,8 @@ def _broken(where: str, expected: str, found: str) -> ConfigError:
 def checked_line(line: bytes, number: int, prev: str, where: str, form: str | None = None) -> dict[str, Any]:
     """Return one line as data, its schema, form, hash and place in the chain verified. Raises ConfigError.
 
-    It is as it stands: `upgrade.of_today` gives it the form of today. `form` is the format of the journal's first line, which all of its lines have.
+    It is as it stands: `upgrade.of_today` gives it the form of today. `form` is the format of the journal's
+    first line, which all of its lines have.
     """
     try:
         data: dict[str, Any] = json.loads(line)

@@ -22,7 +22,7 @@ def of_today(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_1(line: dict[str, Any]) -> dict[str, Any]:
-    """In version 1 a trial had one fault at most, and what the machine did stood among a tester's counters."""
+    """A trial had one fault at most, and what the machine did stood among a tester's counters."""
     result = line["result"]
     counters = result["auxiliary"]
     body = {key: value for key, value in result.items() if key not in ("fault", "auxiliary")}

@@ -1,4 +1,4 @@
-"""What must hold of trials of other kinds of load than frames: planned whole, run as planned, answered by them.
+"""What must hold of trials of other kinds of load than frames: planned whole, run as planned, answered.
 
 Each kind says for itself what its profile plans and what its trials answer (`methodology.kinds`).
 """
@@ -85,9 +85,9 @@ def trials_of_plan(evidence: Evidence) -> Iterator[Shortfall]:
             yield where, *differs
     tried = Counter(one.cell_id for one in evidence.executions)
     for outcome in evidence.outcomes:
-        if outcome.type is OutcomeType.NOT_ASSESSED and (count := tried[outcome.cell.cell_id]):
-            if outcome.cell.kind != FRAMES:
-                yield outcome.outcome_id, "no trial of a cell that was not tried", str(count)
+        untried = outcome.type is OutcomeType.NOT_ASSESSED and outcome.cell.kind != FRAMES
+        if untried and (count := tried[outcome.cell.cell_id]):
+            yield outcome.outcome_id, "no trial of a cell that was not tried", str(count)
 
 
 @rule("VER-16", "", "each answer of another kind of load than frames follows from its trials")

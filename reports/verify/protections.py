@@ -85,8 +85,8 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
     ),
     Protection(
         name="one-journal",
-        what="repetitions of HTTP stand in the run's one journal, each with its validity, redacted, its end bound; "
-        "plan and procedures stand under the header's hash, CPUs were reserved and leaks watched for",
+        what="repetitions of HTTP stand in the run's one journal, each with its validity, redacted, its end "
+        "bound; plan and procedures stand under the header's hash, CPUs were reserved and leaks watched for",
         after="77e44c9b3248",
         present=lambda run, platform: run["schema"] != "run/1.0",
         wanted=_of_requests,

@@ -108,8 +108,8 @@ class HttpBench:
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
         """Check the settings and make the run folder, or go on with one that was cut off.
 
-        Raises ConfigError HPROF-01, and what `begun`, `profile_of_header`, `vms_of_testbed`, `vms_of_header` and
-        `reserve_claims` raise, before anything is touched.
+        Raises ConfigError HPROF-01, and what `begun`, `profile_of_header`, `vms_of_testbed`, `vms_of_header`
+        and `reserve_claims` raise, before anything is touched.
         """
         continued = None
         if settings.continue_run is not None:

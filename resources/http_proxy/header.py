@@ -16,8 +16,8 @@ from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.kinds.requests import METRICS, REQUESTS, cell_of, metric_of
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
-from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.header import header_of
+from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.settings import Settings
 
 _KEY = "networks"

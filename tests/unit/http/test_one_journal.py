@@ -1,4 +1,4 @@
-"""What runs of requests have by the one journal: a lock, redaction, reserved CPUs, a watch for leaks, compare."""
+"""What runs of requests have by the one journal: lock, redaction, reserved CPUs, watch for leaks, compare."""
 
 from __future__ import annotations
 
@@ -71,9 +71,8 @@ def test_a_fault_and_the_answer_that_rests_on_it_tell_no_address(tmp_path: Path)
 
 
 def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
-    with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])):
-        with pytest.raises(ConfigError) as caught:
-            RunStore.resume(tmp_path / "r")
+    with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])), pytest.raises(ConfigError) as caught:
+        RunStore.resume(tmp_path / "r")
     assert caught.value.error_id == "STORE-06"
 
 
@@ -100,9 +99,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_cpus_are_reserved_before_anything_is_made(here: Path) -> None:
     cpu = max(os.sched_getaffinity(0))
     places = {"lock_dir": here / "locks", "index_dir": here / "index"}
-    with locks.reserve_claims(locks.claims_here([cpu]), **places):
-        with pytest.raises(TestbedError) as caught:
-            HttpBench.open(Settings(profile="guest", results=here / "results", run_id="r"), set())
+    with locks.reserve_claims(locks.claims_here([cpu]), **places), pytest.raises(TestbedError) as caught:
+        HttpBench.open(Settings(profile="guest", results=here / "results", run_id="r"), set())
     assert caught.value.error_id == "LOCK-01"
     assert not (here / "results").exists()
 

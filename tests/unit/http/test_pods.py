@@ -22,7 +22,7 @@ from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.words import forms_of
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.http_proxy.header import of_header, of_testbed
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
