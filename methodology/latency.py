@@ -1,4 +1,4 @@
-"""Latency over all frames of one trial, from its histograms.
+"""Latency over all frames of one trial, from the histogram of each direction.
 
 The metric ids begin with `latency.all_frames`. `latency.rfc2544_26_2` is reserved for the mean of 20 streams
 with one tagged frame each (RFC2544-26.2-03, RFC2544-26.2-06) and is never given to these values.
@@ -6,11 +6,10 @@ with one tagged frame each (RFC2544-26.2-03, RFC2544-26.2-06) and is never given
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
+from bmwg.methodology import directions
 from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import JudgedTrial, JudgedTrials
 
@@ -44,42 +43,21 @@ class LatencySummary:
     max_ns: int
     mean_ns: float
 
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Return the values with their metric ids, percentiles first."""
+    def quantities(self, way: str = "") -> tuple[Quantity, ...]:
+        """Return the values with their metric ids, percentiles first; `way` is the direction they are of."""
         percentiles = zip(
             (name for name, _ in PERCENTILES),
             (self.p50_ns, self.p90_ns, self.p99_ns, self.p99_9_ns),
             strict=True,
         )
         return (
-            *(Quantity(metric=f"{METRIC}.{name}", number=value, unit=UNIT) for name, value in percentiles),
-            Quantity(metric=f"{METRIC}.max", number=self.max_ns, unit=UNIT),
-            Quantity(metric=f"{METRIC}.mean", number=self.mean_ns, unit=UNIT),
+            *(
+                Quantity(metric=directions.metric(METRIC, way, name), number=value, unit=UNIT)
+                for name, value in percentiles
+            ),
+            Quantity(metric=directions.metric(METRIC, way, "max"), number=self.max_ns, unit=UNIT),
+            Quantity(metric=directions.metric(METRIC, way, "mean"), number=self.mean_ns, unit=UNIT),
         )
-
-
-def merge(histograms: Iterable[LatencyHistogram]) -> LatencyHistogram:
-    """Join the histograms of several streams; ValueError when buckets overlap without being equal."""
-    counts: dict[tuple[int, int], int] = {}
-    total, lowest, highest = 0, [], []
-    for histogram in histograms:
-        total += histogram.sum_ns
-        for low, high, count in histogram.buckets:
-            counts[low, high] = counts.get((low, high), 0) + count
-        if histogram.min_ns is not None:
-            lowest.append(histogram.min_ns)
-        if histogram.max_ns is not None:
-            highest.append(histogram.max_ns)
-    buckets = tuple((low, high, counts[low, high]) for low, high in sorted(counts))
-    for before, after in pairwise(buckets):
-        if after[0] <= before[1]:
-            raise ValueError(f"buckets {before[0]}..{before[1]} and {after[0]}..{after[1]} ns overlap")
-    return LatencyHistogram(
-        buckets=buckets,
-        sum_ns=total,
-        min_ns=min(lowest) if lowest else None,
-        max_ns=max(highest) if highest else None,
-    )
 
 
 def percentile_ns(histogram: LatencyHistogram, share: Fraction) -> int:
@@ -113,7 +91,7 @@ def summarize(histogram: LatencyHistogram) -> LatencySummary:
 
 
 def outcome(trials: JudgedTrials, cell: Cell, *, outcome_id: str) -> Outcome:
-    """Return the latency outcome of one cell from the trial at its load.
+    """Return the latency outcome of one cell from the trial at its load: the values of each direction.
 
     Without a valid trial it is `invalid` where something broke, `tester_limited` where the tester fell short
     each time, else `unstable`.
@@ -123,10 +101,12 @@ def outcome(trials: JudgedTrials, cell: Cell, *, outcome_id: str) -> Outcome:
     reason = f"no valid trial in {len(sequence)}; the last: {trials.trials[-1].reason}"
     kind = _without_answer(trials)
     if trial is not None:
-        histogram = merge(stream.latency for stream in trial.result.streams)
-        if histogram.frames:
-            return _measured(histogram, trial, cell, outcome_id, sequence)
-        kind, reason = OutcomeType.INVALID, f"trial {trial.seq} holds no latency of any frame"
+        streams = tuple(zip(directions.ways(cell.direction), trial.result.streams, strict=True))
+        empty = [way for way, stream in streams if not stream.latency.frames]
+        if not empty:
+            return _measured(trial, cell, outcome_id, sequence)
+        reason = directions.of(f"trial {trial.seq} holds no latency of any frame", ", ".join(empty))
+        kind = OutcomeType.INVALID
     return Outcome(
         outcome_id=outcome_id,
         metric=METRIC,
@@ -146,20 +126,22 @@ def _without_answer(trials: JudgedTrials) -> OutcomeType:
     return OutcomeType.TESTER_LIMITED if found == {Validity.SENT_SHORT} else OutcomeType.UNSTABLE
 
 
-def _measured(
-    histogram: LatencyHistogram, trial: JudgedTrial, cell: Cell, outcome_id: str, sequence: tuple[int, ...]
-) -> Outcome:
-    quality = []
-    if lost := trial.result.lost_frames:
-        quality.append(f"{lost} frames of trial {trial.seq} were lost and have no latency")
-    if histogram.frames < 10_000:  # choice: ten frames beyond p99.9
-        quality.append(f"p99.9 rests on {histogram.frames} frames")
+def _measured(trial: JudgedTrial, cell: Cell, outcome_id: str, sequence: tuple[int, ...]) -> Outcome:
+    quality: list[str] = []
+    values: list[Quantity] = []
+    for way, stream in zip(directions.ways(cell.direction), trial.result.streams, strict=True):
+        values += summarize(stream.latency).quantities(way)
+        if lost := stream.lost_frames:
+            said = f"{lost} frames of trial {trial.seq} were lost and have no latency"
+            quality.append(directions.of(said, way))
+        if stream.latency.frames < 10_000:  # choice: ten frames beyond p99.9
+            quality.append(directions.of(f"p99.9 rests on {stream.latency.frames} frames", way))
     return Outcome(
         outcome_id=outcome_id,
         metric=METRIC,
         cell=cell,
         type=OutcomeType.MEASURED,
-        values=summarize(histogram).quantities(),
+        values=tuple(values),
         trials=sequence,
         statement=f"at {trial.result.spec.load_fps} frames/s per port and direction",
         requirements=REQUIREMENTS,

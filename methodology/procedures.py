@@ -79,6 +79,32 @@ CHANGES: tuple[Change, ...] = (
         what="each clause rule is judged by evidence, and a verdict says on what it rests",
         versions={RULES: 2},
     ),
+    Change(  # docs/adr/0265
+        after="77e44c9b3248",
+        what="each direction has its own value, and none is computed from the frames of both",
+        versions={
+            "ipdv.rfc5481_4_1.sample": 2,
+            "latency.all_frames": 3,
+            "latency.rfc2544_26_2": 3,
+            "latency.rfc8219_7_2.typical": 3,
+            "pdv.rfc8219_7_3_1": 3,
+        },
+    ),
+    Change(
+        after="77e44c9b3248",
+        what="an overload below 110 % of the throughput, since the tester carries no more, is tester_limited",
+        versions={"system_recovery.rfc2544_26_5": 3},
+    ),
+    Change(
+        after="77e44c9b3248",
+        what="broadcast frames are counted of each direction that is sent, not of the forward one alone",
+        versions={"throughput_modified.rfc2544_11.broadcast": 3},
+    ),
+    Change(  # docs/adr/0266
+        after="77e44c9b3248",
+        what="verdicts on RFC 2544's remaining SHOULD rows, on the overload of 26.5 and on each direction",
+        versions={RULES: 3},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

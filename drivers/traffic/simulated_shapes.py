@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from bmwg.methodology.records import Direction, LossRun, LossTimes, TrialSpec
+from bmwg.methodology.directions import sending
+from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
 
 QUEUE_FRAMES = 256
 OUTAGE_NS = 50_000_000  # choice: any known length does
@@ -60,7 +61,7 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         counts += [("act.began_ns", began_ns), ("act.ended_ns", began_ns + OUTAGE_NS)]
     if spec.broadcast_every is not None:
         beside = sent // spec.broadcast_every
-        counts += [(f"{name}.broadcast_sent_frames", beside) for name in _ways(spec.direction)]
+        counts += [(f"{name}.broadcast_sent_frames", beside) for name in sending(spec.direction)]
     if spec.modifier in _INTERVALS_S:
         due = math.ceil(spec.total_s / _INTERVALS_S[spec.modifier])  # the first with the first frame
         answered = due if spec.modifier == "management" else 0
@@ -68,13 +69,9 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None:
-        matched = sent * len(_ways(spec.direction))
+        matched = sent * len(sending(spec.direction))
         counts += [("modifier.matched_frames", matched), ("modifier.filtered_frames", 0)]
     return tuple(counts)
-
-
-def _ways(direction: Direction) -> tuple[str, ...]:
-    return ("forward", "reverse") if direction is Direction.BOTH else (direction.value,)
 
 
 def _outage_frames(spec: TrialSpec) -> int:

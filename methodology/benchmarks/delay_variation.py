@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
+from bmwg.methodology import directions
 from bmwg.methodology.benchmarks.statistics import median, percentile
-from bmwg.methodology.latency import merge, percentile_ns
+from bmwg.methodology.latency import percentile_ns
 from bmwg.methodology.records import (
     MAX_TAGS,
     Cell,
@@ -22,6 +23,7 @@ from bmwg.methodology.records import (
     Outcome,
     OutcomeType,
     Quantity,
+    StreamCounts,
     TrialSpec,
 )
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
@@ -148,27 +150,28 @@ def pdv_outcome(
     outcome_id: str,
     remarks: tuple[str, ...] = (),
 ) -> Outcome:
-    """Return the median PDV of the streams with its 1st and 99th percentile; all frames of each take part."""
-    histograms = [merge(stream.latency for stream in trial.result.streams) for trial in ended.found or ()]
+    """Return the median PDV of the streams of each direction with its 1st and 99th percentile.
+
+    All frames of a stream take part; those of the other direction are another stream (RFC 5481 4.2).
+    """
+    streams = _by_way(ended.found or (), cell)
     kind, reason = OutcomeType.MEASURED, ended.reason
-    if not histograms:
+    if not ended.found:
         kind = ended.type
-    elif any(not histogram.frames for histogram in histograms):
+    elif any(not stream.latency.frames for _, found in streams for stream in found):
         kind, reason = OutcomeType.INVALID, "a stream of which no frame arrived has no delay"
     values: tuple[Quantity, ...] = ()
     quality: tuple[str, ...] = ()
     if kind is OutcomeType.MEASURED:
-        found = [pdv_of_histogram_ns(histogram) for histogram in histograms]
-        over = over_repetitions([float(pdv) for pdv, _ in found])
-        numbers = (
-            (PDV_METRIC, over.median_ns),
-            (f"{PDV_METRIC}.p1", over.p1_ns),
-            (f"{PDV_METRIC}.p99", over.p99_ns),
-        )
-        values = tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers)
+        largest = 0
+        for way, sent in streams:
+            found = [pdv_of_histogram_ns(stream.latency) for stream in sent]
+            over = over_repetitions([float(pdv) for pdv, _ in found])
+            largest = max(largest, *(excess for _, excess in found))
+            numbers = (("", over.median_ns), ("p1", over.p1_ns), ("p99", over.p99_ns))
+            values += _quantities(PDV_METRIC, way, numbers)
         quality = (
-            f"median of {goal.streams} streams of {goal.spec.duration_s:g} s,"
-            f" at most {max(excess for _, excess in found)} ns too large",
+            f"median of {goal.streams} streams of {goal.spec.duration_s:g} s, at most {largest} ns too large",
         )
         quality += _shortened(goal, streams_clause="RFC8219-7.3.1-05", length_clause="RFC8219-7.3.1-02")
         if lost := sum(trial.result.lost_frames for trial in ended.found or ()):
@@ -204,13 +207,25 @@ def with_last_frames_tagged(spec: TrialSpec) -> TrialSpec:
     return replace(spec, tag_after_s=(first + 0.5) / spec.load_fps, tags=tags)  # between two frames
 
 
-def sample_of(trial: JudgedTrial) -> Ipdv | None:
-    """Return IPDV of the tagged neighbours of a trial, all directions; None where no two of them arrived."""
-    delays: list[int | None] = []
-    for stream in trial.result.streams:
-        delays += [*stream.tagged_ns, None]  # the last frame of one direction has no neighbour in the next
-    arrived = any(a is not None and b is not None for a, b in pairwise(delays))
-    return ipdv(delays) if arrived else None
+def sample_of(stream: StreamCounts) -> Ipdv | None:
+    """Return IPDV of the tagged neighbours of one direction of a trial; None where no two of them arrived."""
+    arrived = any(a is not None and b is not None for a, b in pairwise(stream.tagged_ns))
+    return ipdv(stream.tagged_ns) if arrived else None
+
+
+def _by_way(trials: Sequence[JudgedTrial], cell: Cell) -> tuple[tuple[str, list[StreamCounts]], ...]:
+    """Return each direction with its stream of every trial."""
+    return tuple(
+        (way, [trial.result.streams[place] for trial in trials])
+        for place, way in enumerate(directions.ways(cell.direction))
+    )
+
+
+def _quantities(family: str, way: str, numbers: Sequence[tuple[str, float]]) -> tuple[Quantity, ...]:
+    return tuple(
+        Quantity(metric=directions.metric(family, way, part), number=number, unit=UNIT)
+        for part, number in numbers
+    )
 
 
 def ipdv_outcome(
@@ -221,24 +236,29 @@ def ipdv_outcome(
     outcome_id: str,
     remarks: tuple[str, ...] = (),
 ) -> Outcome:
-    """Return the medians over the streams of least, median and largest IPDV (RFC8219-7.3.2-05)."""
-    found = [sample_of(trial) for trial in ended.found or ()]
-    samples = [one for one in found if one is not None]
+    """Return the medians over the streams of least, median and largest IPDV (RFC8219-7.3.2-05).
+
+    Each direction has its own.
+    """
+    found = [(way, [sample_of(one) for one in sent]) for way, sent in _by_way(ended.found or (), cell)]
     kind, reason = OutcomeType.MEASURED, ended.reason
-    if not found:
+    if not ended.found:
         kind = ended.type
-    elif len(samples) < len(found):
+    elif any(one is None for _, sent in found for one in sent):
         kind, reason = OutcomeType.INVALID, "a stream of which no two tagged neighbours arrived has no IPDV"
     values: tuple[Quantity, ...] = ()
     quality: tuple[str, ...] = ()
     if kind is OutcomeType.MEASURED:
-        numbers = (
-            (SAMPLE_METRIC, median([one.median_ns for one in samples])),
-            (f"{SAMPLE_METRIC}.min", median([one.minimum_ns for one in samples])),
-            (f"{SAMPLE_METRIC}.max", median([one.maximum_ns for one in samples])),
-        )
-        values = tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers)
-        fewest = min(one.pairs for one in samples)
+        fewest = MAX_TAGS
+        for way, sent in found:
+            samples = [one for one in sent if one is not None]
+            fewest = min(fewest, *(one.pairs for one in samples))
+            numbers = (
+                ("", median([one.median_ns for one in samples])),
+                ("min", median([one.minimum_ns for one in samples])),
+                ("max", median([one.maximum_ns for one in samples])),
+            )
+            values += _quantities(SAMPLE_METRIC, way, numbers)
         quality = (
             f"medians over {goal.streams} streams of {goal.spec.duration_s:g} s; of each the last"
             f" {goal.spec.tags} frames, at least {fewest} pairs of neighbours,"

@@ -7,7 +7,7 @@ as records of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks.statistics import Spread, spread
 from bmwg.methodology.records import Cell, LossTimes, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
@@ -19,6 +19,7 @@ RECOVERY_REQUIREMENTS = ("RFC2544-26.5-01", "RFC2544-26.5-02", "RFC2544-26.5-03"
 RESET_REQUIREMENTS = ("RFC2544-26.6-01", "RFC2544-26.6-04", "SUP-6201-1.3-01")
 UNIT = "ms"  # SUP-6201-1.4-01
 OVERLOAD_S = 60.0  # rfc2544-26.5
+OVERLOAD_PERCENT = 110  # rfc2544-26.5: of the throughput, or the medium's rate where that is lower
 POWER_INTERRUPTION_S = 15.0  # SUP-6201-4.3.1
 FORWARDING_BEFORE_S = 15.0  # SUP-6201-4
 FORWARDING_AFTER_S = 0.1  # choice: what a link needs to pass frames again after the call that sets it up
@@ -35,10 +36,13 @@ class RecoveryLoads:
 
 
 def recovery_loads(throughput_fps: int, max_load_fps: int | None) -> RecoveryLoads:
-    """Return 110 % of the throughput, or the highest load where that is lower, and half of it."""
+    """Return 110 % of the throughput, or the highest load where that is lower, and half of it.
+
+    Rounded up: 110 % of 1,001 frames/s are 1,102.
+    """
     if throughput_fps < 1:
         raise ValueError(f"throughput_fps (RFC 2544 26.5): expected at least 1, found {throughput_fps}")
-    overload = throughput_fps * 11 // 10
+    overload = -(-throughput_fps * OVERLOAD_PERCENT // 100)
     if max_load_fps is not None:
         overload = min(overload, max_load_fps)
     return RecoveryLoads(overload_fps=overload, reduced_fps=max(1, overload // 2))
@@ -168,20 +172,53 @@ def reset_by_time_ms(trial: ResetTrial) -> float | None:
     return (trial.first_after_ns - trial.last_before_ns) / _NS_PER_MS - 1e3 * trial.power_interruption_s
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overload:
+    """The overload of a series beside the throughput, frames/s; `medium_fps` None: the medium has no rate."""
+
+    throughput_fps: int
+    overload_fps: int
+    medium_fps: int | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether it is what RFC 2544 26.5 asks for: 110 %, or all that the medium carries."""
+        wanted = recovery_loads(self.throughput_fps, self.medium_fps).overload_fps
+        return self.overload_fps >= wanted
+
+    @property
+    def of_medium(self) -> bool:
+        """Whether the medium ends it below 110 %."""
+        return self.full and self.overload_fps < recovery_loads(self.throughput_fps, None).overload_fps
+
+    @property
+    def text(self) -> str:
+        """Say how much of the throughput it is; never rounded up to what it does not reach."""
+        tenths = 1000 * self.overload_fps // self.throughput_fps
+        return f"{self.overload_fps} frames/s, {tenths / 10:g} % of the throughput"
+
+
 def recovery_outcome(
-    trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id: str, highest: bool = False
+    trials: Sequence[RecoveryTrial], cell: Cell, *, outcome_id: str, overload: Overload | None = None
 ) -> Outcome:
     """Return the average recovery time.
 
     A trial without loss was no overload and has no recovery: the throughput it was computed from did not hold
-    then, so the answer is `unstable`. With `highest` the load was the highest that the tester is qualified
-    for, below 110 % of the throughput: then it is `tester_limited`.
+    then, so the answer is `unstable`; where the load was the medium's rate, the device carries all of it
+    (`at_ceiling`). An `overload` below what RFC 2544 26.5 asks for, since the tester carries
+    no more, makes it `tester_limited`: its statement has the time, for it is that of another overload.
     """
     sequence = [trial.seq for trial in trials]
     calm = [trial.seq for trial in trials if trial.overload_lost_frames == 0]
+    limited = overload is not None and not overload.full
     if calm:
-        kind = OutcomeType.TESTER_LIMITED if highest else OutcomeType.UNSTABLE
-        load = "the tester's highest load" if highest else "110 % of the throughput"
+        kind, load = OutcomeType.UNSTABLE, f"{OVERLOAD_PERCENT} % of the throughput"
+        if limited:
+            kind, load = OutcomeType.TESTER_LIMITED, "the tester's highest load"
+        elif overload is not None and overload.of_medium:
+            kind, load = OutcomeType.AT_CEILING, "the medium's rate"
+        if overload is not None:
+            load += f" ({overload.text})"
         reason = f"no overload: {load} lost no frame in trials {calm}"
         return _none(RECOVERY_METRIC, cell, outcome_id, sequence, (kind, reason), RECOVERY_REQUIREMENTS)
     if not trials:
@@ -193,8 +230,19 @@ def recovery_outcome(
         return _none(RECOVERY_METRIC, cell, outcome_id, sequence, broken, RECOVERY_REQUIREMENTS)
     found = spread([recovery_ms(trial) for trial in trials])
     quality = [f"average of {found.count}"]
+    if overload is not None:
+        quality.append(f"overload of {overload.text}")
     if short := [trial.seq for trial in trials if trial.overload_s < OVERLOAD_S]:
         quality.append(f"overload shorter than {OVERLOAD_S:g} s (RFC 2544 26.5) in trials {short}")
+    if overload is not None and limited:
+        reason = (
+            f"the tester carries no more than {overload.text}, where RFC 2544 26.5 asks for"
+            f" {OVERLOAD_PERCENT} %; from there recovery took {found.mean:.3f} ms on average"
+            f" of {found.count}, {found.minimum:.3f} to {found.maximum:.3f} ms"
+        )
+        why = (OutcomeType.TESTER_LIMITED, reason)
+        short_of = _none(RECOVERY_METRIC, cell, outcome_id, sequence, why, RECOVERY_REQUIREMENTS)
+        return replace(short_of, quality=tuple(quality))
     return _measured(RECOVERY_METRIC, cell, outcome_id, sequence, found, RECOVERY_REQUIREMENTS, quality)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from bmwg.methodology import directions
 from bmwg.methodology.benchmarks.statistics import median, percentile, spread
 from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
@@ -113,47 +114,46 @@ def rfc2544_outcome(
 ) -> Outcome:
     """Return the mean latency of one tagged frame a stream: the first that left after 60 s.
 
-    Nothing is averaged around a stream without its tag: one that was lost makes the outcome `unstable`, since
-    frames are lost at a throughput that was found without loss; one that never left makes it `invalid`.
+    Each direction is a stream of its own and has its own mean. Nothing is averaged around a stream without
+    its tag: one that was lost makes the outcome `unstable`, since frames are lost at a throughput that was
+    found without loss; one that never left makes it `invalid`.
     """
-    latencies: list[float] = []
+    ways = directions.ways(goal.cell.direction)
+    latencies: list[list[float]] = [[] for _ in ways]
     missing: list[int] = []
     kind = OutcomeType.UNSTABLE
     for seq in ended.found or ():
-        first: dict[int, TaggedFrame] = {}
-        for tag in tags.get(seq, ()):
-            if tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2):
-                first.setdefault(tag.direction, tag)
-        arrived = [tag.received_ns - tag.sent_ns for tag in first.values() if tag.received_ns is not None]
-        if not first:
-            kind = OutcomeType.INVALID
-        if not first or len(arrived) < len(first):
-            missing.append(seq)
-        else:
-            latencies.extend(arrived)
+        for place, found in enumerate(latencies):
+            first = next(iter(_late_enough(tags.get(seq, ()), place, goal)), None)
+            if first is None:
+                kind = OutcomeType.INVALID
+            if first is not None and first.received_ns is not None:
+                found.append(first.received_ns - first.sent_ns)
+            elif seq not in missing:
+                missing.append(seq)
     reason = ended.reason
     if missing:
         reason = f"no tagged frame arrived in trials {', '.join(map(str, missing))}"
-    if ended.found is None or missing or not latencies:
+    if ended.found is None or missing or not all(latencies):
         kind = ended.type if ended.found is None else kind
         return _unanswered(RFC2544_METRIC, goal, ended, outcome_id, (kind, reason), REQUIREMENTS)
-    found = spread(latencies)
-    numbers = (
-        (RFC2544_METRIC, found.mean),
-        (f"{RFC2544_METRIC}.min", found.minimum),
-        (f"{RFC2544_METRIC}.max", found.maximum),
-    )
+    values: list[Quantity] = []
+    for way, found in zip(ways, latencies, strict=True):
+        over = spread(found)
+        numbers = (("", over.mean), ("min", over.minimum), ("max", over.maximum))
+        values += _quantities(RFC2544_METRIC, way, numbers)
+    each = " in each direction" if len(ways) > 1 else ""
     return Outcome(
         outcome_id=outcome_id,
         metric=RFC2544_METRIC,
         cell=goal.cell,
         type=OutcomeType.MEASURED,
-        values=tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
+        values=tuple(values),
         trials=tuple(trial.seq for trial in ended.trials),
         statement=f"at {goal.throughput_fps} frames/s per port and direction",
         requirements=REQUIREMENTS,
         quality=(
-            f"mean of {found.count} streams of {goal.stream_s:g} s, one tagged frame each",
+            f"mean of {len(latencies[0])} streams of {goal.stream_s:g} s{each}, one tagged frame each",
             *_short(goal),
         ),
     )
@@ -168,46 +168,65 @@ def rfc8219_outcome(
 ) -> Outcome:
     """Return typical (median) and worst-case (99.9th percentile) latency, as medians over the streams.
 
-    The 1st and 99th percentile over the streams stand beside each (RFC8219-7.2-11).
+    The 1st and 99th percentile over the streams stand beside each (RFC8219-7.2-11). Each direction has its
+    own values, from its own tagged frames: at least 500 a stream of each.
     """
-    typical: list[float] = []
-    worst: list[float] = []
+    ways = directions.ways(goal.cell.direction)
+    typical: list[list[float]] = [[] for _ in ways]
+    worst: list[list[float]] = [[] for _ in ways]
     few: list[int] = []
     kind = OutcomeType.UNSTABLE  # tagged frames lost at a load that was found without loss
     for seq in ended.found or ():
-        samples = [
-            float(tag.received_ns - tag.sent_ns)
-            for tag in tags.get(seq, ())
-            if tag.received_ns is not None and tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2)
-        ]
-        if len(tags.get(seq, ())) < RFC8219_TAGS:
-            kind = OutcomeType.INVALID
-        if len(samples) < RFC8219_TAGS:
-            few.append(seq)
-        else:
-            typical.append(median(samples))
-            worst.append(percentile(samples, Fraction(999, 1000)))
+        for place in range(len(ways)):
+            sent = _late_enough(tags.get(seq, ()), place, goal)
+            samples = [float(tag.received_ns - tag.sent_ns) for tag in sent if tag.received_ns is not None]
+            if len(sent) < RFC8219_TAGS:
+                kind = OutcomeType.INVALID
+            if len(samples) >= RFC8219_TAGS:
+                typical[place].append(median(samples))
+                worst[place].append(percentile(samples, Fraction(999, 1000)))
+            elif seq not in few:
+                few.append(seq)
     reason = ended.reason
     if few:
         reason = f"fewer than {RFC8219_TAGS} tagged frames arrived in trials {', '.join(map(str, few))}"
-    if ended.found is None or few or not typical:
+    if ended.found is None or few or not all(typical):
         kind = ended.type if ended.found is None else kind
         return _unanswered(TYPICAL_METRIC, goal, ended, outcome_id, (kind, reason), RFC8219_REQUIREMENTS)
-    numbers = []
-    for metric, series in ((TYPICAL_METRIC, typical), (WORST_METRIC, worst)):
-        numbers.append((metric, median(series)))
-        numbers.append((f"{metric}.p1", percentile(series, Fraction(1, 100))))
-        numbers.append((f"{metric}.p99", percentile(series, Fraction(99, 100))))
+    values: list[Quantity] = []
+    for place, way in enumerate(ways):
+        for metric, series in ((TYPICAL_METRIC, typical[place]), (WORST_METRIC, worst[place])):
+            numbers = (
+                ("", median(series)),
+                ("p1", percentile(series, Fraction(1, 100))),
+                ("p99", percentile(series, Fraction(99, 100))),
+            )
+            values += _quantities(metric, way, numbers)
+    each = " in each direction" if len(ways) > 1 else ""
     return Outcome(
         outcome_id=outcome_id,
         metric=TYPICAL_METRIC,
         cell=goal.cell,
         type=OutcomeType.MEASURED,
-        values=tuple(Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers),
+        values=tuple(values),
         trials=tuple(trial.seq for trial in ended.trials),
         statement=f"at {goal.throughput_fps} frames/s per port and direction",
         requirements=RFC8219_REQUIREMENTS,
-        quality=(f"medians over {len(typical)} streams of {goal.stream_s:g} s", *_short(goal)),
+        quality=(f"medians over {len(typical[0])} streams of {goal.stream_s:g} s{each}", *_short(goal)),
+    )
+
+
+def _late_enough(tags: Sequence[TaggedFrame], place: int, goal: StreamsGoal) -> list[TaggedFrame]:
+    """Return the tagged frames of one direction, counted from 0, that left after 60 s."""
+    return [
+        tag for tag in tags if tag.direction == place and tag.after_s >= min(TAG_AFTER_S, goal.stream_s / 2)
+    ]
+
+
+def _quantities(family: str, way: str, numbers: Sequence[tuple[str, float]]) -> tuple[Quantity, ...]:
+    return tuple(
+        Quantity(metric=directions.metric(family, way, part), number=number, unit=UNIT)
+        for part, number in numbers
     )
 
 

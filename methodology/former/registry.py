@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.methodology import procedures
-from bmwg.methodology.former import envelope_2
+from bmwg.methodology.former import (
+    broadcast_2,
+    delay_variation_2,
+    envelope_2,
+    latency_2,
+    recovery_2,
+    tagged_latency_2,
+)
 from bmwg.methodology.former.rule import FormerRule
 
-RULES: tuple[FormerRule, ...] = (envelope_2.RULE,)
+RULES: tuple[FormerRule, ...] = (
+    envelope_2.RULE,
+    latency_2.RULE,
+    *tagged_latency_2.RULES,
+    *delay_variation_2.RULES,
+    recovery_2.RULE,
+    broadcast_2.RULE,
+)
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology import throughput
+from bmwg.methodology import directions, throughput
 from bmwg.methodology.measurements.measurement import Answered, Asked, Cost, wanted_size
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.measurements.throughput import bisection_trials
@@ -24,13 +24,15 @@ class Modified:
     """The bisection of RFC 2544 26.1 while something else goes on.
 
     `modifier` is the name under which the DUT's side of it is known (empty: the tester does it alone).
-    `evidence` is the count of each trial that shows it at work: without any, there is no answer.
+    `evidence` is the count of each trial that shows it at work: without any, there is no answer. With
+    `each_way` every direction of the cell has its own, all of which are needed.
     """
 
     code: str
     clause_rows: tuple[str, ...]
     evidence: str
     modifier: str = ""
+    each_way: bool = False
     functions: tuple[str, ...] = ("kernel-l3",)
     needs_throughput: bool = True
     reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
@@ -86,16 +88,19 @@ class Modified:
         outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id, metric=self.metric)
         plain = (_plain(asked.throughput), *load_remark(asked.throughput))
         outcome = replace(
-            outcome, requirements=self.clause_rows, quality=(*outcome.quality, *self._seen(taken), *plain)
+            outcome,
+            requirements=self.clause_rows,
+            quality=(*outcome.quality, *self._seen(asked.cell, taken), *plain),
         )
-        if found.error is None and outcome.type is not OutcomeType.INVALID and not self._count(taken):
+        idle = [name for name in self._evidence(asked.cell) if not _count(taken, name)]
+        if found.error is None and outcome.type is not OutcomeType.INVALID and idle:
             outcome = Outcome(
                 outcome_id=asked.outcome_id,
                 metric=self.metric,
                 cell=asked.cell,
                 type=OutcomeType.INVALID,
                 trials=outcome.trials,
-                reason=f"the modifier was not at work: {self.evidence} is 0 in every trial",
+                reason=f"the modifier was not at work: {', '.join(idle)} is 0 in every trial",
             )
         return Answered(outcomes=(outcome,), error=found.error)
 
@@ -105,11 +110,18 @@ class Modified:
             return replace(spec, modifier=self.modifier)
         return replace(spec, broadcast_every=BROADCAST_EVERY)
 
-    def _count(self, trials: Sequence[JudgedTrial]) -> int:
-        return max((dict(trial.result.auxiliary).get(self.evidence, 0) for trial in trials), default=0)
+    def _evidence(self, cell: Cell) -> tuple[str, ...]:
+        if not self.each_way:
+            return (self.evidence,)
+        return tuple(f"{way}.{self.evidence}" for way in directions.sending(cell.direction))
 
-    def _seen(self, trials: Sequence[JudgedTrial]) -> tuple[str, ...]:
-        return (f"{self.evidence} up to {self._count(trials)} in one trial",) if trials else ()
+    def _seen(self, cell: Cell, trials: Sequence[JudgedTrial]) -> tuple[str, ...]:
+        named = self._evidence(cell) if trials else ()
+        return tuple(f"{name} up to {_count(trials, name)} in one trial" for name in named)
+
+
+def _count(trials: Sequence[JudgedTrial], name: str) -> int:
+    return max((dict(trial.result.auxiliary).get(name, 0) for trial in trials), default=0)
 
 
 def _plain(found: Outcome) -> str:
@@ -122,7 +134,8 @@ MEASUREMENTS = (
     Modified(
         code="broadcast",
         clause_rows=("RFC2544-11.1-01", "RFC2544-11.1-02"),
-        evidence="forward.broadcast_sent_frames",
+        evidence="broadcast_sent_frames",
+        each_way=True,
     ),
     Modified(
         code="management",

@@ -49,8 +49,10 @@ class Recovery:
         spec = self._spec(asked.profile, asked.cell, asked.load_fps, asked.max_load_fps)
         ended = asked.run(_repeated(spec, asked.profile, self.name))
         found = [recovery.recovery_trial(trial) for trial in ended.found or ()]
-        highest = spec.load_fps < recovery.recovery_loads(asked.load_fps, None).overload_fps
-        outcome = recovery.recovery_outcome(found, asked.cell, outcome_id=asked.outcome_id, highest=highest)
+        overload = recovery.Overload(
+            throughput_fps=asked.load_fps, overload_fps=spec.load_fps, medium_fps=asked.medium_fps
+        )
+        outcome = recovery.recovery_outcome(found, asked.cell, outcome_id=asked.outcome_id, overload=overload)
         return _answered(asked, ended, outcome)
 
     def _spec(self, profile: Profile, cell: Cell, throughput_fps: int, max_load_fps: int) -> TrialSpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks import back_to_back, frame_loss, recovery
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.methodology.records import Outcome
@@ -146,6 +147,30 @@ def burst_table(scope: Scope) -> Answer:
     return _stated(scope, back_to_back.METRIC)
 
 
+@clause("RFC2544-26.5-01", "system recovery")
+def overloaded(scope: Scope) -> Answer:
+    """Each trial went 60 s at 110 % of the throughput, or at the medium's rate where that is lower."""
+    found = {
+        one.cell.cell_id: one.lower for one in scope.evidence.outcomes if one.metric == throughput.METRIC
+    }
+    cells = {one.cell.cell_id: one.cell for one in scope.outcomes}
+    valid = [t for t in scope.trials if t.trial.valid and t.cell_id in cells]
+    if not valid:
+        return not_applicable("the run holds no valid trial of it")
+    wrong = []
+    for trial in valid:
+        spec, bound = trial.trial.result.spec, found.get(trial.cell_id)
+        medium_fps = scope.evidence.medium_fps(cells[trial.cell_id])
+        enough = (
+            bound is not None
+            and spec.load_fps >= recovery.recovery_loads(bound.load_fps, medium_fps).overload_fps
+        )
+        if not enough or spec.duration_s < recovery.OVERLOAD_S:
+            wrong.append(trial.trial.seq)
+    expected = f"{recovery.OVERLOAD_PERCENT} % of the throughput for {recovery.OVERLOAD_S:g} s"
+    return held(not wrong, expected, f"{len(wrong)} of {len(valid)} trials otherwise {wrong[:5]}")
+
+
 @clause("RFC2544-26.5-04", "system recovery")
 def recovery_repeated(scope: Scope) -> Answer:
     """More than one trial, and their average."""
@@ -189,6 +214,7 @@ RULES: tuple[ClauseRule, ...] = (
     burst_trial,
     burst_repeats,
     burst_table,
+    overloaded,
     recovery_repeated,
     recovery_table,
     reset_statements,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from bmwg.methodology import directions
 from bmwg.methodology.benchmarks.delay_variation import IPDV_METRIC, PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.benchmarks.tagged_latency import (
@@ -64,8 +65,14 @@ def _values(scope: Scope, beginnings: tuple[str, ...], *names: str) -> Answer:
     measured = _measured(scope, beginnings)
     if not measured:
         return not_applicable("no outcome of it is a plain number")
-    lacking = [one for one in measured if not set(names) <= {value.metric for value in one.values}]
+    lacking = [one for one in measured if not _has(one, *names)]
     return held(not lacking, ", ".join(names), f"{len(lacking)} of {len(measured)} outcomes without")
+
+
+def _has(one: Outcome, *names: str) -> bool:
+    """Whether an outcome has these values of each direction of its cell."""
+    present = {directions.without(value.metric) for value in one.values}
+    return {(name, way) for name in names for way in directions.ways(one.cell.direction)} <= present
 
 
 def _sent_as(scope: Scope, expected: str, fits: Callable[[TrialSpec], bool]) -> Answer:
@@ -196,16 +203,22 @@ def _medians(scope: Scope, metric: str, summary: Callable[[list[float]], float])
     if not measured:
         return not_applicable("no outcome of it is a plain number")
 
-    def fits(one: Outcome) -> bool:
+    def fits(one: Outcome, place: int, way: str) -> bool:
         samples = [
-            [float(ns) for stream in trial.trial.result.streams for ns in stream.tagged_ns if ns is not None]
+            [float(ns) for ns in trial.trial.result.streams[place].tagged_ns if ns is not None]
             for trial in _trials(scope, one)
         ]
         wanted = median([summary(found) for found in samples]) if samples and all(samples) else None
-        return close(stated(one, metric), wanted)
+        return close(stated(one, directions.metric(metric, way)), wanted)
 
-    wrong = [one.outcome_id for one in measured if not fits(one)]
-    return held(not wrong, f"{metric} of the tagged frames", f"{len(wrong)} of {len(measured)} otherwise")
+    wrong = [
+        directions.of(one.outcome_id, way)
+        for one in measured
+        for place, way in enumerate(directions.ways(one.cell.direction))
+        if not fits(one, place, way)
+    ]
+    expected = f"{metric} of the tagged frames of each direction"
+    return held(not wrong, expected, f"otherwise: {', '.join(wrong[:NAMED]) or 'none'}")
 
 
 @clause("RFC8219-7.2-06")
@@ -281,7 +294,7 @@ def ipdv_values(scope: Scope) -> Answer:
     lacking = [
         one.outcome_id
         for one in measured
-        if not {f"{one.metric}.min", one.metric, f"{one.metric}.max"} <= {v.metric for v in one.values}
+        if not _has(one, f"{one.metric}.min", one.metric, f"{one.metric}.max")
     ]
     return held(not lacking, "minimum, median and maximum", f"{len(lacking)} of {len(measured)} without")
 

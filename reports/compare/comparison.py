@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from bmwg.methodology import directions
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.registry import KINDS
 from bmwg.methodology.records import Cell, Outcome
@@ -24,7 +25,9 @@ from bmwg.reports.store import Run
 from bmwg.schemas.validation import near_name
 
 HEADLINE = (
-    *("throughput.rfc2544_26_1", "tester.envelope", "latency.all_frames.p50", "latency.all_frames.p99"),
+    "throughput.rfc2544_26_1",
+    "tester.envelope",
+    *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
     *(metric for kind in KINDS.values() for metric in kind.headline),
 )
 SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
@@ -285,7 +288,10 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
 
 def headline_of(outcome: Outcome) -> tuple[str, ...]:
     """Return the headline metrics that an outcome answers, with a number or with its type."""
-    return tuple(m for m in HEADLINE if m == outcome.metric or m.startswith(outcome.metric + "."))
+    told = {directions.without(value.metric)[1] for value in outcome.values}
+    among = told or set(directions.ways(outcome.cell.direction))
+    able = [m for m in HEADLINE if m == outcome.metric or m.startswith(outcome.metric + ".")]
+    return tuple(m for m in able if m == outcome.metric or directions.without(m)[1] in among)
 
 
 def _sample(found: _Gathered | None, runs: Sequence[Run]) -> Sample:

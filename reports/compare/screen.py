@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from bmwg.methodology import directions
 from bmwg.methodology.records import FRAMES, Cell
 from bmwg.reports.compare.comparison import Comparison, Row, Sample
 from bmwg.reports.compare.fields import Difference
@@ -23,7 +24,7 @@ _CELLS = 26  # choices: with these a screen of 50 lines holds all
 _FIELDS = 6
 _SEARCHED = (THROUGHPUT, ENVELOPE)
 _GAPS = 10  # between six columns
-_TAILS = (f"{LATENCY}.p50", f"{LATENCY}.p99")
+_TAILS = ("p50", "p99")
 
 
 def comparison_screen(made: Comparison) -> str:
@@ -72,7 +73,7 @@ def _numbers(made: Comparison) -> list[str]:
     of_frames = all(cell.kind == FRAMES for cell in cells.values())
 
     def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
-        percentiles = "/".join(metric.rsplit(".", 1)[-1] for metric in tails)
+        percentiles = "/".join(tails)
         word = "throughput" if of_frames else "answer"
         head = ("cell", f"{word} {first}", f"{word} {second}", "change")
         table: list[tuple[str, ...]] = [(*head, f"{percentiles} {first}", f"{percentiles} {second}")]
@@ -149,9 +150,13 @@ def _widths(table: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _tail(rows: Mapping[str, Row], which: str, tails: Sequence[str]) -> str:
-    samples = [_of(rows[metric], which) for metric in tails if metric in rows]
-    told = [nanoseconds(median(sample.numbers)) if sample.numbers else "" for sample in samples]
-    return "/".join(text.replace("\u00a0", "") for text in told if text) or "-"
+    each = []
+    for way in directions.told(rows, LATENCY):
+        named = [directions.metric(LATENCY, way, part) for part in tails]
+        samples = [_of(rows[metric], which) for metric in named if metric in rows]
+        told = [nanoseconds(median(sample.numbers)) if sample.numbers else "" for sample in samples]
+        each.append("/".join(text.replace("\u00a0", "") for text in told if text))
+    return " ".join(filter(None, each)) or "-"
 
 
 def _types(others: Sequence[str]) -> str:

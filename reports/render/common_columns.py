@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bmwg.methodology import directions
 from bmwg.methodology.records import Bound, Outcome
 from bmwg.reports.render.facts import Facts, option
 from bmwg.reports.render.results import remarks_of, type_badge
@@ -11,10 +12,10 @@ HEAD = ("path and option", "frame size", "type")
 TAIL = ("trials", "remarks")
 
 
-def front(outcome: Outcome) -> list[str]:
-    """Return path and option, frame size and type."""
+def front(outcome: Outcome, way: str = "") -> list[str]:
+    """Return path and option, with the direction where the row is of one of several, frame size and type."""
     return [
-        esc(option(outcome.cell)),
+        esc(directions.of(option(outcome.cell), way)),
         esc(unit(outcome.cell.frame_octets, "octets")),
         type_badge(outcome),
     ]

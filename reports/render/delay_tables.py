@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bmwg.methodology.benchmarks.delay_variation import PDV_METRIC, SAMPLE_METRIC
 from bmwg.methodology.benchmarks.tagged_latency import TYPICAL_METRIC, WORST_METRIC
+from bmwg.methodology.directions import metric
 from bmwg.methodology.latency import RFC2544_METRIC
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front, medium, rate, value
-from bmwg.reports.render.facts import Facts
+from bmwg.reports.render.facts import Facts, told_ways
 from bmwg.reports.render.results import remarks
 from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title
 
@@ -19,15 +20,13 @@ def rfc2544_latency(facts: Facts) -> list[str]:
         return []
     rows = [
         [
-            *front(one),
+            *front(one, way),
             rate(one, facts),
             medium(facts),
-            _time(one, RFC2544_METRIC),
-            _time(one, f"{RFC2544_METRIC}.min"),
-            _time(one, f"{RFC2544_METRIC}.max"),
+            *(_time(one, metric(RFC2544_METRIC, way, end)) for end in ("", "min", "max")),
             *back(one),
         ]
-        for one in outcomes
+        for one, way in _each_way(outcomes, RFC2544_METRIC)
     ]
     head = [*HEAD, "rate", "media", "latency (mean)", "least", "largest", *TAIL]
     return [
@@ -44,13 +43,13 @@ def rfc8219_latency(facts: Facts) -> list[str]:
         return []
     rows = [
         [
-            *front(one),
+            *front(one, way),
             rate(one, facts),
             medium(facts),
-            *(_with_range(one, metric) for metric in (TYPICAL_METRIC, WORST_METRIC)),
+            *(_with_range(one, family, way) for family in (TYPICAL_METRIC, WORST_METRIC)),
             *back(one),
         ]
-        for one in outcomes
+        for one, way in _each_way(outcomes, TYPICAL_METRIC)
     ]
     head = [*HEAD, "rate", "media", "typical (1st to 99th percentile)", "worst case (1st to 99th percentile)"]
     return [
@@ -66,8 +65,8 @@ def delay_variation(facts: Facts) -> list[str]:
     if not outcomes:
         return []
     rows = [
-        [*front(one), rate(one, facts), medium(facts), _with_range(one, PDV_METRIC), *back(one)]
-        for one in outcomes
+        [*front(one, way), rate(one, facts), medium(facts), _with_range(one, PDV_METRIC, way), *back(one)]
+        for one, way in _each_way(outcomes, PDV_METRIC)
     ]
     head = [*HEAD, "rate", "media", "PDV (1st to 99th percentile)", *TAIL]
     return [
@@ -82,16 +81,16 @@ def neighbours(facts: Facts) -> list[str]:
     outcomes = [one for one in facts.outcomes if one.metric == SAMPLE_METRIC]
     if not outcomes:
         return []
-    ends = (".min", "", ".max")
+    ends = ("min", "", "max")
     rows = [
         [
-            *front(one),
+            *front(one, way),
             rate(one, facts),
             medium(facts),
-            *(_time(one, f"{SAMPLE_METRIC}{end}") for end in ends),
+            *(_time(one, metric(SAMPLE_METRIC, way, end)) for end in ends),
             *back(one),
         ]
-        for one in outcomes
+        for one, way in _each_way(outcomes, SAMPLE_METRIC)
     ]
     head = [*HEAD, "rate", "media", "least", "median", "largest", *TAIL]
     return [
@@ -101,13 +100,18 @@ def neighbours(facts: Facts) -> list[str]:
     ]
 
 
-def _time(outcome: Outcome, metric: str) -> str:
-    number = value(outcome, metric)
+def _each_way(outcomes: list[Outcome], family: str) -> list[tuple[Outcome, str]]:
+    """Return a row for each direction that an outcome has values of."""
+    return [(one, way) for one in outcomes for way in told_ways(one, family)]
+
+
+def _time(outcome: Outcome, name: str) -> str:
+    number = value(outcome, name)
     return NONE if number is None else esc(nanoseconds(number))
 
 
-def _with_range(outcome: Outcome, metric: str) -> str:
-    middle, low, high = (value(outcome, metric + end) for end in ("", ".p1", ".p99"))
+def _with_range(outcome: Outcome, family: str, way: str) -> str:
+    middle, low, high = (value(outcome, metric(family, way, end)) for end in ("", "p1", "p99"))
     if middle is None or low is None or high is None:
         return NONE
     return esc(f"{nanoseconds(middle)} ({nanoseconds(low)} to {nanoseconds(high)})")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
+from bmwg.methodology import directions
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.reports.render.definitions import DEFINITIONS, TYPES, VALIDITY, definition
 from bmwg.reports.render.facts import ENVELOPE, Facts, option
@@ -302,10 +303,12 @@ def definitions(facts: Facts) -> list[str]:
             used.setdefault(name.replace("_9", ".9") if name.endswith("p99_9") else name)
     rows = []
     for name in used:
-        known = definition(name)
-        family = [key for key in DEFINITIONS if key.startswith(name + ".")]
+        plain_name, way = directions.without(name)
+        known = definition(plain_name)
+        family = [key for key in DEFINITIONS if key.startswith(plain_name + ".")]
         if known:
-            rows.append([esc(name), esc(known.unit), esc(known.meaning), esc(known.clause)])
+            meaning = directions.of(known.meaning, way)
+            rows.append([esc(name), esc(known.unit), esc(meaning), esc(known.clause)])
         elif not family:
             rows.append([esc(name), NONE, esc("this version holds no definition"), NONE])
     lines = title("Definitions", 1)

@@ -6,8 +6,19 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bmwg.methodology import directions
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.records import BAREMETAL, FRAMES, NOTHING, POD, Cell, Outcome, OutcomeType, Validity
+from bmwg.methodology.records import (
+    BAREMETAL,
+    FRAMES,
+    NOTHING,
+    POD,
+    Cell,
+    Outcome,
+    OutcomeType,
+    Quantity,
+    Validity,
+)
 from bmwg.methodology.throughput import lossless_over_all
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.render.text import unit
@@ -162,5 +173,19 @@ def _implied_hosting(cell: Cell) -> str:
 
 
 def percentile_name(metric: str) -> str:
-    """Return `p99.9` of `latency.all_frames.p99.9` and of `latency.all_frames.p99_9`."""
-    return metric.removeprefix(LATENCY + ".").replace("_", ".")
+    """Return `p99.9` of `latency.all_frames.p99.9`, of `latency.all_frames.p99_9`, and of one direction's."""
+    return directions.without(metric)[0].removeprefix(LATENCY + ".").replace("_", ".")
+
+
+def percentiles(outcome: Outcome, way: str) -> dict[str, Quantity]:
+    """Return the values of latency of one direction by the name of the percentile; empty: the only one."""
+    return {
+        percentile_name(value.metric): value
+        for value in outcome.values
+        if directions.without(value.metric)[1] == way
+    }
+
+
+def told_ways(outcome: Outcome, family: str) -> tuple[str, ...]:
+    """Return the directions that the values of an outcome name; one empty word where they name none."""
+    return directions.told((value.metric for value in outcome.values), family)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.render.extent import extent
-from bmwg.reports.render.facts import GLANCE_ROWS, LATENCY, Facts, option, percentile_name
-from bmwg.reports.render.results import answer, quantity_text, type_badge
+from bmwg.reports.render.facts import GLANCE_ROWS, LATENCY, Facts, option
+from bmwg.reports.render.results import answer, tail, type_badge
 from bmwg.reports.render.text import NONE, esc, table, title, whole
 
 
@@ -45,7 +45,4 @@ def _answer(facts: Facts, outcome: Outcome) -> str:
 def _tail(outcome: Outcome | None) -> str:
     if outcome is None or outcome.type is not OutcomeType.MEASURED:
         return NONE
-    values = {
-        percentile_name(value.metric): quantity_text(value.number, value.unit) for value in outcome.values
-    }
-    return esc(" / ".join(values[name] for name in ("p50", "p99") if name in values) or NONE)
+    return esc(tail(outcome) or NONE)

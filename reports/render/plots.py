@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bmwg.methodology import directions
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports.http.charts import http_plots
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
 from bmwg.reports.render.extent import Extent, Known, extent
-from bmwg.reports.render.facts import LATENCY, Facts, option, percentile_name
+from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.option_plot import option_plot
@@ -100,7 +101,12 @@ def _throughput(facts: Facts) -> Plot | None:
 
 
 def _latency(facts: Facts) -> Plot | None:
-    measured = [outcome for outcome in facts.of_metric(LATENCY) if outcome.values]
+    measured = [
+        (outcome, way)
+        for outcome in facts.of_metric(LATENCY)
+        if outcome.values
+        for way in told_ways(outcome, LATENCY)
+    ]
     shown = measured[:_MAX_ROWS]
     if not shown:
         return None
@@ -108,7 +114,7 @@ def _latency(facts: Facts) -> Plot | None:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        rows = [_latency_values(outcome) for outcome in shown]
+        rows = [_latency_values(outcome, way) for outcome, way in shown]
         for place, row in enumerate(rows):
             reached = [row[name] for name in names if name in row]
             if reached:
@@ -125,7 +131,11 @@ def _latency(facts: Facts) -> Plot | None:
                     zorder=2,
                 )
         axes.set_yticks(
-            range(len(shown)), [label(f"{option(o.cell)}, {o.cell.frame_octets}", 30) for o in shown]
+            range(len(shown)),
+            [
+                label(f"{directions.of(option(one.cell), way)}, {one.cell.frame_octets}", 30)
+                for one, way in shown
+            ],
         )
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xscale("log")
@@ -146,8 +156,8 @@ def _latency(facts: Facts) -> Plot | None:
     )
 
 
-def _latency_values(outcome: Outcome) -> dict[str, float]:
-    return {percentile_name(value.metric): value.number for value in outcome.values if value.number > 0}
+def _latency_values(outcome: Outcome, way: str) -> dict[str, float]:
+    return {name: value.number for name, value in percentiles(outcome, way).items() if value.number > 0}
 
 
 def _search(facts: Facts) -> Plot | None:

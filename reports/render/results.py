@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.http.answers import has_answers
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
+from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentiles, told_ways
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
     NONE,
@@ -264,10 +265,14 @@ def latency(facts: Facts) -> list[str]:
     """Return latency percentiles of each cell, at the load of the trial that gave them."""
     outcomes = facts.of_metric(LATENCY)
     rows = []
-    for outcome in outcomes:
-        values = {percentile_name(value.metric): value for value in outcome.values}
+    for outcome, way in ((one, way) for one in outcomes for way in told_ways(one, LATENCY)):
+        values = percentiles(outcome, way)
         loads = sorted({facts.run.trial(seq).spec.load_fps for seq in outcome.trials})
-        row = [esc(option(outcome.cell)), esc(unit(outcome.cell.frame_octets, "octets")), type_badge(outcome)]
+        row = [
+            esc(directions.of(option(outcome.cell), way)),
+            esc(unit(outcome.cell.frame_octets, "octets")),
+            type_badge(outcome),
+        ]
         row.append(esc(", ".join(unit(load, "frames/s") for load in loads)))
         for name in PERCENTILES:
             value = values.get(name)
@@ -277,6 +282,18 @@ def latency(facts: Facts) -> list[str]:
     if not rows:
         return []
     return [*title("Latency", 1), *table(head, rows, f"Metrics {LATENCY}.*"), *remarks(outcomes)]
+
+
+def tail(outcome: Outcome) -> str:
+    """Return median and 99th percentile of latency in one line, for each direction that was told."""
+    told = []
+    for way in told_ways(outcome, LATENCY):
+        values = percentiles(outcome, way)
+        pair = [
+            quantity_text(values[name].number, values[name].unit) for name in ("p50", "p99") if name in values
+        ]
+        told.append(f"{way} {' / '.join(pair)}".strip())
+    return "; ".join(told)
 
 
 def missing(facts: Facts) -> list[str]:

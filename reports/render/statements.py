@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bmwg.methodology import directions
 from bmwg.methodology.records import Cell, FrameFormat, Outcome, OutcomeType, Validity
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentile_name
 from bmwg.reports.render.results import quantity_text
@@ -145,7 +146,9 @@ def _speed(outcomes: Iterable[Outcome]) -> str:
             if outcome.metric == THROUGHPUT:
                 by_size.setdefault(outcome.cell.frame_octets, []).append(f"throughput {told}")
             elif outcome.metric == LATENCY and name in ("p50", "p99"):
-                by_size.setdefault(outcome.cell.frame_octets, []).append(f"latency {name} {told}")
+                way = directions.without(value.metric)[1]
+                text = f"latency {name} {told}"
+                by_size.setdefault(outcome.cell.frame_octets, []).append(directions.of(text, way))
     return (
         "; ".join(f"{unit(size, 'octets')}: {', '.join(parts)}" for size, parts in sorted(by_size.items()))
         or "no plain number"

@@ -6,8 +6,8 @@ from collections import Counter
 
 from bmwg.methodology.disturbed import HINT, hardly_usable
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.render.facts import LATENCY, facts, option, percentile_name
-from bmwg.reports.render.results import TYPE_WORDS, banner, beside_wide, quantity_text
+from bmwg.reports.render.facts import LATENCY, facts, option
+from bmwg.reports.render.results import TYPE_WORDS, banner, beside_wide, quantity_text, tail
 from bmwg.reports.render.text import plain
 from bmwg.reports.store import Run
 
@@ -55,7 +55,4 @@ def _tail(outcome: Outcome, latency: dict[str, Outcome]) -> str:
     found = latency.get(outcome.cell.cell_id)
     if found is None or not found.values:
         return ""
-    values = {
-        percentile_name(value.metric): quantity_text(value.number, value.unit) for value in found.values
-    }
-    return plain(" / ".join(values[name] for name in ("p50", "p99") if name in values))
+    return plain(tail(found))

@@ -235,6 +235,11 @@ CASES: dict[str, Three] = {
         not_met=run(BURSTS, profile=FEW, tester=breaches.StallsInBursts),
         not_applicable=STANDARD,
     ),
+    "RFC2544-26.5-01": Three(
+        met=run(RECOVERY, profile=THREE),
+        not_met=run(RECOVERY, profile=THREE, device={"tester_limit_fps": 820_000}),
+        not_applicable=run(RECOVERY, profile=THREE, tester=breaches.StallsInRecovery),
+    ),
     "RFC2544-26.5-04": Three(
         met=run(RECOVERY, profile=THREE),
         not_met=run(RECOVERY, profile={"benchmarks": {"recovery": {"repetitions": 1}}}),

@@ -277,7 +277,31 @@ class TestDelayVariation:
 
 
 class TestRecovery:
+    def test_an_overload_below_110_percent_is_no_plain_recovery_unless_the_medium_ends_it(self):
+        trial = recovery.RecoveryTrial(
+            seq=1,
+            overload_s=60.0,
+            overload_lost_frames=9,
+            reduced_at_ns=10**9,
+            last_lost_ns=10**9 + 25_000_000,
+        )
+        for fps, kind in ((1020, "tester_limited"), (1099, "tester_limited"), (1100, "measured")):
+            overload = recovery.Overload(throughput_fps=1000, overload_fps=fps)
+            found = recovery.recovery_outcome([trial], CELL, outcome_id="T", overload=overload)
+            assert found.type.value == kind
+            assert any(overload.text in remark for remark in found.quality)
+        limited = recovery.Overload(throughput_fps=1000, overload_fps=1020)
+        found = recovery.recovery_outcome([trial], CELL, outcome_id="T", overload=limited)
+        assert "102 % of the throughput" in found.statement
+        assert found.values == ()
+        medium = recovery.Overload(throughput_fps=1000, overload_fps=1020, medium_fps=1020)
+        assert recovery.recovery_outcome([trial], CELL, outcome_id="T", overload=medium).values
+        calm = dataclasses.replace(trial, overload_lost_frames=0)
+        whole = recovery.recovery_outcome([calm], CELL, outcome_id="T", overload=medium)
+        assert whole.type is OutcomeType.AT_CEILING
+
     def test_loads(self):
+        assert recovery.recovery_loads(1001, None).overload_fps == 1102  # never below 110 %
         assert recovery.recovery_loads(1000, None) == recovery.RecoveryLoads(
             overload_fps=1100, reduced_fps=550
         )
@@ -299,7 +323,8 @@ class TestRecovery:
         unstable = recovery.recovery_outcome([trial, calm], CELL, outcome_id="T")
         assert (unstable.type, unstable.values) == (OutcomeType.UNSTABLE, ())
         assert unstable.statement == "no overload: 110 % of the throughput lost no frame in trials [1]"
-        limited = recovery.recovery_outcome([calm], CELL, outcome_id="T", highest=True)
+        short_of = recovery.Overload(throughput_fps=1000, overload_fps=1020)
+        limited = recovery.recovery_outcome([calm], CELL, outcome_id="T", overload=short_of)
         assert (limited.type, limited.values) == (OutcomeType.TESTER_LIMITED, ())
         assert recovery.recovery_outcome([], CELL, outcome_id="T").type is OutcomeType.INVALID
         short = recovery.recovery_outcome([dataclasses.replace(trial, overload_s=5.0)], CELL, outcome_id="T")

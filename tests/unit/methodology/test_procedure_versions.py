@@ -164,7 +164,7 @@ def test_a_changed_procedure_has_another_version(name: str) -> None:
 
 def test_the_versions_of_a_plan_are_named_and_others_are_told() -> None:
     named = procedures.versions([throughput.METRIC, latency.METRIC, throughput.METRIC])
-    assert named == {procedures.RULES: 2, latency.METRIC: 2, throughput.METRIC: 3, "trial": 1}
+    assert named == {procedures.RULES: 3, latency.METRIC: 3, throughput.METRIC: 3, "trial": 1}
     assert procedures.other_versions(named, throughput.METRIC) == ()
     assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 3),)
     newer = {throughput.METRIC: 4, "trial": 2}

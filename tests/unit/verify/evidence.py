@@ -7,11 +7,33 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "data" / "evidence" / "3ac94e6c001a"
-SIGNER = FOLDER / "signer.pub"
+EVIDENCE = Path(__file__).parents[2] / "data" / "evidence"
 COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
-LACKS_OF_REAL = ["kept-awake", "drivers-bound", "clause_rules 2", "tester.envelope 3"]
-LACKS_OF_SIMULATED = ["drivers-bound", "clause_rules 2", "tester.envelope 3"]
+LATER = "77e44c9b324855cf4ee43bff6fa091a357b99c8e"
+FOLDER = EVIDENCE / COMMIT[:12]
+SIGNER = FOLDER / "signer.pub"
+_LATENCY = "latency.all_frames 3"
+LACKS_OF_REAL = [
+    "kept-awake",
+    "drivers-bound",
+    "clause_rules 2",
+    "clause_rules 3",
+    "tester.envelope 3",
+    _LATENCY,
+]
+LACKS_OF_PACKETS = [*LACKS_OF_REAL, "latency.rfc2544_26_2 3", "pdv.rfc8219_7_3_1 3"]
+LACKS_OF_SIMULATED = ["drivers-bound", "clause_rules 2", "clause_rules 3", "tester.envelope 3", _LATENCY]
+LACKS_OF_BOTH_WAYS = [
+    "clause_rules 3",
+    _LATENCY,
+    "latency.rfc2544_26_2 3",
+    "latency.rfc8219_7_2.typical 3",
+    "pdv.rfc8219_7_3_1 3",
+    "ipdv.rfc5481_4_1.sample 2",
+    "system_recovery.rfc2544_26_5 3",
+    "throughput_modified.rfc2544_11.broadcast 3",
+]
+LACKS_OF_SUITE = [*LACKS_OF_SIMULATED, *LACKS_OF_BOTH_WAYS[2:]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +47,19 @@ class Kept:
     bundles: tuple[str, ...] = ()
     lacks: tuple[str, ...] = tuple(LACKS_OF_REAL)
     findings: frozenset[str] = frozenset()
+    commit: str = COMMIT
+
+    @property
+    def signer(self) -> Path:
+        """The public key of whoever signed its bundles."""
+        return EVIDENCE / self.commit[:12] / "signer.pub"
 
 
 @cache
 def unpacked(folder: Path, name: str) -> Path:
     """Unpack an archive below a folder, and return where its files are."""
-    shutil.unpack_archive(FOLDER / f"{name}.tar.xz", folder)
+    (archive,) = EVIDENCE.glob(f"*/{name}.tar.xz")
+    shutil.unpack_archive(archive, folder)
     return folder
 
 
@@ -41,6 +70,7 @@ KEPT = (
         answers=12,
         executions=167,
         bundles=("unsigned", "signed", "redacted"),
+        lacks=tuple(LACKS_OF_PACKETS),
     ),
     Kept(
         name="ladder",
@@ -60,6 +90,7 @@ KEPT = (
         sha256="43cf45fac4fdbb80a872af993cdd2b3b1d146235de9722d68a9836a8066c63f6",
         answers=12,
         executions=168,
+        lacks=tuple(LACKS_OF_PACKETS),
     ),
     Kept(
         name="resumed",
@@ -73,7 +104,7 @@ KEPT = (
         sha256="852153788689e6131aeaef5e335c2925cdc0dc367a3b6839433124b7f88db482",
         answers=0,
         executions=20,
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2"),
+        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "clause_rules 3"),
         findings=frozenset({"VER-02"}),
     ),
     Kept(
@@ -82,7 +113,7 @@ KEPT = (
         answers=34,
         executions=326,
         bundles=("unsigned",),
-        lacks=tuple(LACKS_OF_SIMULATED),
+        lacks=tuple(LACKS_OF_SUITE),
     ),
     Kept(
         name="disturbed",
@@ -104,6 +135,32 @@ KEPT = (
         answers=12,
         executions=59,
         bundles=("unsigned", "signed", "redacted"),
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2"),
+        lacks=("kept-awake", "drivers-bound", "one-journal", "clause_rules 2", "clause_rules 3"),
+    ),
+    Kept(
+        name="both-ways",
+        sha256="c4e0fcbaf205893a52bafc08df37a32b7e45f2307579891673c66d831915685a",
+        answers=9,
+        executions=49,
+        lacks=tuple(LACKS_OF_BOTH_WAYS),
+        commit=LATER,
+    ),
+    Kept(  # the last of trial/1.0
+        name="packets-former",
+        sha256="a32a927d51599b65c2da7065d9e3c53aff4790d870a981fe2ab0e674f65df924",
+        answers=12,
+        executions=200,
+        bundles=("unsigned", "signed", "redacted"),
+        lacks=("clause_rules 3", _LATENCY, "latency.rfc2544_26_2 3", "pdv.rfc8219_7_3_1 3"),
+        commit=LATER,
+    ),
+    Kept(  # the last with a journal of its own
+        name="http-former",
+        sha256="2b2729c26e8294244d16370dcc54d280561a2915aff1b806de03f1edb2c8d51f",
+        answers=12,
+        executions=68,
+        bundles=("unsigned", "signed", "redacted"),
+        lacks=("one-journal", "clause_rules 2", "clause_rules 3"),
+        commit=LATER,
     ),
 )
