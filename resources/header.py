@@ -18,9 +18,16 @@ from bmwg.resources.provenance import toolkit_state
 
 
 def run_header(
-    testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell], selected: Collection[str]
+    testbed: Testbed,
+    profile: Profile,
+    plan: Sequence[PlannedCell],
+    selected: Collection[str],
+    order_seed: int | None = None,
 ) -> RunHeader:
-    """Return the header of a run of this plan, which answers the selected tests."""
+    """Return the header of a run of this plan, which answers the selected tests.
+
+    `order_seed` is what its order was drawn from.
+    """
     return header_of(
         simulated=testbed.tester.driver == "simulated",
         testbed=testbed.data,
@@ -34,6 +41,7 @@ def run_header(
         families=(family for kind in BY_NAME.values() for family in kind.families),
         qualification_max_fps=QUALIFICATION_MAX_FPS,
         cases=suites.outside(selected),
+        order_seed=order_seed,
     )
 
 
@@ -49,6 +57,7 @@ def header_of(
     simulated: bool = False,
     qualification_max_fps: int | None = None,
     cases: tuple[suites.Case, ...] = (),
+    order_seed: int | None = None,
 ) -> RunHeader:
     """Return the header of a run that begins now, of any kind of load; `families` are its procedures."""
     version, commit, dirty = toolkit_state()
@@ -66,4 +75,5 @@ def header_of(
         procedures=versions(families),
         qualification_max_fps=qualification_max_fps,
         cases=cases,
+        order_seed=order_seed,
     )

@@ -37,6 +37,7 @@ LATER_HEADER_KEYS = (
     "qualification_max_fps",
     "platform_bound",
     "cases",
+    "order_seed",
 )  # came within run/1.0; older headers lack them
 
 
@@ -88,6 +89,7 @@ class Run:
     interruptions: tuple[Mapping[str, Any], ...] = ()
     platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
     executions: tuple[Execution, ...] = ()
+    order_seed: int | None = None  # from which the order of the plan was drawn; None: option after option
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of frames of a sequence number. Raises LookupError when the journal has none."""
@@ -181,6 +183,7 @@ def read_run(path: Path) -> Run:
         interruptions=tuple(document.get("interruptions", ())),
         platform=platform,
         executions=executions,
+        order_seed=document.get("order_seed"),
     )
 
 

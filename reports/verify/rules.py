@@ -13,7 +13,7 @@ from bmwg.methodology.procedures import last_commit
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import other_kinds, physics
+from bmwg.reports.verify import other_kinds, physics, physics_http
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
@@ -109,10 +109,7 @@ def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.run or evidence.profile is None or not evidence.plan:
         return
     networks = evidence.run["testbed"].get("networks")
-    tags = {
-        name: option.get("vlan_id") if isinstance(option, dict) else None
-        for name, option in (networks if isinstance(networks, dict) else {}).items()
-    }
+    tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
     planned = {(one.metric, one.cell.cell_id) for one in evidence.plan}
     for test_id in dict.fromkeys(one.test_id for one in evidence.plan):
         case = suites.case(test_id, evidence.cases)
@@ -232,5 +229,6 @@ RULES: tuple[Rule[Evidence], ...] = (
     procedures_known,
     platform_bound,
     *physics.RULES,
+    *physics_http.RULES,
     *other_kinds.RULES,
 )

@@ -23,6 +23,7 @@ from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
+from bmwg.reports.verify.physics_http import http_questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
@@ -82,7 +83,7 @@ def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = No
         judgement=judgement,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
-        questions=questions(evidence),
+        questions=(*questions(evidence), *http_questions(evidence)),
     )
 
 
@@ -163,7 +164,7 @@ def _verify(
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
         signature=_signature(archive, trust),
-        questions=questions(evidence),
+        questions=(*questions(evidence), *http_questions(evidence)),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )

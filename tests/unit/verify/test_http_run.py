@@ -46,6 +46,8 @@ def repetition(planned, number, mean_ns, **changes):
         "requests": planned.requests,
         "body_octets": planned.requests * planned.cell.object_octets,
         "elapsed_ns": mean_ns * planned.requests,
+        "process_ns": mean_ns * planned.requests + 3_000_000,
+        "wall_ns": mean_ns * planned.requests + 9_000_000,
         "mean_request_ns": mean_ns,
         "probes": ((200, True), (200, True)),
         "deployment": "native-1",
@@ -65,7 +67,8 @@ def make_run(results, *, testbed=None):
         toolkit_dirty=False,
         testbed=testbed or {"name": "row"},
     )
-    with RunStore.create(results, "web", header) as store:
+    clock = replayable.Clock()
+    with RunStore.create(results, "web", header, clock=clock) as store:
         store.add_deployment("native-1", {"hosting": {"form": "native"}, "endpoint": [ADDRESS, 3128]})
         place = {"schema": "record/1.0", "scope": "network", "fields": {}}
         store.platform.note_records("native-1", {"proxy": place})
