@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
+    from types import TracebackType
+
     from bmwg.drivers.hosting.bundle import PodSpec
-    from bmwg.drivers.hosting.instance import Sample
+    from bmwg.drivers.hosting.instance import Place, Sample
+    from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed import NetworkSpec, Testbed
     from bmwg.methodology.capabilities import Capability
@@ -128,10 +131,12 @@ class Attachment:
 class Attached:
     """An attachment that stands: the interface inside the workload as it was found there, and its other end.
 
-    `link_kind` is the interface's kind as the kernel names it (`veth`, `macvlan`), `addresses` are in prefix
-    notation. `host_interface` and `host_mac` are its other end on the node, None where there is none;
-    `took_nic` says that the interface is the node's NIC itself. `evidence` is for the platform record; it has
-    the keys `network` and `interface`, by which the record finds it.
+    `link_kind` is the interface's kind as the kernel names it (`veth`, `macvlan`; `vhost-user` for a socket),
+    `addresses` are in prefix notation. `device` is the EAL device by which a DPDK program in the pod takes it
+    (empty: an AF_PACKET device of the program's own), `socket` the vhost-user socket's path on the node.
+    `host_interface` and `host_mac` are its other end on the node, None where there is none; `took_nic` says
+    that the interface is the node's NIC itself. `evidence` is for the platform record; it has the keys
+    `network` and `interface`, by which the record finds it.
     """
 
     attachment: Attachment
@@ -143,6 +148,8 @@ class Attached:
     host_mac: str | None
     took_nic: bool
     evidence: Mapping[str, JsonValue]
+    device: str = ""
+    socket: str = ""
 
 
 @runtime_checkable
@@ -183,30 +190,111 @@ class PodRuntime(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MachineIntent:
+    """The *intent* of one machine; the provider realizes it.
+
+    `number` counts the machines of one provider from 0. `network` (IPv4, in prefix notation) is what their
+    endpoints' addresses are taken from; the node routes it. `nic_model` is as QEMU names it. A provider may
+    give fewer CPUs and less memory (octets), and then says so in what it describes.
+    """
+
+    number: int
+    name: str
+    cpus: int
+    memory_octets: int
+    nic_model: str
+    network: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineEndpoint:
+    """Where a load enters or leaves a machine: the provider says it, nobody computes it.
+
+    `address` is IPv4 without prefix, `interface` the name inside the machine where it is known.
+    """
+
+    address: str
+    interface: str
+    mac: str
+
+
+@runtime_checkable
+class Machine(Protocol):
+    """A machine that stands and answers. `endpoints` are in the order of its test interfaces.
+
+    `call` runs a node function inside it. `sample` is what it uses, seen from its host. `fault` says why it
+    no longer runs, without waiting above a second where the provider allows; `stop` ends and removes it
+    whatever its state, and may be called twice. `describe` has `cpus` and `memory_octets` as given.
+    """
+
+    name: str
+
+    @property
+    def endpoints(self) -> tuple[MachineEndpoint, ...]: ...
+    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue: ...
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def stop(self) -> None: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+class MachineProvider(Protocol):
+    """What makes machines, found by `vms.driver` of the testbed file among `bmwg.drivers.provider`.
+
+    `node` is the node that routes to them, `token` unique to this provider of this run. Entering makes what
+    all machines share and leaving removes it. `probe` tells what is missing, having made nothing. `made`
+    returns a machine that has booted and answers; where it raises, nothing of it stays. `root` says whose
+    programs the machines have: `host` or `image`. `describe` is evidence, by the provider's own keys.
+    """
+
+    def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None: ...
+    def __enter__(self) -> MachineProvider: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    @property
+    def root(self) -> str: ...
+    def probe(self) -> Missing | None: ...
+    def made(self, intent: MachineIntent) -> Machine: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionLink:
     """One interface of a function in a pod, and whom it sends to.
 
     `routes` are `(destination, via)` pairs; `neighbours` the next hops' addresses in prefix notation, which
-    all have `neighbour_mac`: frames that leave by this interface go there.
+    all have `neighbour_mac`: frames that leave by this interface go there. `device` is `Attached.device`.
     """
 
     interface: str
     routes: tuple[tuple[str, str], ...]
     neighbours: tuple[str, ...]
     neighbour_mac: str
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodParts:
-    """What a function needs of the pod that it runs in.
+    """What a function or a network needs of the pod that it serves.
 
     `forwarding` has the pod's kernel forward; `arguments` are the pod's program (none: it sleeps), `binds` of
-    `(source, destination, writable)` what it sees of the node.
+    `(source, destination, writable)` what it sees of the node, `capabilities` what it may do beyond others.
     """
 
     forwarding: bool = False
     arguments: tuple[str, ...] = ()
     binds: tuple[tuple[str, str, bool], ...] = ()
+    capabilities: tuple[str, ...] = ()
+
+    def __or__(self, other: PodParts) -> PodParts:
+        """What both need together."""
+        return PodParts(
+            forwarding=self.forwarding or other.forwarding,
+            arguments=self.arguments or other.arguments,
+            binds=(*self.binds, *other.binds),
+            capabilities=(*self.capabilities, *other.capabilities),
+        )
 
 
 class PodFunction(Protocol):
@@ -214,6 +302,7 @@ class PodFunction(Protocol):
 
     `answers_neighbours` says that the pod answers ARP and ND for the addresses of its interfaces; without it
     whoever sends to the pod is told its MACs. `forwarding` says where frames are forwarded, for the record.
+    `drives` are the kinds of `NetworkDriver.hands_over` that it can use.
 
     `parts` tells, before the pod is made, what it needs and takes away on leaving what it made for it;
     `furnish` gives the pod what it forwards by, before its program starts; `started` waits until it forwards
@@ -222,6 +311,7 @@ class PodFunction(Protocol):
 
     answers_neighbours: ClassVar[bool]
     forwarding: ClassVar[str]
+    drives: ClassVar[frozenset[str]]
 
     def __init__(self, bed: Bed) -> None: ...
     def probe(self) -> Missing | None: ...
@@ -260,9 +350,15 @@ class NetworkDriver(Protocol):
     away on leaving; the undo stands in the ledger before. `netns` is a path that holds the workload's network
     namespace also when its process has ended, `bridge` a name for a bridge where the option makes one.
     `check` returns evidence that the attachment stands.
+
+    `hands_over` is what the workload gets: `netdev`, `vhost-user` or `af-xdp` (`network/handover.py`, where a
+    network of netdevs finds the two methods that follow). `pod_parts` tells, before the pod is made, what it
+    must see of the node; `settled` waits, once the workload's program runs, until the attachment carries
+    frames, and returns evidence of what is then so.
     """
 
     spec: NetworkSpec
+    hands_over: ClassVar[str]
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None: ...
     def probe(self, node: Node) -> Missing | None: ...
@@ -279,6 +375,8 @@ class NetworkDriver(Protocol):
         netns: str = "",
     ) -> AbstractContextManager[Attached]: ...
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]: ...
+    def pod_parts(self, node: PlacedNode, pod_id: str) -> AbstractContextManager[PodParts]: ...
+    def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bmwg.methodology import suites
 from bmwg.methodology.benchmarks import imix
@@ -34,6 +35,30 @@ def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int
 def order_seed_text(seed: int) -> str:
     """Say how the order of a plan came about."""
     return f"hosting forms, functions and network options take turns in randomized blocks, seed {seed}"
+
+
+NOT_TAKEN_BY_ALL = frozenset(
+    {"user-space", "ebpf"}
+)  # networking models whose pods need a function of their own
+
+
+class Networks(dict[str, int | None]):
+    """The network options of a testbed with their 802.1Q tags (None: untagged).
+
+    `networks: all` of a profile leaves out `named_only`: what no kernel of a pod can use is named in a plan.
+    """
+
+    named_only: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Networks:
+        """Read `networks` of a testbed file, as data."""
+        known = {name: option if isinstance(option, Mapping) else {} for name, option in options.items()}
+        found = cls({name: option.get("vlan_id") for name, option in known.items()})
+        found.named_only = frozenset(
+            name for name, option in known.items() if option.get("model") in NOT_TAKEN_BY_ALL
+        )
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,13 +257,16 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
+    if suite in suites.MODELS:
+        return ()  # networks of a model are named by a profile, or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 
 def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
     names: Sequence[str] = plan.networks
     if plan.all_networks:
-        names = tuple(networks)
+        left_out = networks.named_only if isinstance(networks, Networks) else frozenset()
+        names = tuple(name for name in networks if name not in left_out)
     elif not plan.needs_network:
         names = (NOTHING,)
     for name in names:

@@ -4,7 +4,7 @@ A procedure is named after the metric that the journal writes beside its trials;
 how one trial is judged, and how those that are not valid are repeated; `standing` is what stands beside
 each answer. Whoever changes which trial a
 procedure asks for next, or what it concludes from the same trials, adds a `Change` here, with the next number
-(tests/unit/methodology/test_procedure_versions.py and test_kept_evidence.py fail until that is done), and
+(tests/unit/methodology/test_procedure_versions.py and test_kept_guard.py fail until that is done), and
 keeps the old rule in `methodology.former`. schemas/README.md has the policy.
 """
 

@@ -55,7 +55,7 @@ class Session:
     stack: ExitStack = field(default_factory=ExitStack)
 
     @property
-    def networks(self) -> dict[str, int | None]:
+    def networks(self) -> planning.Networks:
         """The network options of the testbed with their 802.1Q tags."""
         return networks_of(self.testbed)
 
@@ -102,9 +102,9 @@ class Session:
         self.display.note(f"report: {report.resolve()}")
 
 
-def networks_of(testbed: Testbed) -> dict[str, int | None]:
+def networks_of(testbed: Testbed) -> planning.Networks:
     """Return the network options of a testbed with their 802.1Q tags."""
-    return {network.name: network.vlan_id for network in testbed.networks}
+    return planning.Networks.of(testbed.data["networks"])
 
 
 def _wanted_awake(testbed: Testbed, profile: Profile) -> tuple[KeepAwake, list[int]]:

@@ -3,8 +3,10 @@
 #
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
+#   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
+#   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -141,6 +143,7 @@ packages_step() {
     if [ "$mode" = http ]; then
         names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
     fi
+    if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
     if [ "$libvirt" = yes ]; then
         names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
     fi
@@ -205,7 +208,10 @@ python_step() {
     http*) if [ "$kind" = main ]; then kind=http; fi ;;
     esac
     case "$libvirt ${found%% *}" in
-    yes* | *+libvirt) kind=$kind+libvirt ;;
+    yes* | *+libvirt*) kind=$kind+libvirt ;;
+    esac
+    case "$openstack ${found%% *}" in
+    yes* | *+openstack) kind=$kind+openstack ;;
     esac
     usable=no
     # a virtual environment that was moved has scripts that name the old place
@@ -222,7 +228,8 @@ python_step() {
     tests*) extras=run,test,lint,docker ;;
     http*) extras=run,docker ;;
     esac
-    case "$kind" in *+libvirt) extras=${extras:+$extras,}libvirt ;; esac
+    case "$kind" in *+openstack) extras=${extras:+$extras,}openstack ;; esac
+    case "$kind" in *+libvirt*) extras=${extras:+$extras,}libvirt ;; esac
     extras=${extras:+[$extras]}
     title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
     if [ "$usable" = no ]; then
@@ -261,6 +268,10 @@ tester_step() {
         stop "the embedded tester was not built" "see $log; the compiler's own lines say what is missing"
     }
     say "      $(tail -n 1 "$log")"
+    run 60 "$venv/bin/python" -m bmwg.drivers.network.ebpf_build || {
+        show_log
+        stop "the programs of the eBPF networks were not built" "see $log; the compiler's own lines say what is missing"
+    }
 }
 
 http_step() {
@@ -271,11 +282,27 @@ http_step() {
     }
 }
 
+vswitch_step() {
+    title "vSwitch: Open vSwitch with DPDK, unpacked and not installed"
+    run 1000 sh "$here/vswitch.sh" || {
+        show_log
+        stop "no vSwitch was unpacked" "see $log; 'sh setup/vswitch.sh' by hand shows the cause"
+    }
+}
+
 guest_step() {
     title "virtual machines: a guest kernel, unpacked and not installed"
     run 1300 sh "$here/guest.sh" || {
         show_log
         stop "no guest kernel was unpacked" "see $log; 'sh setup/guest.sh' by hand shows the cause"
+    }
+}
+
+openstack_step() {
+    title "OpenStack: a root file system of its own, beside this machine's"
+    run 2400 sh "$here/openstack.sh" || {
+        show_log
+        stop "the embedded OpenStack was not made" "see $log; 'sh setup/openstack.sh' by hand shows the cause"
     }
 }
 
@@ -316,13 +343,17 @@ commands_step() {
 
 mode=main
 libvirt=no
+openstack=no
+vswitch=no
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
+vswitch) vswitch=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
+openstack) mode=http steps=8 openstack=yes ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'http' or 'libvirt'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt' or 'openstack'" >&2
     exit 2
     ;;
 esac
@@ -334,9 +365,11 @@ mkdir -p "$(dirname -- "$log")"
 packages_step
 python_step
 tester_step
+if [ "$vswitch" = yes ]; then vswitch_step; fi
 if [ "$mode" = http ]; then
     http_step
     guest_step
 fi
+if [ "$openstack" = yes ]; then openstack_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

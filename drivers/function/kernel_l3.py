@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import batch
+from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.bed import Bed
 
@@ -18,6 +19,7 @@ class KernelL3:
     """A pod whose kernel forwards at layer 3; the pod's program only sleeps."""
 
     answers_neighbours: ClassVar[bool] = True
+    drives: ClassVar[frozenset[str]] = frozenset({NETDEV})
     forwarding: ClassVar[str] = (
         "the kernel in the pod's network namespace, run by the threads of the device queues"
     )

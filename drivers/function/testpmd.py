@@ -6,6 +6,7 @@ departure, the source that port's own; nothing above the Ethernet header changes
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
@@ -26,18 +28,21 @@ _COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
 _BUNDLES = "/run/bmwg-pods"
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _READY = "packet forwarding -"
+_DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
 
 
 class Testpmd:
     """A pod whose program forwards at layer 2. It answers no ARP: its neighbours are told its MACs."""
 
     answers_neighbours: ClassVar[bool] = False
+    drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP})
     forwarding: ClassVar[str] = (
         "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
     )
 
     def __init__(self, bed: Bed) -> None:
         self._folder = bed.run_dir / "commands"
+        self._undo = bed.undo
         self._cpu = bed.testbed.pods.cpus[0]
 
     def probe(self) -> Missing | None:
@@ -50,6 +55,7 @@ class Testpmd:
     def parts(self, pod_id: str) -> Iterator[PodParts]:
         """Yield a pod that takes its command line from a file: neighbours' MACs are known only after ADD."""
         folder = self._folder / pod_id
+        entry = self._undo.before("folder", {"kind": "local"}, folder=str(folder))
         folder.mkdir(parents=True)
         try:
             yield PodParts(
@@ -58,12 +64,13 @@ class Testpmd:
             )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            self._undo.done(entry)
 
     def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
         """Write the command line where the pod's program, a shell, takes it from."""
         first, second = links
         line = arguments(
-            interfaces=(first.interface, second.interface),
+            devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
         )
@@ -75,15 +82,18 @@ class Testpmd:
         said = pod.node.call(
             "bmwg.drivers.function.testpmd:wait_ready", log=f"{_BUNDLES}/{pod.pod_id}/log", deadline_s=40.0
         )
-        return {"name": "testpmd", "forward_mode": "mac", "port_kind": "net_af_packet", "said": said}
+        line = (self._folder / pod.pod_id / _COMMAND_FILE).read_text(encoding="utf-8")
+        kinds = sorted(set(_DRIVER.findall(line)))
+        return {"name": "testpmd", "forward_mode": "mac", "port_kind": ", ".join(kinds), "said": said}
 
 
-def arguments(*, interfaces: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
-    """Return the command line: both interfaces by AF_PACKET, one forwarding core beside the idle main one."""
-    devices = [
-        f"--vdev=net_af_packet{number},iface={interface},framesz=2048,blocksz=65536,framecnt=4096"
-        for number, interface in enumerate(interfaces)
-    ]
+def _packet_device(number: int, link: FunctionLink) -> str:
+    """The EAL device of an interface for which the network names none."""
+    return f"net_af_packet{number},iface={link.interface},framesz=2048,blocksz=65536,framecnt=4096"
+
+
+def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
+    """Return the command line: two EAL devices, one forwarding core beside the idle main one."""
     peers = [f"--eth-peer={number},{mac}" for number, mac in enumerate(neighbours)]
     return (
         "stdbuf",
@@ -95,7 +105,7 @@ def arguments(*, interfaces: tuple[str, str], neighbours: tuple[str, str], cpu: 
         "--no-pci",
         "--no-telemetry",
         "--no-shconf",
-        *devices,
+        *(f"--vdev={device}" for device in devices),
         "--",
         "--forward-mode=mac",
         *peers,

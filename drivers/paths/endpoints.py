@@ -17,6 +17,7 @@ from bmwg.drivers.api import (
     TesterPort,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
@@ -24,6 +25,7 @@ from bmwg.drivers.paths.pods import created_pod
 from bmwg.drivers.port_kind import XDP
 
 INTERFACE = "net0"
+DRIVEN = frozenset({NETDEV})  # a socket's port would need a qualification of the tester on its own kind
 BRIDGE = "bmwg-br0"
 
 

@@ -24,6 +24,7 @@ def created_pod(bed: Bed, node: PlacedNode, *, name: str, parts: PodParts = _SLE
         forwarding=parts.forwarding,
         arguments=parts.arguments or SLEEPER,
         binds=parts.binds,
+        capabilities=parts.capabilities,
     )
     with bed.runtime.made(node, spec) as pod:
         bed.pods[name] = pod

@@ -19,6 +19,7 @@ from bmwg.drivers.api import (
     Pod,
     TesterPort,
 )
+from bmwg.drivers.network.handover import NETDEV, undriven
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
@@ -52,7 +53,9 @@ class PvpPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node, the function."""
-        missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets)
+        missing = too_large(self._cell, mtu_octets=self._bed.mtu_octets) or undriven(
+            self._network, f"function {self._cell.function}", self._function.drives
+        )
         if missing is None:
             missing = (
                 self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()
@@ -86,6 +89,7 @@ class PvpPath:
             self._function.furnish(pod, self._links(sides, attached))
             pod.start()
             function = self._function.started(pod)
+            settled = [self._network.settled(node, item, pod_id=pod.pod_id) for item in attached]
             device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
             yield Deployment(
                 ports=(self._port(sides[0], attached[0]), self._port(sides[1], attached[1])),
@@ -94,7 +98,9 @@ class PvpPath:
                     "hosting": "pod",
                     "function": function,
                     "network": bed.described(self._cell.network, node.name),
-                    "attachments": [dict(item.evidence) for item in attached],
+                    "attachments": [
+                        {**item.evidence, **more} for item, more in zip(attached, settled, strict=True)
+                    ],
                     "checks": checks,
                     "pod": pod.describe(),
                     "hops": self._hops(sides, attached),
@@ -110,9 +116,11 @@ class PvpPath:
     @contextmanager
     def _pod(self, node_name: str) -> Iterator[Pod]:
         name = f"bmwg-{self._bed.next_id()}"
+        node = self._bed.node(node_name)
         with (
             self._function.parts(name) as parts,
-            created_pod(self._bed, self._bed.node(node_name), name=name, parts=parts) as pod,
+            self._network.pod_parts(node, name) as more,
+            created_pod(self._bed, node, name=name, parts=parts | more) as pod,
         ):
             yield pod
 
@@ -153,6 +161,8 @@ class PvpPath:
         """Have the attachment carry what the links do; plugins make it for ordinary frames."""
         if self._bed.mtu_octets == LINK_MTU_OCTETS:
             return
+        if self._network.hands_over != NETDEV:
+            return  # no interface of the kernel; the network itself sees to its frames' room
         wide: dict[str, JsonValue] = {"mtu_octets": self._bed.mtu_octets}
         if attached.host_interface is not None:
             pod.node.call(f"{_INTERFACES}:set_mtu", interface=attached.host_interface, **wide)
@@ -183,6 +193,7 @@ class PvpPath:
                 routes=item.attachment.routes,
                 neighbours=INNER[side.number].router if routed else OUTER[side.number].far,
                 neighbour_mac=self._neighbour_mac(side, item),
+                device=item.device,
             )
             for side, item in zip(sides, attached, strict=True)
         ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.record.redaction import sealed_texts
 from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.suites import Case
@@ -96,6 +97,7 @@ class RunStore:
         self._under_way = UnderWay(folder)
         self._clock = clock
         self._platform_link: str | None = None  # of a run that has ended
+        self.platform.hide(sealed_texts(run))
 
     @classmethod
     def create(
@@ -281,6 +283,7 @@ class RunStore:
         if plain not in self._run["drivers"]:
             drivers = [*self._run["drivers"], plain]
             self._change_run(drivers=drivers, **self._sealed_drivers(drivers))
+            self.platform.hide(sealed_texts(self._run))
 
     def _sealed_drivers(self, drivers: list[Json]) -> dict[str, Json]:
         """The openings for what a new description names, of a run whose end is bound to its drivers."""

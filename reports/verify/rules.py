@@ -103,10 +103,7 @@ def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.run or evidence.profile is None or not evidence.plan:
         return
     networks = evidence.run["testbed"].get("networks")
-    tags = {
-        name: option.get("vlan_id") if isinstance(option, dict) else None
-        for name, option in (networks if isinstance(networks, dict) else {}).items()
-    }
+    tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
     planned = {(one.metric, one.cell.cell_id) for one in evidence.plan}
     for test_id in dict.fromkeys(one.test_id for one in evidence.plan):
         case = suites.case(test_id, evidence.cases)

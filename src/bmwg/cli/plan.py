@@ -57,7 +57,7 @@ def handle(chosen: argparse.Namespace) -> int:
 
 def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozenset[str]) -> None:
     profile = load_profile(chosen.profile, paths=registry.paths())
-    networks = {network.name: network.vlan_id for network in testbed.networks}
+    networks = planning.Networks.of(testbed.data["networks"])
     plan = planning.interleaved(planning.cells(profile, networks, test_ids=tests), chosen.seed)
     for planned in plan:
         estimate = planned.missing or (
@@ -89,7 +89,7 @@ def _print_http(chosen: argparse.Namespace, testbed: Testbed, tests: Collection[
 
 
 def _print_proposal(
-    profile: Profile, networks: dict[str, int | None], tests: frozenset[str], budget_s: float
+    profile: Profile, networks: planning.Networks, tests: frozenset[str], budget_s: float
 ) -> None:
     """Print what to cut, cheapest in conformance first."""
     if not budget_s > 0:
