@@ -207,39 +207,29 @@ python_step() {
     hash=$(cat "$root/pyproject.toml" "$here/constraints.txt" | sha256sum | cut -d ' ' -f 1)
     stamp=$venv/bmwg-setup
     found=$(cat "$stamp" 2>/dev/null) || found=
-    kind=$mode
-    case "$found" in # what a checkout once had for the tests, it keeps
-    tests*) kind=tests ;;
-    http*) case "$kind" in main) kind=http ;; kubernetes) kind=http+kubernetes ;; esac ;;
-    kubernetes*) case "$kind" in main) kind=kubernetes ;; http) kind=http+kubernetes ;; esac ;;
+    wanted=run
+    case "$mode" in
+    tests) wanted=run,test,lint,docker,kubernetes,openstack ;;
+    http) wanted=run,docker ;;
+    kubernetes) wanted=run,kubernetes ;;
     esac
-    case "$libvirt ${found%% *}" in
-    yes* | *+libvirt*) kind=$kind+libvirt ;;
-    esac
-    case "$openstack ${found%% *}" in
-    yes* | *+openstack) kind=$kind+openstack ;;
-    esac
+    if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
+    if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
+    extras=
+    for extra in run test lint docker kubernetes openstack libvirt; do # what a checkout once had, it keeps
+        case ",$wanted,${found%% *}," in *",$extra,"*) extras=${extras:+$extras,}$extra ;; esac
+    done
     usable=no
     # a virtual environment that was moved has scripts that name the old place
     if new_enough "$venv/bin/python" && head -n 2 "$venv/bin/pip" 2>/dev/null | grep -qF "$venv/bin/python"; then
         usable=yes
     fi
-    if [ "$usable" = yes ] && [ "$found" = "$kind $hash" ]; then
+    if [ "$usable" = yes ] && [ "$found" = "$extras $hash" ]; then
         title "Python environment: .venv is up to date"
         return
     fi
     find_python
-    extras=run
-    case "$kind" in
-    tests*) extras=run,test,lint,docker,kubernetes ;;
-    http+kubernetes*) extras=run,docker,kubernetes ;;
-    http*) extras=run,docker ;;
-    kubernetes*) extras=run,kubernetes ;;
-    esac
-    case "$kind" in *+openstack) extras=${extras:+$extras,}openstack ;; esac
-    case "$kind" in *+libvirt*) extras=${extras:+$extras,}libvirt ;; esac
-    extras=${extras:+[$extras]}
-    title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
+    title "Python environment: .venv with $("$python" -V 2>&1) and [$extras]"
     if [ "$usable" = no ]; then
         run 120 "$python" -m venv --clear "$venv" || {
             show_log
@@ -253,7 +243,7 @@ python_step() {
         if run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
             -c "$here/constraints.txt" 'setuptools>=77' &&
             run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
-                --no-build-isolation -c "$here/constraints.txt" -e "$root$extras"; then
+                --no-build-isolation -c "$here/constraints.txt" -e "$root[$extras]"; then
             break
         fi
         say "      pip install failed (try $try of 3)"
@@ -264,7 +254,7 @@ python_step() {
         fi
         try=$((try + 1))
     done
-    printf '%s %s\n' "$kind" "$hash" >"$stamp"
+    printf '%s %s\n' "$extras" "$hash" >"$stamp"
 }
 
 # ---------------------------------------------------------------- tester and commands

@@ -76,8 +76,8 @@ def redact_platform(
     `host` is the machine's name where no record of the document holds it, `names` what the testbed file names
     and sentences may repeat (`sealed_texts`). Of deployments every text is hidden that is not public by its
     field. Where the run sealed its texts, the copy has the commitments to them, and a run that sealed fewer
-    (it is from before) shows what it did not seal. ConfigError REC-07 as `redact` raises it; REC-09 when a text would be
-    hidden that the run did not seal: the copy could not be verified.
+    (it is from before) shows what it did not seal. ConfigError REC-07 as `redact` raises it;
+    REC-09 when a text would be hidden that the run did not seal: the copy could not be verified.
     """
     result = copy.deepcopy(dict(platform))
     name = host_name(platform) or host
