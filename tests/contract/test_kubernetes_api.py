@@ -231,7 +231,7 @@ def test_a_missing_right_is_named_before_anything_is_made(answers, tmp_path):
         with pytest.raises(TestbedError) as refused, runtime.standing({}, cpus="1"):
             pass
     assert refused.value.error_id == "KUBE-22"
-    assert "create namespaces" in refused.value.found
+    assert "get namespaces" in refused.value.found
     assert {(method, path) for method, path, _ in answers.asked} == {("POST", REVIEW)}
 
 
