@@ -1,9 +1,10 @@
 """Versions of the procedures that turn trials into answers, so that a changed one is told by name.
 
 A procedure is named after the metric that the journal writes beside its trials; `trial` is what all share:
-how one trial is judged, and how those that are not valid are repeated. Whoever changes which trial a
+how one trial is judged, and how those that are not valid are repeated; `standing` is what stands beside
+each answer. Whoever changes which trial a
 procedure asks for next, or what it concludes from the same trials, adds a `Change` here, with the next number
-(tests/unit/methodology/test_procedure_versions.py and test_kept_evidence.py fail until that is done), and
+(tests/unit/methodology/test_procedure_versions.py and test_kept_guard.py fail until that is done), and
 keeps the old rule in `methodology.former`. schemas/README.md has the policy.
 """
 
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 
 TRIAL = "trial"
 RULES = "clause_rules"  # how verdicts come about; beside the procedures in the header
-OF_EVERY_RUN = (TRIAL, RULES)  # versions that are of no metric and stand in every header
+STANDING = "standing"  # what stands beside an answer, and when it stands on too little
+OF_EVERY_RUN = (TRIAL, RULES, STANDING)  # versions that are of no metric and stand in every header
 FIRST = 1  # of every procedure, and of runs whose header names no version
 
 
@@ -102,8 +104,25 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0266
         after="77e44c9b3248",
+        what="the maximum rate is the medium's where it has one, also where the tester carries less",
+        versions={"back_to_back.rfc9004": 3, "frame_loss_ratio.rfc2544_26_3": 3},
+    ),
+    Change(
+        after="77e44c9b3248",
         what="verdicts on RFC 2544's remaining SHOULD rows, on the overload of 26.5 and on each direction",
         versions={RULES: 3},
+    ),
+    Change(  # docs/adr/0260
+        after="77e44c9b3248",
+        what="every trial that was set aside counts in the share and in the value over all trials, and above "
+        "the profile's share, or where valid trials contradict it, an answer is unstable",
+        versions={STANDING: 2},
+    ),
+    Change(  # docs/adr/0262
+        after="77e44c9b3248",
+        what="what was found is tried again at the end of the search, and is unstable where it no longer "
+        "holds",
+        versions={"conditional_throughput.rfc9971": 3, "throughput.tst009_12_3": 3},
     ),
 )
 CURRENT: Mapping[str, int] = {

@@ -1,19 +1,15 @@
-"""From a throughput search to an outcome, and what its trials say when none is set aside."""
+"""From a throughput search to an outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.search.goal import SearchResult
-from bmwg.methodology.trial import JudgedTrial
 
 METRIC = "throughput.rfc2544_26_1"  # RFC2544-26.1-01
 ENVELOPE_METRIC = "tester.envelope"  # the tester's own limit on the wire, docs/adr/0002
 UNIT = "frames/s"  # RFC2544-26.1-08
 REQUIREMENTS = ("RFC2544-26.1-01", "RFC2544-26.1-02", "RFC2544-26.1-08")
 WIDE = 0.05  # choice: an interval wider than this stands beside its number, and no ratio is taken of it
-_COUNTED = (Validity.VALID, Validity.HOST_STALLED)
 
 
 def outcome(result: SearchResult, cell: Cell, *, outcome_id: str, metric: str = METRIC) -> Outcome:
@@ -63,30 +59,3 @@ def is_wide(outcome: Outcome) -> bool:
     """Whether the interval that an answer lies in is too wide for its lower end to stand alone."""
     lower, upper = outcome.lower, outcome.upper
     return bool(lower and upper and upper.load_fps - lower.load_fps > WIDE * upper.load_fps)
-
-
-def set_aside_share(trials: Sequence[JudgedTrial]) -> float:
-    """Return the share (0..1) of otherwise valid trials that were set aside for a stall of the SUT's host."""
-    counted = [trial for trial in trials if trial.validity in _COUNTED]
-    aside = sum(trial.validity is Validity.HOST_STALLED for trial in counted)
-    return aside / len(counted) if counted else 0.0
-
-
-def lossless_over_all(trials: Sequence[JudgedTrial]) -> int | None:
-    """Return the highest load (frames/s) without loss when host-stalled trials count as well.
-
-    Every trial at that load and at each lower one was lossless; None when there is no such load. This is the
-    value to print beside one for which trials were set aside (design decision 13).
-    """
-    lossy_by_load: dict[int, bool] = {}
-    for trial in trials:
-        if trial.validity in _COUNTED:
-            load = trial.result.spec.load_fps
-            lossy = any(stream.lost_frames for stream in trial.result.streams)
-            lossy_by_load[load] = lossy_by_load.get(load, False) or lossy
-    best: int | None = None
-    for load in sorted(lossy_by_load):
-        if lossy_by_load[load]:
-            break
-        best = load
-    return best

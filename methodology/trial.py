@@ -35,6 +35,13 @@ class Learning(StrEnum):
     NONE = "none"
 
 
+class StallEvidence(StrEnum):
+    """What shows that the tester stalled, so that a trial is set aside and repeated."""
+
+    TESTER = "tester"  # its own gap or lateness: a slow DUT in its send call looks the same
+    CPU = "cpu"  # a watchdog saw the tester's CPU gone, which no DUT can bring about (design decision 13)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPolicy:
     """The numbers by which trials are run and judged; all come from the profile.
@@ -43,8 +50,9 @@ class TrialPolicy:
     and lateness, `max_host_stall_ns` for the watchdog on the SUT's CPUs, `max_steal_ns` for steal time of
     one CPU in one trial (10 ms grain). `max_stall_frames` allows a longer gap where it holds back no more
     frames than that, what a device queue takes at once (0: never). `max_repeats` is how many more times one
-    load is tried when trials are not valid. `settle_s`, `learning_wait_s`, `drain_s` and `restabilize_s` are
-    phases a, b, d and e of
+    load is tried when trials are not valid. `stall_evidence` is what shows a stall of the tester;
+    `most_set_aside_ratio` (0..1) of the trials of an answer may be set aside before it is `unstable` (None:
+    any number). `settle_s`, `learning_wait_s`, `drain_s` and `restabilize_s` are phases a, b, d and e of
     RFC 2544 section 23.
     """
 
@@ -55,6 +63,8 @@ class TrialPolicy:
     max_stall_frames: int = 0
     max_repeats: int = 5
     set_aside_host_stalls: bool = False
+    stall_evidence: StallEvidence = StallEvidence.TESTER
+    most_set_aside_ratio: float | None = None
     learning: Learning = Learning.TRIAL  # RFC2544-23-02
     settle_s: float = 2.0  # RFC2544-23-01
     learning_wait_s: float = 2.0  # RFC2544-23-02
@@ -68,6 +78,8 @@ class TrialPolicy:
         for name in ("max_stall_ns", "max_host_stall_ns", "max_steal_ns", "max_stall_frames", "max_repeats"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: expected at least 0, found {getattr(self, name)}")
+        if self.most_set_aside_ratio is not None and not 0 <= self.most_set_aside_ratio <= 1:
+            raise ValueError(f"most_set_aside_ratio: expected 0..1, found {self.most_set_aside_ratio}")
         for name in ("settle_s", "learning_wait_s", "drain_s", "restabilize_s"):
             if not 0 <= getattr(self, name) <= 600:
                 raise ValueError(f"{name}: expected 0..600, found {getattr(self, name)}")
@@ -127,7 +139,8 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
 
     A tester that is too slow for the load is late all the time without ever pausing: that is `sent_short`,
     not `tester_stalled`, so that a load beyond the tester is told apart from a stall that a repeat may
-    avoid.
+    avoid. Where the policy asks for evidence of a CPU, a tester that was late without it is judged by what it
+    sent, and what was lost counts: the DUT may have held it up.
     """
     policy = limits_for(result.spec, policy)
     if result.fault is not None:
@@ -135,6 +148,8 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
     if reason := _contradiction(result):
         return Assessment(validity=Validity.INCONSISTENT, reason=reason)
     short = next(filter(None, (_shortage(stream, result.spec, policy) for stream in result.streams)), "")
+    if policy.stall_evidence is StallEvidence.CPU:
+        return _assess_by_cpu(result, policy, short)
     for stream in result.streams:
         if stream.tester_dropped_frames:
             return Assessment(
@@ -154,12 +169,38 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
     return Assessment(validity=Validity.VALID)
 
 
+def _assess_by_cpu(result: TrialResult, policy: TrialPolicy, short: str) -> Assessment:
+    """Judge a trial whose procedure may hold: only a CPU that was gone excuses the tester."""
+    if reason := tester_absence(result, policy):
+        return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
+    if reason := short or _too_fast(result):
+        return Assessment(validity=Validity.SENT_SHORT, reason=reason)
+    if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
+        return Assessment(validity=Validity.HOST_STALLED, reason=reason)
+    return Assessment(validity=Validity.VALID)
+
+
+def tester_absence(result: TrialResult, policy: TrialPolicy) -> str:
+    """Say which CPU of the tester was gone for longer than the policy's limit; empty when none was."""
+    for watch in result.disturbance.watches if result.disturbance is not None else ():
+        if watch.tester and watch.watched and watch.longest_ns > policy.max_stall_ns:
+            return (
+                f"the tester's CPU {watch.cpu} was gone {watch.absences} times, {watch.absent_ns} ns in all,"
+                f" at most {watch.longest_ns} ns, limit {policy.max_stall_ns} ns"
+            )
+    return ""
+
+
 def host_stall(result: TrialResult, policy: TrialPolicy) -> str:
-    """Say which CPU of the SUT's host stalled longer than the policy's limits; empty when none did."""
+    """Say which CPU of the SUT's host stalled longer than the policy's limits; empty when none did.
+
+    A watchdog whose clock was held back or lost samples shows nothing.
+    """
     if result.disturbance is None:
         return ""
+    blind = {watch.cpu for watch in result.disturbance.watches if not watch.watched}
     for cpu, stall_ns in result.disturbance.largest_stall_ns:
-        if stall_ns > policy.max_host_stall_ns:
+        if cpu not in blind and stall_ns > policy.max_host_stall_ns:
             return f"CPU {cpu} stalled for {stall_ns} ns, limit {policy.max_host_stall_ns} ns"
     for cpu, steal_ns in result.disturbance.steal_ns:
         if steal_ns > policy.max_steal_ns:

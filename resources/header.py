@@ -17,9 +17,16 @@ from bmwg.resources.provenance import toolkit_state
 
 
 def run_header(
-    testbed: Testbed, profile: Profile, plan: Sequence[PlannedCell], selected: Collection[str]
+    testbed: Testbed,
+    profile: Profile,
+    plan: Sequence[PlannedCell],
+    selected: Collection[str],
+    order_seed: int | None = None,
 ) -> RunHeader:
-    """Return the header of a run of this plan, which answers the selected tests."""
+    """Return the header of a run of this plan, which answers the selected tests.
+
+    `order_seed` is what its order was drawn from.
+    """
     version, commit, dirty = toolkit_state()
     return RunHeader(
         toolkit_version=version,
@@ -37,4 +44,5 @@ def run_header(
         procedures=versions(family for kind in BY_NAME.values() for family in kind.families),
         qualification_max_fps=QUALIFICATION_MAX_FPS,
         cases=suites.outside(selected),
+        order_seed=order_seed,
     )

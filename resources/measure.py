@@ -11,9 +11,9 @@ from bmwg.drivers.isolation import LeakWatch
 from bmwg.methodology.capabilities import LackingError, refuse_beyond
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
-from bmwg.methodology.measurements.remarks import trial_remarks
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
+from bmwg.methodology.standing import standing
 from bmwg.methodology.throughput import not_assessed
 from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
 from bmwg.methodology.trial_times import TrialTimes
@@ -173,8 +173,7 @@ class CellMeasurement:
 
     def _remarked(self, outcome: Outcome, *, continued: bool) -> Outcome:
         trials = [trial for trial in self._trials if trial.seq in set(outcome.trials)]
-        remarks = trial_remarks(trials, continued=continued)
-        return replace(outcome, quality=(*outcome.quality, *remarks))
+        return standing(outcome, trials, most_ratio=self._policy.most_set_aside_ratio, continued=continued)
 
     def _note_bounds(self, trial: JudgedTrial) -> None:
         if trial.lossless or trial.validity in (Validity.VALID, Validity.SENT_SHORT):

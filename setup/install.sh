@@ -6,6 +6,7 @@
 #   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
+#   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
@@ -142,6 +143,7 @@ packages_step() {
     if [ "$mode" = http ]; then
         names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
     fi
+    if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
     if [ "$libvirt" = yes ]; then
         names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
     fi
@@ -206,7 +208,10 @@ python_step() {
     http*) if [ "$kind" = main ]; then kind=http; fi ;;
     esac
     case "$libvirt ${found%% *}" in
-    yes* | *+libvirt) kind=$kind+libvirt ;;
+    yes* | *+libvirt*) kind=$kind+libvirt ;;
+    esac
+    case "$openstack ${found%% *}" in
+    yes* | *+openstack) kind=$kind+openstack ;;
     esac
     usable=no
     # a virtual environment that was moved has scripts that name the old place
@@ -220,10 +225,11 @@ python_step() {
     find_python
     extras=run
     case "$kind" in
-    tests*) extras=run,test,lint,docker ;;
+    tests*) extras=run,test,lint,docker,openstack ;;
     http*) extras=run,docker ;;
     esac
-    case "$kind" in *+libvirt) extras=${extras:+$extras,}libvirt ;; esac
+    case "$kind" in *+openstack) extras=${extras:+$extras,}openstack ;; esac
+    case "$kind" in *+libvirt*) extras=${extras:+$extras,}libvirt ;; esac
     extras=${extras:+[$extras]}
     title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
     if [ "$usable" = no ]; then
@@ -292,6 +298,14 @@ guest_step() {
     }
 }
 
+openstack_step() {
+    title "OpenStack: a root file system of its own, beside this machine's"
+    run 2400 sh "$here/openstack.sh" || {
+        show_log
+        stop "the embedded OpenStack was not made" "see $log; 'sh setup/openstack.sh' by hand shows the cause"
+    }
+}
+
 is_ours() { # a link into the .venv of a checkout of this toolkit
     [ -L "$1" ] || return 1
     target=$(readlink "$1")
@@ -329,6 +343,7 @@ commands_step() {
 
 mode=main
 libvirt=no
+openstack=no
 vswitch=no
 case "${1:-}" in
 '') ;;
@@ -336,8 +351,9 @@ tests) mode=tests ;;
 vswitch) vswitch=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
+openstack) mode=http steps=8 openstack=yes ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http' or 'libvirt'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt' or 'openstack'" >&2
     exit 2
     ;;
 esac
@@ -354,5 +370,6 @@ if [ "$mode" = http ]; then
     http_step
     guest_step
 fi
+if [ "$openstack" = yes ]; then openstack_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

@@ -23,6 +23,7 @@ from bmwg.methodology.records import (
     MIN_FRAME_OCTETS,
     RESIDUAL_WAIT,
     WIRE,
+    CpuWatch,
     Direction,
     HostDisturbance,
     LatencyHistogram,
@@ -138,9 +139,14 @@ class SimulatedTraffic:
             spec=spec,
             streams=streams,
             wall_time_ns=round((spec.total_s + listened_s) * 1e9),
-            disturbance=HostDisturbance(),
+            disturbance=HostDisturbance(watches=(self._watch(stalled=stalled),)),
             auxiliary=tuple(sorted((*counts, *shown(spec, streams[0].sent_frames)))),
         )
+
+    def _watch(self, *, stalled: bool) -> CpuWatch:
+        """Return what a watchdog on the tester's CPU would have seen: a stall is the CPU's absence."""
+        gone_ns = self.config.stall_ns if stalled else 0
+        return CpuWatch(cpu=0, tester=True, absences=int(stalled), absent_ns=gone_ns, longest_ns=gone_ns)
 
     def _listened_s(self, spec: TrialSpec, directions: int) -> float:
         """Return how long it listens after the last frame: after a burst until what is queued has come."""

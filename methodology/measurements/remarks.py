@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bmwg.methodology import throughput
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
-from bmwg.methodology.trial import JudgedTrial
 
 CONTINUED = "the run was cut off in the midst of these trials and continued"
 
@@ -26,18 +23,3 @@ def without_load(cell: Cell, found: Outcome, *, outcome_id: str, metric: str) ->
         metric=metric,
         reason=f"no load without loss is known: throughput is {found.type.value}",
     )
-
-
-def trial_remarks(trials: Sequence[JudgedTrial], *, continued: bool) -> tuple[str, ...]:
-    """Say what must stand beside every answer: the share of trials set aside, with the value over all.
-
-    `continued` says that the run was cut off between these trials.
-    """
-    remarks: tuple[str, ...] = ()
-    share = throughput.set_aside_share(trials)
-    if share > 0:
-        aside = f"{share:.0%} of trials set aside for stalls of the SUT's host"
-        over_all = throughput.lossless_over_all(trials)
-        value = f"{over_all} frames/s" if over_all is not None else "no load"
-        remarks = (f"{aside}; without loss over all trials: {value}",)
-    return (*remarks, CONTINUED) if continued else remarks

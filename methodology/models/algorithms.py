@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
-from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.search import bisection, tst009
+from bmwg.methodology.records import Direction, OutcomeType, TrialSpec
+from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
+from bmwg.methodology.standing import set_aside
 
 FRAME_OCTETS = 64
 MIN_LOAD_FPS = 10_000
@@ -51,6 +54,52 @@ class Algorithm:
         return max(self.step_fps, self.relative_width * load_fps)
 
 
+_Goal = TypeVar("_Goal", ThroughputGoal, Tst009Goal, ControllerInput)
+
+
+def _both(goal: _Goal) -> _Goal:
+    return replace(goal, direction=Direction.BOTH)
+
+
+def _standing(
+    bench: ModelBench, kind: OutcomeType, lower_fps: int | None, upper_fps: int | None
+) -> OutcomeType:
+    """Return the type of a search for no loss after its trials were held against it (docs/adr/0260, 0262)."""
+    if kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID):
+        return kind
+    most = bench.policy.most_set_aside_ratio
+    if most is not None and set_aside(bench.trials).ratio > most:
+        return OutcomeType.UNSTABLE
+    if contradiction(bench.trials, lower_fps=lower_fps, upper_fps=upper_fps):
+        return OutcomeType.UNSTABLE
+    return kind
+
+
+def _closed(
+    bench: ModelBench,
+    kind: OutcomeType,
+    spec: TrialSpec,
+    lower_fps: int | None,
+    claim: Claim,
+    short_limit: int,
+) -> OutcomeType:
+    """Return the type of a search after what it found was tried again, as `measurements.throughput` does."""
+    if kind is not OutcomeType.MEASURED or lower_fps is None:
+        return kind
+    direction = Direction.BOTH if bench.reverse else Direction.FORWARD
+    again = closing.Closing(
+        spec=replace(spec, load_fps=lower_fps, direction=direction),
+        loss_ratio=claim.loss_ratio,
+        exceed_ratio=claim.exceed_ratio,
+        max_repeats=_REPEATS,
+        short_limit=short_limit,
+    )
+    ended = stepwise.run(closing.procedure(again), bench.measure)
+    if ended.found == "":
+        return kind
+    return OutcomeType.UNSTABLE if ended.found else ended.type
+
+
 def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int = 1) -> Algorithm:
     """Return the bisection of RFC 2544 26.1."""
     goal = ThroughputGoal(
@@ -64,11 +113,13 @@ def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int 
     )
 
     def answer(bench: ModelBench) -> Answer:
-        found = bisection.search(bench.measure, goal)
+        found = bisection.search(bench.measure, _both(goal) if bench.reverse else goal)
+        lower = found.lower.load_fps if found.lower else None
+        upper = found.upper.load_fps if found.upper else None
         return Answer(
-            type=found.type,
-            lower_fps=found.lower.load_fps if found.lower else None,
-            upper_fps=found.upper.load_fps if found.upper else None,
+            type=_standing(bench, found.type, lower, upper),
+            lower_fps=lower,
+            upper_fps=upper,
             traffic_s=bench.traffic_s,
             trials=bench.count,
         )
@@ -99,18 +150,22 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
     )
 
     def answer(bench: ModelBench) -> Answer:
-        found = tst009.search(bench.measure, goal)
+        found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
+        lower = found.lower.load_fps if found.lower else None
+        upper = found.upper.load_fps if found.upper else None
+        kind = _closed(bench, found.type, goal.trial(0), lower, claim, goal.short_limit)
         return Answer(
-            type=found.type,
-            lower_fps=found.lower.load_fps if found.lower else None,
-            upper_fps=found.upper.load_fps if found.upper else None,
+            type=_standing(bench, kind, lower, upper),
+            lower_fps=lower,
+            upper_fps=upper,
             traffic_s=bench.traffic_s,
             trials=bench.count,
         )
 
+    claim = Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s)
     return Algorithm(
         name=f"TST009, {duration_s:g} s, step {step_fps} frames/s, r = {trials}",
-        claim=Claim(loss_ratio=0.0, exceed_ratio=1 - 1 / trials, duration_s=duration_s),
+        claim=claim,
         relative_width=0.0,
         step_fps=step_fps,
         shortest_s=duration_s,
@@ -150,7 +205,7 @@ def mlrsearch(
     )
 
     def answer(bench: ModelBench) -> Answer:
-        found = engine.search(bench.measure, wanted)
+        found = engine.search(bench.measure, _both(wanted) if bench.reverse else wanted)
         result = found.results[0]
         kind = OutcomeType.MEASURED if result.regular else OutcomeType.UNSTABLE
         if not found.ended and not result.regular:
@@ -158,19 +213,24 @@ def mlrsearch(
         elif not result.regular and found.tester_limit_fps is not None:
             kind = OutcomeType.TESTER_LIMITED
         lower = result.relevant_lower_bound_fps
+        lower = lower if lower is not None else result.effective_lower_fps
+        upper = result.relevant_upper_bound_fps
+        spec = TrialSpec(frame_octets=FRAME_OCTETS, load_fps=MIN_LOAD_FPS, duration_s=duration_s)
+        kind = _closed(bench, kind, spec, lower, claim, wanted.short_limit)
         return Answer(
-            type=kind,
-            lower_fps=lower if lower is not None else result.effective_lower_fps,
-            upper_fps=result.relevant_upper_bound_fps,
+            type=kind if loss_ratio else _standing(bench, kind, lower, upper),
+            lower_fps=lower,
+            upper_fps=upper,
             traffic_s=bench.traffic_s,
             trials=bench.count,
         )
 
     warm = f", warm-up {warmup_s:g} s" if warmup_s else ""
     warm += f", first trials {initial_s:g} s" if initial_s > 1 else ""
+    claim = Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s)
     return Algorithm(
         name=f"MLRsearch {goal.code}, width {width:g}{warm}",
-        claim=Claim(loss_ratio=loss_ratio, exceed_ratio=exceed_ratio, duration_s=duration_s),
+        claim=claim,
         relative_width=width,
         step_fps=1,
         shortest_s=goal.initial_trial_duration_s,

@@ -23,11 +23,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """What arrives of one trial, frames; `reordered` are within `received`, `duplicates` beside it."""
+    """What arrives of one trial, frames; `reordered` are within `received`, `duplicates` beside it.
+
+    `holds_tester` says that the tester's CPU was gone meanwhile, by the device's doing.
+    """
 
     received: int
     reordered: int = 0
     duplicates: int = 0
+    holds_tester: bool = False
 
 
 class Device(Protocol):

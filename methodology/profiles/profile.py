@@ -11,6 +11,7 @@ from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
+from bmwg.methodology.search.closing import Closing
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.trial import TrialPolicy
@@ -188,6 +189,32 @@ class Profile:
             medium_fps=medium_fps,
             max_repeats=self.policy.max_repeats,
             short_limit=self.search.short_limit,
+        )
+
+    def closing(self, cell: Cell, load_fps: int, goal: int = 0) -> Closing:
+        """Return what to try again after a search by TST009, or for one goal of MLRsearch by its number."""
+        search = self.search
+        loss_ratio, exceed_ratio = 0.0, 1 - 1 / search.max_trials  # RFC 9971 4.10.3, for r trials
+        duration_s = self.trial_duration_s
+        if search.algorithm == MLRSEARCH:
+            wanted = search.goals[goal]
+            loss_ratio, exceed_ratio = wanted.goal_loss_ratio, wanted.goal_exceed_ratio
+            duration_s = wanted.goal_final_trial_duration_s
+        return Closing(
+            spec=TrialSpec(
+                frame_octets=cell.frame_octets,
+                load_fps=load_fps,
+                duration_s=duration_s,
+                direction=cell.direction,
+                frame_format=cell.frame_format,
+                flows=cell.flows,
+                vlan_id=cell.vlan_id,
+                mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
+            ),
+            loss_ratio=loss_ratio,
+            exceed_ratio=exceed_ratio,
+            max_repeats=self.policy.max_repeats,
+            short_limit=search.short_limit,
         )
 
     def controller_input(

@@ -23,9 +23,16 @@ from bmwg.methodology.profiles.profile import (
     SearchSettings,
     read_goal,
 )
+from bmwg.methodology.profiles.set_aside import (
+    MOST_SET_ASIDE,
+    STALL_EVIDENCE,
+    Undeclared,
+    stated,
+    undeclared,
+)
 from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.requirements import catalogue
-from bmwg.methodology.trial import Learning, TrialPolicy
+from bmwg.methodology.trial import Learning, StallEvidence, TrialPolicy
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
 
@@ -43,7 +50,8 @@ def load_profile(name: str, *, paths: Mapping[str, PathKind] | None = None) -> P
     """Return a profile that comes with the toolkit, or the one in a file whose name ends with `.yaml`.
 
     `paths` are those that are installed; without them the paths of the profile are taken as they are.
-    ConfigError PRF-01 with a near name when it is neither, PRF-02 to PRF-04 for what `parse_profile` refuses.
+    ConfigError PRF-01 with a near name when it is neither, PRF-02 to PRF-04 for what `parse_profile` refuses,
+    PRF-06 to PRF-09 for a profile that sets aside more than it may or says.
     """
     if name.endswith(".yaml"):
         try:
@@ -52,7 +60,7 @@ def load_profile(name: str, *, paths: Mapping[str, PathKind] | None = None) -> P
             raise ConfigError(
                 "PRF-01", f"profile {name}", expected="a file of text", found=str(error)
             ) from None
-        return _explicit(parse_profile(text, source=name, paths=paths))
+        return _explicit(parse_profile(text, source=name, paths=paths), name)
     names = builtin_names()
     if name not in names:
         near = near_name(name, names)
@@ -64,15 +72,26 @@ def load_profile(name: str, *, paths: Mapping[str, PathKind] | None = None) -> P
             hint=f"did you mean {near!r}?" if near else "",
         )
     file = resources.files("bmwg.methodology.profiles") / f"{name}.yaml"
-    return _explicit(parse_profile(file.read_text(encoding="utf-8"), source=f"{name}.yaml", paths=paths))
+    text = file.read_text(encoding="utf-8")
+    return _explicit(parse_profile(text, source=f"{name}.yaml", paths=paths), f"{name}.yaml")
 
 
-def _explicit(profile: Profile) -> Profile:
-    """Have a file that does not say what keeps CPUs awake ask for the request: the run's header tells it."""
-    if _KEEP_AWAKE in profile.data:
-        return profile
-    asked = KeepAwake.PM_QOS
-    return replace(profile, keep_awake=asked, data={**profile.data, _KEEP_AWAKE: asked.value})
+def _explicit(profile: Profile, source: str) -> Profile:
+    """Have the run's header tell what a file leaves out, and refuse what a run may not be measured by.
+
+    Without a word CPUs are kept awake, and trials are set aside as `stated` has it. PRF-06 to PRF-09 are what
+    `undeclared` tells.
+    """
+    data = stated({_KEEP_AWAKE: KeepAwake.PM_QOS.value, **profile.data})
+    if found := undeclared(data):
+        raise _set_aside_refusal(source, found)
+    return replace(_build(data), data=data)
+
+
+def _set_aside_refusal(source: str, found: list[Undeclared]) -> ConfigError:
+    lines = [f"{source}: {one.error_id} {one.problem}" for one in found]
+    what = f"profile {source} sets aside more than it may or says, nothing was started"
+    return ConfigError(found[0].error_id, "\n          ".join([what, *lines]), hint=found[0].hint)
 
 
 def parse_profile(text: str, *, source: str, paths: Mapping[str, PathKind] | None = None) -> Profile:
@@ -219,6 +238,8 @@ def _build(data: dict[str, Any]) -> Profile:
             max_steal_ns=int(trial["max_steal_ns"]),
             max_repeats=int(trial["max_repeats"]),
             set_aside_host_stalls=trial["set_aside_host_stalls"],
+            stall_evidence=StallEvidence(trial.get(STALL_EVIDENCE, StallEvidence.TESTER)),
+            most_set_aside_ratio=trial.get(MOST_SET_ASIDE),
             learning=Learning(trial["learning"]),
             settle_s=float(trial["settle_s"]),
             learning_wait_s=float(trial["learning_wait_s"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.record.redaction import redact_platform, redact_run
+from bmwg.methodology.record.redaction import redact_platform, redact_run, sealed_texts
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, write_archive
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.bundle.signing import Signer, sign
@@ -84,7 +84,7 @@ def redacted(evidence: Evidence, salt: bytes) -> Evidence:
     run = redact_run(evidence.run, evidence.platform, salt)
     return replace(
         evidence,
-        platform=redact_platform(evidence.platform, salt),
+        platform=redact_platform(evidence.platform, salt, names=sealed_texts(evidence.run)),
         run=run,
         outcomes=tuple(outcome_from_json(entry) for entry in run["outcomes"]),
     )

@@ -50,10 +50,10 @@ def validity(facts: Facts) -> list[str]:
     if not rows:
         return []
     lines += table(["validity", "trials", "share", "meaning"], rows, f"{total} trials by validity")
-    aside = [(outcome, facts.host_stalled(outcome)) for outcome in facts.of_search()]
+    aside = [(outcome, facts.set_aside(outcome)) for outcome in facts.of_search()]
     rows = []
-    for outcome, seqs in aside:
-        if not seqs:
+    for outcome, said in aside:
+        if not said.count:
             continue
         over_all = facts.over_all_trials(outcome)
         rows.append(
@@ -63,7 +63,7 @@ def validity(facts: Facts) -> list[str]:
                 type_badge(outcome),
                 answer(outcome),
                 esc(unit(over_all, "frames/s")) if over_all is not None else esc("no lossless load"),
-                esc(f"{percent(len(seqs) / len(outcome.trials))} (trial {sequence(seqs)})"),
+                esc(f"{percent(said.ratio)}: {said}"),
             ]
         )
     if rows:
@@ -74,7 +74,7 @@ def validity(facts: Facts) -> list[str]:
             "throughput",
             "highest lossless load over all trials",
         ]
-        lines += table([*head, "set aside"], rows, "Answers for which trials were set aside for a host stall")
+        lines += table([*head, "set aside"], rows, "Answers for which trials were set aside")
     invalid = [trial for trial in facts.run.trials if trial.validity is not Validity.VALID]
     if invalid:
         rows, more = _limited(

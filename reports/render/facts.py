@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bmwg.methodology import directions
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.throughput import lossless_over_all
+from bmwg.methodology.standing import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 
@@ -70,16 +70,16 @@ class Facts:
         return None if rate is None else ethernet_fps(rate, frame_octets)
 
     def over_all_trials(self, outcome: Outcome) -> int | None:
-        """Return the highest lossless load when trials set aside for a host stall count too, frames/s."""
+        """Return the highest lossless load when trials that were set aside count too, frames/s."""
         return lossless_over_all(self.judged(outcome))
+
+    def set_aside(self, outcome: Outcome) -> SetAside:
+        """Return how many trials of an outcome were set aside, and why."""
+        return set_aside(self.judged(outcome))
 
     def judged(self, outcome: Outcome) -> list[JudgedTrial]:
         """Return the trials of an outcome as a search saw them."""
         return [_judged(self.run.trial(seq)) for seq in outcome.trials]
-
-    def host_stalled(self, outcome: Outcome) -> tuple[int, ...]:
-        """Return the trials of an outcome that were set aside for a stall of the SUT's host."""
-        return tuple(seq for seq in outcome.trials if self.run.trial(seq).validity is Validity.HOST_STALLED)
 
 
 def facts(run: Run) -> Facts:

@@ -9,6 +9,7 @@ from typing import Any
 from bmwg.methodology.records import (
     Bound,
     Cell,
+    CpuWatch,
     Direction,
     FrameFormat,
     HostDisturbance,
@@ -177,6 +178,11 @@ def result_to_json(result: TrialResult) -> Json:
         else {
             "steal_ns": _flat(disturbance.steal_ns),
             "largest_stall_ns": _flat(disturbance.largest_stall_ns),
+            **(
+                {"watches": [_watch_to_json(one) for one in disturbance.watches]}
+                if disturbance.watches
+                else {}
+            ),
         },
         "fault": result.fault,
         "auxiliary": dict(result.auxiliary),
@@ -195,10 +201,20 @@ def result_from_json(spec: Mapping[str, Any], data: Mapping[str, Any]) -> TrialR
         else HostDisturbance(
             steal_ns=_pairs(disturbance["steal_ns"]),
             largest_stall_ns=_pairs(disturbance["largest_stall_ns"]),
+            watches=tuple(_watch_from_json(one) for one in disturbance.get("watches", ())),
         ),
         fault=data["fault"],
         auxiliary=tuple(sorted(data["auxiliary"].items())),
     )
+
+
+def _watch_to_json(watch: CpuWatch) -> Json:
+    plain = {name: getattr(watch, name) for name in CpuWatch.__dataclass_fields__ if name != "intervals"}
+    return {**plain, "intervals": _flat(watch.intervals)}
+
+
+def _watch_from_json(data: Mapping[str, Any]) -> CpuWatch:
+    return CpuWatch(**{**data, "intervals": _pairs(data["intervals"])})
 
 
 _TIMES = ("deployed_ns", "learning_ns", "learnt_ns", "began_ns", "ended_ns")

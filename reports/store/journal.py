@@ -164,12 +164,17 @@ def _taken(data: dict[str, Any], line: bytes, where: str) -> JournalTrial:
         ) from error
 
 
+def _pairs_of(disturbance: dict[str, Any]) -> list[list[int]]:
+    watches = [watch["intervals"] for watch in disturbance.get("watches", ())]
+    return [disturbance["steal_ns"], disturbance["largest_stall_ns"], *watches]
+
+
 def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
     result = data["result"]
     streams = result["streams"]
     if any(len(stream["latency"]["buckets"]) % 3 for stream in streams):
         raise ValueError("latency buckets: not in threes")
-    if result["disturbance"] and any(len(flat) % 2 for flat in result["disturbance"].values()):
+    if result["disturbance"] and any(len(flat) % 2 for flat in _pairs_of(result["disturbance"])):
         raise ValueError("disturbance: not in pairs")
     assessment = data["assessment"]
     if assessment["validity"] == Validity.VALID.value:

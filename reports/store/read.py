@@ -35,6 +35,7 @@ LATER_HEADER_KEYS = (
     "qualification_max_fps",
     "platform_bound",
     "cases",
+    "order_seed",
 )  # came within run/1.0; older headers lack them
 
 
@@ -85,6 +86,7 @@ class Run:
     notes: tuple[str, ...]
     interruptions: tuple[Mapping[str, Any], ...] = ()
     platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
+    order_seed: int | None = None  # from which the order of the plan was drawn; None: option after option
 
     def trial(self, seq: int) -> JournalTrial:
         """Return the trial of a sequence number. Raises LookupError when the journal has none."""
@@ -157,6 +159,7 @@ def read_run(path: Path) -> Run:
         notes=tuple(notes),
         interruptions=tuple(document.get("interruptions", ())),
         platform=platform,
+        order_seed=document.get("order_seed"),
     )
 
 

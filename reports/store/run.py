@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.record.redaction import sealed_texts
 from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.suites import Case
@@ -48,7 +49,8 @@ class RunHeader:
     `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
     `procedures` are versions by name (`methodology.procedures`); `qualification_max_fps` is the highest load
     of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
-    that do not come with the toolkit: a reader may not have them.
+    that do not come with the toolkit: a reader may not have them. `plan` is in the order of measuring, which
+    was drawn from `order_seed` (None: in blocks, one option after the other).
     """
 
     toolkit_version: str
@@ -65,6 +67,7 @@ class RunHeader:
     procedures: Mapping[str, int] = field(default_factory=dict)
     qualification_max_fps: int | None = None
     cases: tuple[Case, ...] = ()
+    order_seed: int | None = None
 
 
 def _now() -> datetime:
@@ -94,6 +97,7 @@ class RunStore:
         self._under_way = UnderWay(folder)
         self._clock = clock
         self._platform_link: str | None = None  # of a run that has ended
+        self.platform.hide(sealed_texts(run))
 
     @classmethod
     def create(
@@ -128,6 +132,8 @@ class RunStore:
         }
         if header.procedures:
             run["procedures"] = dict(header.procedures)
+        if header.order_seed is not None:
+            run["order_seed"] = header.order_seed
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
         if header.cases:
@@ -277,6 +283,7 @@ class RunStore:
         if plain not in self._run["drivers"]:
             drivers = [*self._run["drivers"], plain]
             self._change_run(drivers=drivers, **self._sealed_drivers(drivers))
+            self.platform.hide(sealed_texts(self._run))
 
     def _sealed_drivers(self, drivers: list[Json]) -> dict[str, Json]:
         """The openings for what a new description names, of a run whose end is bound to its drivers."""

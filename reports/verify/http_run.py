@@ -17,13 +17,22 @@ from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import MAX_DOCUMENT_OCTETS, Evidence, Load
 from bmwg.reports.checker.findings import Finding, Rule, Shortfall, of_error, rule
-from bmwg.reports.checker.source import HTTP_FILES
+from bmwg.reports.checker.source import HTTP_FILES, MAX_LINE_OCTETS
 from bmwg.reports.checker.strict import strict_json
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.journal import checked_lines
 from bmwg.reports.store.checks import check_version
 from bmwg.reports.store.read import header_hash
+from bmwg.reports.verify.physics_http import beyond_rate, executions
 from bmwg.reports.verify.platform import not_of_the_file
+from bmwg.reports.verify.timing import (
+    Execution,
+    clock_question,
+    contradictions,
+    outside,
+    too_close,
+    too_short,
+)
 from bmwg.schemas.validation import problems
 
 ANSWERS, JOURNAL = HTTP_FILES
@@ -32,7 +41,9 @@ Numbered = tuple[int, Repetition]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEvidence:
-    """What the files of an HTTP run hold. `plan` is that of the profile, `stated` that of the run."""
+    """What the files of an HTTP run hold. `plan` is that of the profile, `stated` that of the run; `stamps`
+    are the times of the repetitions' lines.
+    """
 
     evidence: Evidence
     plan: dict[str, Planned]
@@ -40,6 +51,18 @@ class HttpEvidence:
     ended: dict[str, dict[str, Any]]
     repetitions: tuple[Numbered, ...]
     answers: tuple[HttpOutcome, ...]
+    stamps: tuple[str, ...] = ()
+
+    @property
+    def executions(self) -> list[Execution]:
+        """The repetitions as the rules of any kind of load read them."""
+        run = self.evidence.run
+        return executions(JOURNAL, run["started_at"], self.lines, self.plan) if run else []
+
+    @property
+    def lines(self) -> list[tuple[int, str, Repetition]]:
+        """Number, stamp and content of each line."""
+        return [(seq, at, one) for (seq, one), at in zip(self.repetitions, self.stamps, strict=True)]
 
     def of(self, cell_id: str) -> list[Repetition]:
         """Return the measured repetitions of a cell, in order."""
@@ -88,6 +111,7 @@ def _read(evidence: Evidence, run: Any) -> HttpEvidence:
         stated=data["plan"] if data["run_id"] == run["run_id"] else [],
         ended={entry["cell"]: entry for entry in data["outcomes"]},
         repetitions=repetitions,
+        stamps=tuple(strict_json(line, JOURNAL, MAX_LINE_OCTETS)["at"] for line in lines),
         answers=answers_of(data, repetitions, Path(ANSWERS), evidence.platform or {}),
     )
 
@@ -183,9 +207,51 @@ def _bond(one: Repetition) -> tuple[int, int, str] | None:
     return (bound["doctor"], bound["drift"], bound["sha256"]) if bound else None
 
 
+@rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)
+def lines_apart(found: HttpEvidence) -> Iterator[Shortfall]:
+    """Between two lines lies at least the repetition's wall time."""
+    yield from too_close(found.executions)
+
+
+@rule("VER-31", "", "a repetition takes at least the time that its requests took", exit_code=2)
+def repetitions_last(found: HttpEvidence) -> Iterator[Shortfall]:
+    """The wall time of a repetition is not below its client's life, nor below what its requests took."""
+    yield from too_short(found.executions)
+
+
+@rule("VER-32", "", "no more octets than the medium can carry", exit_code=2)
+def within_line_rate(found: HttpEvidence) -> Iterator[Shortfall]:
+    """No repetition moves more octets than fit on the medium at its declared rate."""
+    if run := found.evidence.run:
+        yield from beyond_rate(found.lines, JOURNAL, run["medium"]["line_rate_bps"])
+
+
+@rule("VER-34", "", "what client and proxies counted goes together", exit_code=2)
+def counts_agree(found: HttpEvidence) -> Iterator[Shortfall]:
+    """Requests, octets, hits and times of a repetition contain each other as they must."""
+    yield from contradictions(found.executions)
+
+
+@rule("VER-35", "", "every time lies between the run's beginning and its end, and is plausible", exit_code=2)
+def times_within(found: HttpEvidence) -> Iterator[Shortfall]:
+    """No repetition was written before the run began or after it ended."""
+    if run := found.evidence.run:
+        yield from outside(found.executions, run["started_at"], run["ended_at"])
+
+
+def http_questions(found: HttpEvidence | None) -> tuple[str, ...]:
+    """Return what a reader should ask of the repetitions' times."""
+    return tuple(clock_question(found.executions)) if found else ()
+
+
 RULES: tuple[Rule[HttpEvidence], ...] = (
     plan_of_profile,
     repetitions_of_plan,
     quality_follows,
     repetitions_bound,
+    lines_apart,
+    repetitions_last,
+    within_line_rate,
+    counts_agree,
+    times_within,
 )

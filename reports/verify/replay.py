@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology.former import standing_1
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
@@ -15,6 +16,7 @@ from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpe
 from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
+from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import RecordedTrial, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
@@ -94,6 +96,7 @@ def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
     group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
     yield from _all_there(outcome, group)
     yield from _compare(
+        evidence,
         outcome,
         throughput.unqualified(
             outcome.cell,
@@ -140,7 +143,7 @@ def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[
         else:
             yield from _no_claim(outcome)
         return
-    yield from _compare(outcome, _search_outcome(proven, outcome), group)
+    yield from _compare(evidence, outcome, _search_outcome(proven, outcome), group)
 
 
 def _search_outcome(proven: SearchResult, outcome: Outcome) -> Outcome:
@@ -181,7 +184,7 @@ def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator
     remark: tuple[str, ...] = ()
     if found.type is not OutcomeType.MEASURED:
         remark = (f"at {load} frames/s, the highest load without loss ({found.type.value})",)
-    yield from _compare(outcome, replace(computed, quality=(*computed.quality, *remark)), group)
+    yield from _compare(evidence, outcome, replace(computed, quality=(*computed.quality, *remark)), group)
 
 
 def _measured(
@@ -200,7 +203,7 @@ def _measured(
         former,
     )
     if isinstance(computed, Outcome):
-        yield from _compare(outcome, computed, group)
+        yield from _compare(evidence, outcome, computed, group)
     else:
         yield from computed
 
@@ -227,8 +230,11 @@ def _all_there(outcome: Outcome, group: Sequence[Trial]) -> Iterator[Shortfall]:
     yield outcome.outcome_id, f"all {len(recorded)} trials of the cell in order", found
 
 
-def _compare(outcome: Outcome, computed: Outcome, group: Sequence[Trial]) -> Iterator[Shortfall]:
+def _compare(
+    evidence: Evidence, outcome: Outcome, computed: Outcome, group: Sequence[Trial]
+) -> Iterator[Shortfall]:
     where = outcome.outcome_id
+    computed = _stood(evidence, computed, group)
     faulty = any(entry.fault for entry in group)  # their texts were redacted in the journal
     if outcome.type is not computed.type:
         yield where, f"type {computed.type.value}", outcome.type.value
@@ -246,24 +252,19 @@ def _compare(outcome: Outcome, computed: Outcome, group: Sequence[Trial]) -> Ite
         yield f"{where}: reason", computed.reason or "none", outcome.reason or "none"
     if outcome.requirements != computed.requirements:
         yield f"{where}: requirements", ", ".join(computed.requirements), ", ".join(outcome.requirements)
-    quality = _with_remarks(computed, group)
-    if outcome.quality != quality:
-        yield f"{where}: remarks", "; ".join(quality) or "none", "; ".join(outcome.quality) or "none"
+    if outcome.quality != computed.quality:
+        yield f"{where}: remarks", "; ".join(computed.quality) or "none", "; ".join(outcome.quality) or "none"
 
 
-def _with_remarks(computed: Outcome, group: Sequence[Trial]) -> tuple[str, ...]:
-    """Return the remarks with those on trials that were set aside, and on a run that was continued."""
-    remarks = list(computed.quality)
+def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Outcome:
+    """Return what the trials prove with what must stand beside it, by the version that the run names."""
     trials = [entry.trial for entry in group]
-    share = throughput.set_aside_share(trials)
-    if share > 0:
-        over_all = throughput.lossless_over_all(trials)
-        value = f"{over_all} frames/s" if over_all is not None else "no load"
-        aside = f"{share:.0%} of trials set aside for stalls of the SUT's host"
-        remarks.append(f"{aside}; without loss over all trials: {value}")
-    if len({entry.deployment_id for entry in group}) > 1:
-        remarks.append("the run was cut off in the midst of these trials and continued")
-    return tuple(remarks)
+    continued = len({entry.deployment_id for entry in group}) > 1
+    if _recorded_versions(evidence).get(procedures.STANDING, procedures.FIRST) == standing_1.VERSION:
+        said = standing_1.remarks(trials, continued=continued)
+        return replace(computed, quality=(*computed.quality, *said))
+    most = evidence.profile.policy.most_set_aside_ratio if evidence.profile is not None else None
+    return standing(computed, trials, most_ratio=most, continued=continued)
 
 
 def _bound_text(bound: Bound | None) -> str:

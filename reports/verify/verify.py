@@ -19,7 +19,7 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
 from bmwg.reports.verify.earlier import by_earlier_rules
-from bmwg.reports.verify.http_run import HttpEvidence, http_findings
+from bmwg.reports.verify.http_run import HttpEvidence, http_findings, http_questions
 from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
@@ -85,7 +85,7 @@ def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = No
         http=http,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
-        questions=questions(evidence),
+        questions=(*questions(evidence), *http_questions(http)),
     )
 
 
@@ -168,7 +168,7 @@ def _verify(
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
         signature=_signature(archive, trust),
-        questions=questions(evidence),
+        questions=(*questions(evidence), *http_questions(http)),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )

@@ -26,6 +26,13 @@ STREAM = {
         "last_lost_ns": 7,
     },
 }
+WATCHDOG = {
+    **dict.fromkeys(("absences", "absent_ns", "throttled", "lost"), 0),
+    "cpu": 1,
+    "busy": False,
+    "largest_stall_ns": 17,
+    "intervals": [3, 9],
+}
 TRIAL = {
     "largest_gap_ns": 5,
     "port_counters_before": [dict.fromkeys(COUNTERS, 0)] * 2,
@@ -40,7 +47,7 @@ TRIAL = {
     "no_buffer_events": 0,
     "real_time": True,
     "extras": [{"port": 0, "sent_frames": 1, "answered_frames": 1}],
-    "watchdogs": [{"cpu": 1, "largest_stall_ns": 17}],
+    "watchdogs": [WATCHDOG],
 }
 PORTS = tuple(TesterPort(name=name, io="af_packet", device=name) for name in ("p0", "p1"))
 SPEC = TrialSpec(frame_octets=64, load_fps=4, duration_s=1.0)
@@ -95,7 +102,7 @@ TREX_STATS = {
     },
 }
 SIGHT = {
-    "watchdogs": [{"cpu": 0, "largest_stall_ns": 5}],
+    "watchdogs": [WATCHDOG],
     "ports": [
         {"interface": "p0", "rx_packets": 1, "rx_dropped": 0, "tx_packets": 2, "tx_dropped": 0}
         | {"sending_ns": 5, "longest_pause_ns": 3}

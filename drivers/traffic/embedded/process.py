@@ -123,7 +123,8 @@ class TesterProcess:
         eal += ["--lcores", f"0@{self._config.cpus[0]}", "--log-level", "warning"]
         if not self._config.pci:
             eal.append("--no-pci")
-        return [str(binary), str(fd), str(os.getpid()), json.dumps(list(self._config.watch_cpus)), *eal]
+        watched = {"sut": list(self._config.watch_cpus), "tester": list(self._config.cpus)}
+        return [str(binary), str(fd), str(os.getpid()), json.dumps(watched), *eal]
 
     def stop(self) -> None:
         """End the program: by closing its channel, then by its pid."""

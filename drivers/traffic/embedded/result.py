@@ -12,12 +12,16 @@ from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
 from bmwg.methodology.records import (
     RESIDUAL_WAIT,
+    CpuWatch,
     Direction,
     HostDisturbance,
     StreamCounts,
     TrialResult,
     TrialSpec,
 )
+
+SAMPLE_RATE = "host.perf_event_max_sample_rate_hz"  # the watchdogs' clock is throttled above it
+_SAMPLE_RATE_FILE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
 
 
 def plain(spec: TrialSpec) -> TrialSpec:
@@ -104,19 +108,40 @@ def _result(
         auxiliary[key] = whole(reply, key)
     auxiliary[RESIDUAL_WAIT] = whole(reply, "residual_wait_ns")
     auxiliary["tester_real_time"] = int(reply["real_time"] is True)
-    steal_ns = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(read_steal_ns().items())}
+    watches = tuple(_watch(dog) for dog in reply["watchdogs"])
+    concerned = {watch.cpu for watch in watches}
+    steal_ns = {
+        cpu: ns - steal_before_ns.get(cpu, ns)
+        for cpu, ns in sorted(read_steal_ns().items())
+        if cpu in concerned
+    }
+    if (sample_rate := read_sample_rate()) is not None:
+        auxiliary[SAMPLE_RATE] = sample_rate
     return TrialResult(
         spec=spec,
         streams=tuple(streams),
         wall_time_ns=whole(reply, "wall_time_ns"),
         disturbance=HostDisturbance(
             steal_ns=tuple(steal_ns.items()),
-            largest_stall_ns=tuple(
-                (dog["cpu"], whole(dog, "largest_stall_ns")) for dog in reply["watchdogs"]
-            ),
+            largest_stall_ns=tuple((watch.cpu, watch.longest_ns) for watch in watches if not watch.tester),
+            watches=watches,
         ),
         fault="the trial was interrupted" if reply["aborted"] else None,
         auxiliary=tuple(sorted(auxiliary.items())),
+    )
+
+
+def _watch(dog: Mapping[str, Any]) -> CpuWatch:
+    ends = [whole({"ns": ns}, "ns") for ns in dog["intervals"]]
+    return CpuWatch(
+        cpu=whole(dog, "cpu"),
+        tester=dog["busy"] is True,
+        absences=whole(dog, "absences"),
+        absent_ns=whole(dog, "absent_ns"),
+        longest_ns=whole(dog, "largest_stall_ns"),
+        intervals=tuple(zip(ends[::2], ends[1::2], strict=True)),
+        throttled=whole(dog, "throttled"),
+        lost=whole(dog, "lost"),
     )
 
 
@@ -133,6 +158,14 @@ def _held_frames(stream: StreamCounts, counted: Mapping[str, int], beside_frames
         return 0
     seen = counted["tx_packets"] + counted["tx_dropped"] - beside_frames
     return min(max(0, stream.sent_frames - seen), stream.sent_frames - stream.received_frames)
+
+
+def read_sample_rate() -> int | None:
+    """How many samples a second the kernel allows its clocks, None where it does not say."""
+    try:
+        return int(_SAMPLE_RATE_FILE.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def read_steal_ns() -> dict[int, int]:

@@ -12,14 +12,14 @@ import selectors
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from bmwg.drivers.traffic.embedded.build import SOURCE_FOLDER as EMBEDDED_SOURCES
 from bmwg.drivers.traffic.embedded.build import cache_folder
 from bmwg.methodology.errors import DriverError, TestbedError
-from bmwg.methodology.records import HostDisturbance
+from bmwg.methodology.records import CpuWatch, HostDisturbance
 
 SOURCE = Path(__file__).resolve().parent / "src" / "main.c"
 REPLY_S = 5.0
@@ -49,6 +49,7 @@ class Sight:
 
     stalls_ns: Mapping[int, int]
     ports: Mapping[str, PortSight]
+    watches: tuple[CpuWatch, ...] = ()
 
     def largest_stall_ns(self, cpus: Sequence[int]) -> int:
         """The longest stall of any of these CPUs, 0 when none was watched."""
@@ -163,6 +164,7 @@ def read_sight(line: bytes) -> Sight:
         seen = json.loads(line)
         return Sight(
             stalls_ns={_count(dog["cpu"]): _count(dog["largest_stall_ns"]) for dog in seen["watchdogs"]},
+            watches=tuple(_watch(dog) for dog in seen["watchdogs"]),
             ports={
                 str(port["interface"]): PortSight(
                     **{name: _count(port[name]) for name in PortSight.__dataclass_fields__}
@@ -179,6 +181,19 @@ def read_sight(line: bytes) -> Sight:
         ) from error
 
 
+def _watch(dog: Mapping[str, Any]) -> CpuWatch:
+    """What one watchdog saw, without intervals: a generator tells no time to count them from."""
+    return CpuWatch(
+        cpu=_count(dog["cpu"]),
+        tester=False,
+        absences=_count(dog["absences"]),
+        absent_ns=_count(dog["absent_ns"]),
+        longest_ns=_count(dog["largest_stall_ns"]),
+        throttled=_count(dog["throttled"]),
+        lost=_count(dog["lost"]),
+    )
+
+
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"{value!r} is no count")
@@ -188,7 +203,13 @@ def _count(value: Any) -> int:
 def disturbance(
     sight: Sight, steal_before_ns: Mapping[int, int], steal_after_ns: Mapping[int, int], cpus: Sequence[int]
 ) -> HostDisturbance:
-    """Evidence that CPUs were taken away: the watchdogs of `cpus`, and steal time of all."""
-    steal = {cpu: ns - steal_before_ns.get(cpu, ns) for cpu, ns in sorted(steal_after_ns.items())}
+    """Evidence that CPUs were taken away: watchdogs, steal time of watched CPUs. `cpus` are the SUT's."""
+    watched = {*sight.stalls_ns, *cpus}
+    steal = {
+        cpu: ns - steal_before_ns.get(cpu, ns)
+        for cpu, ns in sorted(steal_after_ns.items())
+        if cpu in watched or not watched
+    }
     stalls = tuple((cpu, ns) for cpu, ns in sorted(sight.stalls_ns.items()) if cpu in set(cpus))
-    return HostDisturbance(steal_ns=tuple(steal.items()), largest_stall_ns=stalls)
+    watches = tuple(replace(watch, tester=watch.cpu not in set(cpus)) for watch in sight.watches)
+    return HostDisturbance(steal_ns=tuple(steal.items()), largest_stall_ns=stalls, watches=watches)

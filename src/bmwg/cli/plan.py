@@ -31,6 +31,12 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
     )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="what the order is drawn from (default 1; a run has its own)",
+    )
     parser.set_defaults(handler=handle)
 
 
@@ -52,7 +58,7 @@ def handle(chosen: argparse.Namespace) -> int:
 def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozenset[str]) -> None:
     profile = load_profile(chosen.profile, paths=registry.paths())
     networks = planning.Networks.of(testbed.data["networks"])
-    plan = planning.cells(profile, networks, test_ids=tests)
+    plan = planning.interleaved(planning.cells(profile, networks, test_ids=tests), chosen.seed)
     for planned in plan:
         estimate = planned.missing or (
             "with the one above" if planned.part else clock_text(planned.traffic_s)
@@ -64,6 +70,7 @@ def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozense
         f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with waits; "
         f"started now it would end about {finish:%Y-%m-%d %H:%M %Z}. What the machine lacks takes no time."
     )
+    print(f"{planning.order_seed_text(chosen.seed)}: a run draws its own unless BMWG_ORDER_SEED is set")
     for deviation in profile.deviations:
         print(f"deviation {deviation.requirement}: {deviation.what}")
     if chosen.budget is not None:

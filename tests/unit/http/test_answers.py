@@ -189,7 +189,8 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
         plan = profile.load(name).plan()
         ids = [entry.cell.cell_id for entry in plan]
         assert len(ids) == len(set(ids))
-        assert {entry.cell.form for entry in plan} == ({"native"} if name == "guest" else set(FORMS))
+        only = {"guest": {"native"}, "cloud": {"vm_para"}}
+        assert {entry.cell.form for entry in plan} == only.get(name, set(FORMS))
         for entry in plan:
             if entry.cell.workload is Workload.JMETER:
                 assert entry.requests % entry.cell.clients == 0

@@ -40,7 +40,7 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
         for name in profile.names()
     }
     both = {"one_client", "start"}
-    assert measured == {"guest": both, "paper": both, "quick": both, "trex": set()}
+    assert measured == {"cloud": set(), "guest": both, "paper": both, "quick": both, "trex": set()}
 
 
 @pytest.mark.parametrize("name", ["guest", "paper", "quick"])

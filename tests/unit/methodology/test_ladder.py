@@ -8,11 +8,10 @@ from fake_measurers import Device
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.ladder import ladder
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.records import Bound, Cell, Direction, Outcome, OutcomeType, Quantity, TrialSpec
+from bmwg.methodology.records import Bound, Cell, Direction, Outcome, OutcomeType, Quantity
 from bmwg.methodology.requirements import unknown_ids
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.trial import TrialPolicy
 
 
 def an_outcome(path, number, network="none", size=64, type_=OutcomeType.MEASURED):
@@ -96,20 +95,6 @@ def test_an_outcome_holds_a_number_only_when_measured():
     assert floor.values == ()
     assert floor.reason
     assert not unknown_ids(good.requirements)
-
-
-def test_what_was_set_aside_stands_beside_the_value():
-    spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1.0)
-    policy = TrialPolicy(set_aside_host_stalls=True)
-    trials = []
-    for load, share in ((100, 0.0), (200, 0.0), (200, 1.0), (300, 0.0), (900, 0.0)):
-        device = Device(truth_fps=500, host_share=share, policy=policy)
-        trials.append(device(dataclasses.replace(spec, load_fps=load)))
-    assert throughput.set_aside_share(trials) == 0.2
-    assert throughput.lossless_over_all(trials) == 100
-    assert throughput.lossless_over_all([trials[0], trials[1], trials[3], trials[4]]) == 300
-    assert throughput.lossless_over_all([trials[4]]) is None
-    assert throughput.set_aside_share([]) == 0.0
 
 
 def bounded(path, lower_fps, upper_fps):

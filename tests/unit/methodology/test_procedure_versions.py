@@ -26,11 +26,11 @@ PROFILE = load_profile("quick")
 LIMITS = (9_000, 10_000, 123_456, 700_001, 1_499_999, 9_000_000)
 TOLD = {  # measurement: metric, version, SHA-256 of what it then asked for and concluded
     "throughput": (throughput.METRIC, 3, "cb5fb791e3522dad1d4e6d2491dce021a23feadce97b751fff83e24ba969aa05"),
-    "tst009": (tst009.METRIC, 2, "532f203518731111601c540a09715a2268f068ef544af9c0eb9df3a3422a92c3"),
+    "tst009": (tst009.METRIC, 3, "9806eca3a93af23a970be0cf58f9c43a76f79bd2251e66d2ab78647c76f3e6fb"),
     "mlrsearch": (
         goal_outcomes.METRIC,
-        2,
-        "b2e037f98d80a27803fb50b543bdbb32d0e9d83f00f30332a33865cdc6b2c44a",
+        3,
+        "99b12f3bbf64466259fe0cf8ee9fc70a867182a1fbe894a9c792e1e77cbdfd3d",
     ),
 }
 
@@ -164,7 +164,13 @@ def test_a_changed_procedure_has_another_version(name: str) -> None:
 
 def test_the_versions_of_a_plan_are_named_and_others_are_told() -> None:
     named = procedures.versions([throughput.METRIC, latency.METRIC, throughput.METRIC])
-    assert named == {procedures.RULES: 3, latency.METRIC: 3, throughput.METRIC: 3, "trial": 1}
+    assert named == {
+        procedures.RULES: 3,
+        procedures.STANDING: 2,
+        latency.METRIC: 3,
+        throughput.METRIC: 3,
+        "trial": 1,
+    }
     assert procedures.other_versions(named, throughput.METRIC) == ()
     assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 3),)
     newer = {throughput.METRIC: 4, "trial": 2}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mutations
 import pytest
+import replayable
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
@@ -26,10 +27,10 @@ from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal, genesis
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunHeader, RunStore, binding, read_run
 from bmwg.reports.store.canonical import canonical, sha256_of
+from bmwg.reports.store.files import utc_text
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 from bmwg.resources.http_proxy.measure import CellRuns
 
-AT = "2026-01-31T08:00:00.000000Z"
 ADDRESS = "10.11.12.13"  # outside the benchmarking networks
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -43,6 +44,8 @@ def repetition(planned, number, mean_ns, **changes):
         "requests": planned.requests,
         "body_octets": planned.requests * planned.cell.object_octets,
         "elapsed_ns": mean_ns * planned.requests,
+        "process_ns": mean_ns * planned.requests + 3_000_000,
+        "wall_ns": mean_ns * planned.requests + 9_000_000,
         "mean_request_ns": mean_ns,
         "probes": ((200, True), (200, True)),
         "deployment": "native-1",
@@ -64,7 +67,8 @@ def make_run(results, *, watched=True, testbed=None):
         medium_kind="veth",
         line_rate_bps=None,
     )
-    with RunStore.create(results, "web", header) as store:
+    clock = replayable.Clock()
+    with RunStore.create(results, "web", header, clock=clock) as store:
         store.add_deployment("native-1", {"hosting": {"form": "native"}, "endpoint": [ADDRESS, 3128]})
         if watched:
             place = {"schema": "record/1.0", "scope": "network", "fields": {}}
@@ -77,7 +81,9 @@ def make_run(results, *, watched=True, testbed=None):
             if planned.cell.form != "native":
                 outcomes[planned.cell.cell_id] = judge.not_assessed(planned.cell, "no daemon")
                 continue
-            runs = CellRuns(planned, lambda rep: journal.append(replace(rep, platform=bound), AT))
+            runs = CellRuns(
+                planned, lambda rep: journal.append(replace(rep, platform=bound), utc_text(clock()))
+            )
             for number in range(planned.repetitions):
                 broken = {"failed": 1} if number == 1 else {}
                 runs.keep(repetition(planned, number + 1, 1_000_000 + 1000 * number, **broken))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bmwg-tester FD PARENT WATCH_CPUS [EAL arguments]: the embedded tester. FD is its end of the control channel, PARENT the
- * process that it dies with, WATCH_CPUS a JSON array. One lcore serves both ports.
+ * process that it dies with, WATCH_CPUS the CPUs to watch, {"sut": [...], "tester": [...]}. One lcore serves both ports.
  * bmwg-tester probe-xdp: prints as a JSON line what the kernel lacks for ports of kind xdp; an empty object if nothing.
  */
 #include <errno.h>
@@ -58,7 +58,8 @@ int main(int argc, char **argv)
 		return refuse(fd, "DPDK's environment", rte_strerror(rte_errno));
 	if (ports_start(&f))
 		return refuse(fd, f.code, f.text);
-	if (!json_is_array(cpus) || watchdogs_start(cpus))
+	if (!json_is_array(json_object_get(cpus, "sut")) || watchdogs_start(json_object_get(cpus, "sut"), false) ||
+	    watchdogs_start(json_object_get(cpus, "tester"), true))
 		return refuse(fd, "watchdogs", "cannot be started");
 	json_decref(cpus);
 	clock_start();

@@ -93,6 +93,6 @@ json_t *result_json(struct trial *t, const struct loop_record *record, const str
 			 "gaps_over_1ms", count(record->gaps_over_1ms), "loop_passes", count(record->passes),
 			 "no_buffer_events", count(record->no_buffer), "wall_time_ns", count(clock_ns(wall_cycles)),
 			 "residual_wait_ns", count(clock_ns(record->residual)),
-			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json(),
+			 "aborted", record->aborted, "real_time", record->real_time, "watchdogs", watchdogs_json(record->started_ns),
 			 "started_ns", count(record->started_ns), "extras", extras_json());
 }

@@ -161,7 +161,7 @@ static void answer(void)
 	}
 	pthread_mutex_unlock(&lock);
 	watchdogs_arm(false);
-	out = json_pack("{s:o,s:o}", "watchdogs", watchdogs_json(), "ports", ports);
+	out = json_pack("{s:o,s:o}", "watchdogs", watchdogs_json(0), "ports", ports);
 	text = json_dumps(out, JSON_COMPACT);
 	puts(text);
 	fflush(stdout);
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	name_count = argc - 2;
 	file = open("/proc/self/net/dev", O_RDONLY | O_CLOEXEC);
 	cpus = json_loads(argv[1], 0, NULL);
-	if (file < 0 || !cpus || watchdogs_start(cpus)) {
+	if (file < 0 || !cpus || watchdogs_start(cpus, false)) {
 		perror("watch");
 		return 3;
 	}

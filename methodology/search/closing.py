@@ -1,0 +1,80 @@
+"""Trials after a search: does what it found still hold at its end, and at half of it?
+
+A search that tries a load once and never again (TST009, MLRsearch) answers for a device that is no longer
+what it was: one that tires is found at what it carried first, or at what it carries last. Bisection verifies
+its bounds itself. Pure, as stepwise's procedures are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
+from bmwg.methodology.trial import JudgedTrial
+
+PHASE = "closing"
+TRIALS = 3  # choice: the number by which a quick bisection verifies a bound
+MOST_TRIALS = TRIALS + 2  # with those at half the load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """What to try again: `spec` is the trial at the load that was found.
+
+    A share of `exceed_ratio` (0..1) of the trials may lose more than `loss_ratio` (0..1), as the goal of the
+    search allows; the other fields as in `ThroughputGoal`.
+    """
+
+    spec: TrialSpec
+    loss_ratio: float
+    exceed_ratio: float
+    max_repeats: int
+    short_limit: int
+
+
+def procedure(closing: Closing) -> Procedure[str]:
+    """Try half the load, then `TRIALS` times the load itself; say why it did not hold, nothing when it did.
+
+    Half the load has one trial, and a second one where the goal lets a share of trials lose more.
+    """
+    load = closing.spec.load_fps
+    worse: list[int] = []
+    for _ in range(2 if closing.exceed_ratio else 1):
+        trial = yield from _valid(closing, max(1, load // 2))
+        if trial is not None and trial.result.loss_ratio <= closing.loss_ratio:
+            break
+        worse += [] if trial is None else [trial.seq]
+    else:
+        return f"{load // 2} frames/s did not hold, half of what was found (trials {worse})"
+    worse, short = [], 0
+    for _ in range(TRIALS):
+        trial = yield from _valid(closing, load)
+        short += trial is None
+        if trial is not None and trial.result.loss_ratio > closing.loss_ratio:
+            worse.append(trial.seq)
+    if short or len(worse) > closing.exceed_ratio * TRIALS:
+        fell = f", and the tester fell short of it {short} times" if short else ""
+        return (
+            f"{load} frames/s did not hold at the end of the search: {len(worse)} of {TRIALS} trials lost"
+            f" more than allowed (trials {worse}){fell}"
+        )
+    return ""
+
+
+def _valid(closing: Closing, load_fps: int) -> Procedure[JudgedTrial | None]:
+    spec = replace(closing.spec, load_fps=load_fps)
+    return (
+        yield from valid_trial(spec, PHASE, max_repeats=closing.max_repeats, short_limit=closing.short_limit)
+    )
+
+
+def closed(outcome: Outcome, ended: Run[str]) -> Outcome:
+    """Return an outcome of a search as it stands after its closing trials."""
+    if ended.found == "":
+        return outcome
+    kind, why = OutcomeType.UNSTABLE, ended.found
+    if why is None:
+        kind, why = ended.type, f"what was found could not be tried again: {ended.reason}"
+    statement = why if kind is not OutcomeType.INVALID else ""
+    return replace(outcome, type=kind, values=(), statement=statement, reason=why)

@@ -1,0 +1,60 @@
+"""Profiles that set aside more than they may or say are refused, each by an id of its own."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.profiles import load_profile, parse_profile
+from bmwg.methodology.trial import StallEvidence
+
+CONFORMANCE = (files("bmwg.methodology.profiles") / "rfc2544.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error_id", "said"),
+    [
+        ("set_aside_host_stalls: false", "set_aside_host_stalls: true", "PRF-06", "expected false"),
+        ("stall_evidence: cpu", "stall_evidence: tester", "PRF-06", "expected cpu, found tester"),
+        ("most_set_aside_ratio: 0.1 ", "most_set_aside_ratio: 0.2 ", "PRF-06", "expected at most 0.1"),
+        ("max_repeats: 5", "max_repeats: 100", "PRF-07", "trial.max_repeats: expected at most 10"),
+        ("max_stall_ns: 1000000", "max_stall_ns: 20000", "PRF-07", "expected at least 100000"),
+        ("RFC2544-23-03", "RFC2544-24-03", "PRF-08", "or a deviation from RFC2544-23-03"),
+        ("min_sent_ratio: 0.999", "min_sent_ratio: 0.99", "PRF-08", "expected at least 0.999"),
+        ("max_reopenings: 1", "max_reopenings: 1\n  most_relative_width: 0.2", "PRF-09", "expected none"),
+    ],
+)
+def test_a_conformance_profile_that_sets_aside_more_than_it_may_is_refused(
+    tmp_path: Path, old: str, new: str, error_id: str, said: str
+) -> None:
+    assert old in CONFORMANCE
+    path = tmp_path / "lenient.yaml"
+    path.write_text(CONFORMANCE.replace(old, new))
+    with pytest.raises(ConfigError) as refused:
+        load_profile(str(path))
+    assert refused.value.error_id == error_id
+    assert said in str(refused.value)
+
+
+def test_an_undeclared_set_aside_is_refused_of_an_indicative_profile_too(tmp_path: Path) -> None:
+    text = (files("bmwg.methodology.profiles") / "quick.yaml").read_text()
+    path = tmp_path / "silent.yaml"
+    path.write_text(text.replace("requirement: RFC2544-4\n", "requirement: RFC2544-24-01\n"))
+    with pytest.raises(ConfigError, match=r"PRF-06 trial.set_aside_host_stalls.*deviation from RFC2544-4"):
+        load_profile(str(path))
+
+
+def test_a_profile_that_does_not_say_sets_aside_by_evidence_of_a_cpu_and_at_most_a_tenth(
+    tmp_path: Path,
+) -> None:
+    lines = [line for line in CONFORMANCE.splitlines() if "set_aside_ratio" not in line]
+    path = tmp_path / "short.yaml"
+    path.write_text("\n".join(line for line in lines if "stall_evidence" not in line))
+    found = load_profile(str(path))
+    assert (found.policy.stall_evidence, found.policy.most_set_aside_ratio) == (StallEvidence.CPU, 0.1)
+    assert found.data["trial"]["stall_evidence"] == "cpu"  # the run's header tells it
+    as_recorded = parse_profile(path.read_text(), source="run.json")
+    assert as_recorded.policy.stall_evidence is StallEvidence.TESTER  # runs from before that key

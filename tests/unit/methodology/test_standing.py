@@ -1,0 +1,238 @@
+"""What an answer stands on: no trial that was set aside may raise it unseen (design decision 13)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from bmwg.methodology import throughput
+from bmwg.methodology.former import standing_1
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import (
+    Bound,
+    Cell,
+    CpuWatch,
+    HostDisturbance,
+    Outcome,
+    OutcomeType,
+    Quantity,
+    StreamCounts,
+    TrialResult,
+    TrialSpec,
+    Validity,
+)
+from bmwg.methodology.search import bisection
+from bmwg.methodology.standing import lossless_over_all, set_aside, standing
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
+
+CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+BY_CPU = TrialPolicy(stall_evidence=StallEvidence.CPU)
+
+
+def away(longest_ns: int, *, tester: bool = True, throttled: int = 0, lost: int = 0) -> HostDisturbance:
+    watch = CpuWatch(
+        cpu=0,
+        tester=tester,
+        absences=1,
+        absent_ns=longest_ns,
+        longest_ns=longest_ns,
+        intervals=((1_000_000, 1_000_000 + longest_ns),),
+        throttled=throttled,
+        lost=lost,
+    )
+    stalls = () if tester else ((0, longest_ns),)
+    return HostDisturbance(watches=(watch,), largest_stall_ns=stalls)
+
+
+def trial(
+    seq: int, load_fps: int, lost: int, validity: Validity = Validity.VALID, unsent: int = 0
+) -> JudgedTrial:
+    spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0)
+    sent = load_fps - unsent
+    stream = StreamCounts(intended_frames=load_fps, sent_frames=sent, received_frames=sent - lost)
+    result = TrialResult(spec=spec, streams=(stream,), wall_time_ns=10**9)
+    return JudgedTrial(seq=seq, result=result, validity=validity)
+
+
+def measured(load_fps: int, width: int = 1000) -> Outcome:
+    return Outcome(
+        outcome_id="id",
+        metric=throughput.METRIC,
+        cell=CELL,
+        type=OutcomeType.MEASURED,
+        values=(Quantity(metric=throughput.METRIC, number=load_fps, unit="frames/s"),),
+        lower=Bound(load_fps=load_fps, trials=(10,)),
+        upper=Bound(load_fps=load_fps + width, trials=(11,)),
+    )
+
+
+NINE_AND_ONE = [trial(seq, 200_000, 500, Validity.TESTER_STALLED) for seq in range(1, 10)] + [
+    trial(10, 200_000, 0)
+]
+
+
+@pytest.mark.parametrize("profile", ["quick", "rfc2544"])
+def test_nine_lossy_stalled_trials_and_a_clean_one_are_no_plain_number(profile: str) -> None:
+    most = load_profile(profile).policy.most_set_aside_ratio
+    found = standing(measured(200_000), NINE_AND_ONE, most_ratio=most, continued=False)
+    assert (found.type, found.values) == (OutcomeType.UNSTABLE, ())
+    assert "9 of 10 trials were set aside" in found.reason
+    assert found.quality == (
+        "9 of 10 trials set aside (tester stalled 9), in which 4500 of 1800000 frames were lost;"
+        " without loss over all trials: no load, so the answer stands on setting them aside",
+    )
+    assert standing_1.remarks(NINE_AND_ONE, continued=False) == ()  # what was said before
+
+
+def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled() -> None:
+    trials = [
+        trial(1, 50_000, 0),
+        trial(2, 100_000, 7, Validity.TESTER_STALLED),
+        trial(3, 100_000, 0),
+        trial(4, 200_000, 0, Validity.HOST_STALLED),
+        trial(5, 200_000, 0),
+        trial(10, 206_000, 0),
+    ]
+    assert lossless_over_all(trials) == 50_000
+    assert "over all trials: 200000" not in str(standing_1.remarks(trials, continued=False))
+    assert "over all trials: 206000" in standing_1.remarks(trials, continued=False)[0]  # which is false
+    found = standing(measured(206_000), trials, most_ratio=0.5, continued=True)
+    assert found.type is OutcomeType.MEASURED
+    assert found.quality == (
+        "2 of 6 trials set aside (tester stalled 1, the SUT's host stalled 1), in which 7 of 300000 frames"
+        " were lost; without loss over all trials: 50000 frames/s,"
+        " so the answer stands on setting them aside",
+        "the run was cut off in the midst of these trials and continued",
+    )
+
+
+def test_a_short_trial_is_set_aside_only_when_another_counted_in_its_place() -> None:
+    short = trial(1, 100_000, 0, Validity.SENT_SHORT, unsent=500)
+    assert set_aside([short]).count == 0
+    assert set_aside([short, trial(2, 100_000, 0)]).ratio == 0.5
+    assert set_aside([]).ratio == 0.0
+
+
+def test_frames_that_were_never_sent_are_told_beside_the_load() -> None:
+    trials = [trial(10, 100_000, 0, unsent=90)]
+    found = standing(measured(100_000), trials, most_ratio=0.1, continued=False)
+    assert found.quality == ("at 100000 frames/s 90 of 100000 intended frames were never sent",)
+
+
+def test_the_qualification_of_the_tester_is_told_and_not_refused() -> None:
+    wire = Outcome(
+        outcome_id="id",
+        metric=throughput.ENVELOPE_METRIC,
+        cell=CELL.qualification,
+        type=OutcomeType.MEASURED,
+    )
+    found = standing(wire, NINE_AND_ONE, most_ratio=0.1, continued=False)
+    assert found.type is OutcomeType.MEASURED
+    assert found.quality
+
+
+# -- what excuses a tester: its CPU was gone
+
+
+def a_result(disturbance: HostDisturbance | None, **counts: int) -> TrialResult:
+    spec = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=1.0)
+    known = {"intended_frames": 100_000, "sent_frames": 100_000, "received_frames": 99_000}
+    stream = StreamCounts(**{**known, "effective_duration_ns": 999_990_000, **counts})
+    return TrialResult(spec=spec, streams=(stream,), wall_time_ns=10**9, disturbance=disturbance)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"largest_gap_ns": 9_000_000},  # within the send call of an inline device, the DUT's own
+        {"largest_lateness_ns": 9_000_000},
+        {"tester_dropped_frames": 1_000},  # a DUT that releases what it held
+    ],
+)
+def test_what_a_dut_can_bring_about_is_no_excuse(counts: dict[str, int]) -> None:
+    lossy = a_result(away(0), **counts)
+    assert assess(lossy, BY_CPU).validity is Validity.VALID
+    assert assess(lossy, TrialPolicy()).validity is Validity.TESTER_STALLED  # as it was
+    assert assess(a_result(None, **counts), BY_CPU).validity is Validity.VALID  # nobody watched
+
+
+def test_a_cpu_that_was_gone_is_evidence_unless_its_watchdog_was_blind() -> None:
+    found = assess(a_result(away(1_000_001)), BY_CPU)
+    assert found.validity is Validity.TESTER_STALLED
+    assert "CPU 0 was gone 1 times, 1000001 ns in all" in found.reason
+    assert assess(a_result(away(1_000_000)), BY_CPU).validity is Validity.VALID
+    assert assess(a_result(away(5_000_000, throttled=1)), BY_CPU).validity is Validity.VALID
+    assert assess(a_result(away(5_000_000, lost=1)), BY_CPU).validity is Validity.VALID
+    assert assess(a_result(away(5_000_000, tester=False)), BY_CPU).validity is Validity.VALID
+
+
+def test_a_blind_watchdog_shows_no_stall_of_the_suts_host() -> None:
+    policy = TrialPolicy(set_aside_host_stalls=True)
+    seen = a_result(away(5_000_000, tester=False))
+    assert assess(seen, policy).validity is Validity.HOST_STALLED
+    blind = a_result(away(5_000_000, tester=False, throttled=3))
+    assert assess(blind, policy).validity is Validity.VALID
+
+
+def test_a_tester_that_began_late_and_caught_up_sent_another_load() -> None:
+    hurried = a_result(away(0), effective_duration_ns=900_000_000)
+    assert assess(hurried, BY_CPU).validity is Validity.SENT_SHORT
+
+
+@dataclass
+class Correlated:
+    """A DUT whose bursts above a load lose frames and hold the tester up, with or without its CPU gone."""
+
+    seed: int
+    gone: bool
+    policy: TrialPolicy
+    above_fps: int = 400_000
+    limit_fps: int = 800_000
+    share: float = 0.7
+    trials: list[JudgedTrial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(self.seed)
+
+    def __call__(self, spec: TrialSpec) -> JudgedTrial:
+        sent = spec.intended_frames
+        bursts = spec.load_fps > self.above_fps and self.dice.random() < self.share
+        lost = 5_000 if bursts else 0
+        received = min(sent - lost, int(self.limit_fps * spec.duration_s))
+        stream = StreamCounts(
+            intended_frames=sent,
+            sent_frames=sent,
+            received_frames=received,
+            largest_gap_ns=5_000_000 if bursts else 0,
+            effective_duration_ns=int(spec.duration_s * 1e9),
+        )
+        result = TrialResult(
+            spec=spec,
+            streams=(stream,),
+            wall_time_ns=int(spec.duration_s * 1e9),
+            disturbance=away(5_000_000 if bursts and self.gone else 0),
+        )
+        self.trials.append(judge(RecordedTrial(seq=len(self.trials) + 1, result=result), self.policy))
+        return self.trials[-1]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_bursts_that_hold_the_tester_up_and_lose_frames_are_no_throughput(gone: bool) -> None:
+    """175 of 200 were measured at about 797,000 under rfc2544 before."""
+    profile = load_profile("rfc2544")
+    answers = []
+    for seed in range(200):
+        device = Correlated(seed, gone, profile.policy)
+        goal = profile.goal(CELL, max_load_fps=1_500_000, envelope_fps=1_500_000)
+        found = throughput.outcome(bisection.search(device, goal), CELL, outcome_id="id")
+        most = profile.policy.most_set_aside_ratio
+        answers.append(standing(found, device.trials, most_ratio=most, continued=False))
+    plain = [one.values[0].number for one in answers if one.type is OutcomeType.MEASURED]
+    assert [number for number in plain if number > 700_000] == []
+    if gone:
+        assert [number for number in plain if number > 420_000] == []
+        assert any("trials were set aside" in one.reason for one in answers)
+    else:  # three in ten of its trials are clean: by luck alone four in a row are
+        assert sum(number > 420_000 for number in plain) <= 10
