@@ -192,4 +192,5 @@ def _special(one: Case) -> bool:
     return bool(one.directions or one.frame_formats or one.flows or one.imix)
 
 
-DEFAULT_TESTS = frozenset(one.test_id for one in CONTAINERIZED_CASES)
+# What `testcases/containerized` measures.
+DEFAULT_TESTS = frozenset(one.test_id for one in (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES))

@@ -14,6 +14,7 @@ from bmwg.drivers.testbed_row import KEY as ROW
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.kinds.requests import METRICS, REQUESTS, cell_of, metric_of
+from bmwg.methodology.planning import Networks
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
 from bmwg.resources.header import header_of
@@ -24,7 +25,7 @@ _KEY = "networks"
 
 
 def of_testbed(settings: Settings) -> dict[str, Any]:
-    """Return the file's network options as it has them, by name.
+    """Return the file's network options as it has them, by name, but those that `all` leaves out (planning).
 
     Raises ConfigError as reading the file does, and INST-05 on a runtime that a run's header could not tell.
     """
@@ -36,7 +37,8 @@ def of_testbed(settings: Settings) -> dict[str, Any]:
             expected=f"{CRUN}, the only one that proxies in pods are measured with",
             found=testbed.pods.runtime,
         )
-    return {name: dict(entry) for name, entry in testbed.data[_KEY].items()}
+    left_out = Networks.of(testbed.data[_KEY]).named_only
+    return {name: dict(entry) for name, entry in testbed.data[_KEY].items() if name not in left_out}
 
 
 def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
