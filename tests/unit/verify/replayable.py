@@ -15,10 +15,11 @@ from bmwg.drivers.api import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
-from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
+from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
