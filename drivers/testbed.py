@@ -83,7 +83,10 @@ class DutSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSpec:
-    """One network option. `conflist` is a CNI configuration list with our template variables unrendered."""
+    """One network option. `conflist` is a CNI configuration list with our template variables unrendered.
+
+    `dut_cpus` are the CPUs on which the DUT may poll (none: not known).
+    """
 
     name: str
     driver: str
@@ -93,13 +96,14 @@ class NetworkSpec:
     vlan_id: int | None = None
     conflist: Mapping[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    dut_cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
 
-    `runtime` names what makes it.
+    `runtime` names what makes it, `options` are that one's own settings.
     """
 
     cpus: tuple[int, ...]
@@ -107,6 +111,7 @@ class PodSpec:
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
     runtime: str = CRUN
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def cpuset(self) -> str:
@@ -292,20 +297,24 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             device_queue=dut.get("device_queue", "threaded"),
             shares_tester_cpus=dut.get("shares_tester_cpus", False),
         ),
-        networks=tuple(network_spec(name, network) for name, network in data["networks"].items()),
+        networks=tuple(
+            network_spec(name, network, tuple(map(int, dut["cpus"])))
+            for name, network in data["networks"].items()
+        ),
         pods=PodSpec(
             cpus=pod_cpus,
             memory_octets=int(pods["memory"][:-3]) * _UNITS[pods["memory"][-3:]],
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),
+            options=pods.get("options", {}),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
         data=data,
     )
 
 
-def network_spec(name: str, data: Mapping[str, Any]) -> NetworkSpec:
+def network_spec(name: str, data: Mapping[str, Any], dut_cpus: tuple[int, ...] = ()) -> NetworkSpec:
     """Return one entry of `networks`, of a file that keeps to its schema, as a record."""
     return NetworkSpec(
         name=name,
@@ -316,4 +325,5 @@ def network_spec(name: str, data: Mapping[str, Any]) -> NetworkSpec:
         vlan_id=int(data["vlan_id"]) if "vlan_id" in data else None,
         conflist=data.get("conflist"),
         options=data.get("options", {}),
+        dut_cpus=dut_cpus,
     )

@@ -6,8 +6,10 @@ network, frame size, direction, format and flows.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from bmwg.methodology import suites
 from bmwg.methodology.benchmarks import imix
@@ -28,6 +30,35 @@ def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int
     highest = QUALIFICATION_MAX_FPS if stated_fps is None else stated_fps
     medium = cell_fps(line_rate_bps, cell)
     return highest if medium is None else min(highest, medium)
+
+
+def order_seed_text(seed: int) -> str:
+    """Say how the order of a plan came about."""
+    return f"hosting forms, functions and network options take turns in randomized blocks, seed {seed}"
+
+
+NOT_TAKEN_BY_ALL = frozenset(
+    {"user-space", "ebpf"}
+)  # networking models whose pods need a function of their own
+
+
+class Networks(dict[str, int | None]):
+    """The network options of a testbed with their 802.1Q tags (None: untagged).
+
+    `networks: all` of a profile leaves out `named_only`: what no kernel of a pod can use is named in a plan.
+    """
+
+    named_only: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Networks:
+        """Read `networks` of a testbed file, as data."""
+        known = {name: option if isinstance(option, Mapping) else {} for name, option in options.items()}
+        found = cls({name: option.get("vlan_id") for name, option in known.items()})
+        found.named_only = frozenset(
+            name for name, option in known.items() if option.get("model") in NOT_TAKEN_BY_ALL
+        )
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +93,11 @@ class PlannedCell:
         """Path, hosting, function and network: cells that are equal in these can share one deployment."""
         return (self.cell.path, self.cell.hosting, self.cell.function, self.cell.network)
 
+    @property
+    def block(self) -> Cell:
+        """What it is compared by: cells of one path that differ in form, function and network alone."""
+        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING)
+
 
 def cells(
     profile: Profile,
@@ -87,6 +123,44 @@ def cells(
                 seen.add(planned.key)
                 by_deployment.setdefault(planned.deployment, []).append(planned)
     return tuple(planned for group in by_deployment.values() for planned in group)
+
+
+def interleaved(plan: Sequence[PlannedCell], seed: int) -> tuple[PlannedCell, ...]:
+    """Return a plan in randomized blocks: in each, every option of a path once, in an order of its own.
+
+    What drifts with time then falls on all options alike, and is no difference between them. The same plan
+    and seed give the same order. All metrics of a cell stay together, in their order.
+    """
+    blocks: dict[Cell, dict[tuple[str, ...], list[PlannedCell]]] = {}
+    for planned in plan:
+        blocks.setdefault(planned.block, {}).setdefault(planned.deployment, []).append(planned)
+    order: list[PlannedCell] = []
+    for number, options in enumerate(blocks.values()):
+        chosen = list(options.values())
+        random.Random(f"{seed}/{number}").shuffle(chosen)
+        order += [planned for option in chosen for planned in option]
+    return tuple(order)
+
+
+def in_recorded_order(
+    plan: Sequence[PlannedCell], recorded: Sequence[tuple[str, str]]
+) -> tuple[PlannedCell, ...]:
+    """Return a plan in the order of the keys that a run recorded; what it did not record comes last."""
+    places = {key: place for place, key in reversed(list(enumerate(recorded)))}
+    return tuple(sorted(plan, key=lambda planned: places.get(planned.key, len(places))))
+
+
+def visit(plan: Sequence[PlannedCell], wanted: PlannedCell) -> tuple[PlannedCell, ...]:
+    """Return what is measured while a cell's deployment stands: its neighbours in the plan that share it."""
+    here = next((place for place, planned in enumerate(plan) if planned.key == wanted.key), None)
+    if here is None:
+        return (wanted,)
+    first = last = here
+    while first > 0 and plan[first - 1].deployment == wanted.deployment:
+        first -= 1
+    while last + 1 < len(plan) and plan[last + 1].deployment == wanted.deployment:
+        last += 1
+    return tuple(plan[first : last + 1])
 
 
 def answers_of(
@@ -183,13 +257,16 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
+    if suite in suites.MODELS:
+        return ()  # networks of a model are named by a profile, or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 
 def _networks(plan: PathPlan, networks: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
     names: Sequence[str] = plan.networks
     if plan.all_networks:
-        names = tuple(networks)
+        left_out = networks.named_only if isinstance(networks, Networks) else frozenset()
+        names = tuple(name for name in networks if name not in left_out)
     elif not plan.needs_network:
         names = (NOTHING,)
     for name in names:

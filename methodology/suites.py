@@ -18,6 +18,8 @@ from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Direction, FrameFormat
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
+USER_SPACE, EBPF = "user-space", "ebpf"
+MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
 GROUP = "bmwg.cases"
 
 
@@ -73,7 +75,15 @@ def _rfc2544(test_id: str, measurement: str, **traffic: Any) -> Case:
     return Case(test_id=test_id, suite=RFC2544, measurement=measurement, **traffic)
 
 
+def _model(suite: str, number: int) -> tuple[Case, ...]:
+    return (
+        Case(test_id=f"CN-TPUT-{number}.1", suite=suite, measurement="throughput", path="pvp"),
+        Case(test_id=f"CN-LAT-{number}.1", suite=suite, measurement="latency", path="pvp"),
+    )
+
+
 CONTAINERIZED_CASES = _containerized()
+USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),
@@ -107,7 +117,7 @@ RFC2544_CASES = (
 @cache
 def cases() -> tuple[Case, ...]:
     """Return the cases of all installed suites: ours first, then others by the name that offers them."""
-    ours = (CONTAINERIZED, RFC2544)
+    ours = (CONTAINERIZED, *MODELS, RFC2544)
     found: dict[str, Case] = {}
     for name in (*ours, *(name for name in offers.names(GROUP) if name not in ours)):
         offered = offers.load(GROUP, name, f"test cases {name!r}")
@@ -146,7 +156,7 @@ def with_those(recorded: Iterable[Case]) -> tuple[Case, ...]:
 
 def outside(test_ids: Collection[str]) -> tuple[Case, ...]:
     """Return the cases of these tests that do not come with the toolkit."""
-    ours = (CONTAINERIZED, RFC2544)
+    ours = (CONTAINERIZED, *MODELS, RFC2544)
     return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in ours)
 
 
@@ -182,4 +192,5 @@ def _special(one: Case) -> bool:
     return bool(one.directions or one.frame_formats or one.flows or one.imix)
 
 
-DEFAULT_TESTS = frozenset(one.test_id for one in CONTAINERIZED_CASES)
+# What `testcases/containerized` measures.
+DEFAULT_TESTS = frozenset(one.test_id for one in (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES))

@@ -63,30 +63,29 @@ class Bench:
     def outcomes(self, test_id: str) -> list[Outcome]:
         """Answer one test: an outcome for each planned cell, measured now unless it stands already.
 
-        All cells of one deployment are measured while it stands, those of other selected tests too. Raises
+        They are measured in the order of the plan, so that options take turns. What the plan has beside a
+        cell on the same deployment is measured while it stands, for other selected tests too. Raises
         ToolkitBug BENCH-03 for a test that is not in `suites.cases()`.
         """
         case = suites.case(test_id)
         if case is None:
             raise ToolkitBug("BENCH-03", "test", expected="an id of methodology/suites.py", found=test_id)
         session = self._session
-        found = []
-        for asked in planning.answers_of(session.profile, case, session.networks):
-            mine = [planned for planned in session.plan if planned.key == asked.key]
-            found.append(self._ensure(mine[0] if mine else asked))
-        return found
+        places = {planned.key: place for place, planned in enumerate(session.plan)}
+        asked = planning.answers_of(session.profile, case, session.networks)
+        for wanted in sorted(asked, key=lambda one: places.get(one.key, len(places))):
+            place = places.get(wanted.key)
+            self._ensure(wanted if place is None else session.plan[place])
+        return [self._outcomes[wanted.key] for wanted in asked]
 
-    def _ensure(self, wanted: PlannedCell) -> Outcome:
-        """Measure a cell, and what else is planned on the same deployment, unless it was measured before."""
+    def _ensure(self, wanted: PlannedCell) -> None:
+        """Measure a cell, with what the plan has beside it on the same deployment, unless it stands."""
         session = self._session
         if session.stopped is not None and wanted.key not in self._outcomes:
             raise session.stopped
         while wanted.key not in self._outcomes:  # each pass gives at least one outcome more
-            together = [planned for planned in session.plan if planned.deployment == wanted.deployment]
-            if all(planned.key != wanted.key for planned in together):
-                together.append(wanted)
+            together = planning.visit(session.plan, wanted)
             self._measure_group([one for one in self._with_loads(together) if one.key not in self._outcomes])
-        return self._outcomes[wanted.key]
 
     def _with_loads(self, group: Sequence[PlannedCell]) -> list[PlannedCell]:
         """Put before each measurement at the throughput the throughput itself (RFC 2544 26.2)."""

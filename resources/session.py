@@ -55,7 +55,7 @@ class Session:
     stack: ExitStack = field(default_factory=ExitStack)
 
     @property
-    def networks(self) -> dict[str, int | None]:
+    def networks(self) -> planning.Networks:
         """The network options of the testbed with their 802.1Q tags."""
         return networks_of(self.testbed)
 
@@ -102,9 +102,9 @@ class Session:
         self.display.note(f"report: {report.resolve()}")
 
 
-def networks_of(testbed: Testbed) -> dict[str, int | None]:
+def networks_of(testbed: Testbed) -> planning.Networks:
     """Return the network options of a testbed with their 802.1Q tags."""
-    return {network.name: network.vlan_id for network in testbed.networks}
+    return planning.Networks.of(testbed.data["networks"])
 
 
 def _wanted_awake(testbed: Testbed, profile: Profile) -> tuple[KeepAwake, list[int]]:
@@ -130,6 +130,12 @@ def open_session(settings: Settings, selected: Collection[str], clock: Clock | N
     tester_of(testbed, settings.results, profile.policy.drain_s)  # what it lacks, before all else
     require_networks(testbed)
     plan = planning.cells(profile, networks_of(testbed), test_ids=selected)
+    seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
+    if continued:
+        recorded = [(one.metric, one.cell.cell_id) for one in continued.run.plan]
+        plan = planning.in_recorded_order(plan, recorded)
+    else:
+        plan = planning.interleaved(plan, seed)
     with ExitStack() as stack:
         display = open_display(settings.console, verbose=settings.verbose)
         stack.callback(display.close)
@@ -142,7 +148,7 @@ def open_session(settings: Settings, selected: Collection[str], clock: Clock | N
             check_platform(continued.run, platform)
             store = stack.enter_context(RunStore.resume(continued.run.folder))
         else:
-            header = run_header(testbed, profile, plan, selected)
+            header = run_header(testbed, profile, plan, selected, seed)
             store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
             record_guest(store)
         display.estimate.planned_s = planning.traffic_s(plan)

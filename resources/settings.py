@@ -18,6 +18,7 @@ _KNOWN = {
     "BMWG_RUN": "a run to continue",
     "BMWG_RUN_ID": "id for the run that is about to start",
     "BMWG_OWNER": "label of what a run starts, set by the runner",
+    "BMWG_ORDER_SEED": "number from which the order of options is drawn (default: one for each run)",
     "BMWG_CONSOLE": "lines (default: one a cell, and a heartbeat) or live",
     "BMWG_VERBOSE": "1: a line for each trial too",
     "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
@@ -38,6 +39,7 @@ class Settings:
     run_id: str | None = None
     console: str = "lines"
     verbose: bool = False
+    order_seed: int | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -66,6 +68,14 @@ class Settings:
             raise ConfigError(
                 "SET-02", "environment variable BMWG_VERBOSE", expected="0 or 1", found=repr(verbose)
             )
+        seed = env.get("BMWG_ORDER_SEED") or ""
+        if seed and not (seed.isascii() and seed.isdigit() and int(seed) < 2**32):
+            raise ConfigError(
+                "SET-02",
+                "environment variable BMWG_ORDER_SEED",
+                expected=f"a number from 0 to {2**32 - 1}",
+                found=repr(seed),
+            )
         testbed, overlay = env.get("BMWG_TESTBED"), env.get("BMWG_OVERLAY")
         return cls(
             testbed=Path(testbed) if testbed else None,
@@ -76,4 +86,5 @@ class Settings:
             run_id=env.get("BMWG_RUN_ID") or None,
             console=console,
             verbose=verbose == "1",
+            order_seed=int(seed) if seed else None,
         )

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import batch
+from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.bed import Bed
 
@@ -18,6 +19,7 @@ class KernelL3:
     """A pod whose kernel forwards at layer 3; the pod's program only sleeps."""
 
     answers_neighbours: ClassVar[bool] = True
+    drives: ClassVar[frozenset[str]] = frozenset({NETDEV})
     forwarding: ClassVar[str] = (
         "the kernel in the pod's network namespace, run by the threads of the device queues"
     )
@@ -34,7 +36,7 @@ class KernelL3:
         """Yield a pod that forwards."""
         yield PodParts(forwarding=True)
 
-    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:
         """Give the pod its routes and fixed neighbours, so that it never asks."""
         steps = []
         for link in links:
@@ -48,6 +50,7 @@ class KernelL3:
             for arguments in routers.neighbour_arguments(link.interface, link.neighbours, link.neighbour_mac):
                 steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
         pod.inside("bmwg.drivers.hosting.batch:run", steps=steps)
+        return ()
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:
         """Return evidence; the kernel forwards as soon as it is furnished."""

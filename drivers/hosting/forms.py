@@ -6,7 +6,7 @@ import difflib
 import importlib
 
 from bmwg.drivers.api import Node
-from bmwg.drivers.hosting.instance import LIBVIRT, Form, Hosting, Place
+from bmwg.drivers.hosting.instance import Form, Hosting, Place
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http.records import POD_PREFIX
@@ -15,13 +15,9 @@ _CLASSES = {
     Form.NATIVE: "bmwg.drivers.hosting.native:NativeHosting",
     Form.DOCKER_ROUTED: "bmwg.drivers.hosting.docker:DockerHosting",
     Form.DOCKER_NAT: "bmwg.drivers.hosting.docker:DockerHosting",
-    Form.VM_FULL: "bmwg.drivers.hosting.qemu_instance:VmHosting",
-    Form.VM_PARA: "bmwg.drivers.hosting.qemu_instance:VmHosting",
+    Form.VM_FULL: "bmwg.drivers.hosting.machine_hosting:VmHosting",
+    Form.VM_PARA: "bmwg.drivers.hosting.machine_hosting:VmHosting",
     Form.POD: "bmwg.drivers.paths.pod_hosting:PodHosting",
-}
-_BY_LIBVIRT = {
-    Form.VM_FULL: "bmwg.drivers.hosting.libvirt_instance:LibvirtHosting",
-    Form.VM_PARA: "bmwg.drivers.hosting.libvirt_instance:LibvirtHosting",
 }
 
 
@@ -42,8 +38,7 @@ def hosting(form: str, *, node: Node, place: Place, ledger: Ledger) -> Hosting:
             found=form,
             hint=f"did you mean {near[0]}?" if near else "",
         )
-    classes = _CLASSES | _BY_LIBVIRT if place.vms.driver == LIBVIRT else _CLASSES
-    module, _, attribute = classes[Form(name)].partition(":")
+    module, _, attribute = _CLASSES[Form(name)].partition(":")
     try:
         kind = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:

@@ -145,7 +145,7 @@ def build(
     )
     entering = f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
     agent = _AGENT.format(say=SAY, channel=CHANNEL, python=entering + shlex.quote(python))
-    shell = _static_shell()
+    shell = static_shell()
     entries: dict[str, tuple[int, bytes]] = {
         "bin": (stat.S_IFDIR | 0o755, b""),
         "modules": (stat.S_IFDIR | 0o755, b""),
@@ -155,7 +155,7 @@ def build(
         "agent": (stat.S_IFREG | 0o644, agent.encode()),
     }
     entries |= {f"modules/{path.name}": (stat.S_IFREG | 0o644, path.read_bytes()) for path in modules}
-    archive = _newc(entries)
+    archive = to_newc(entries)
     target = cache / "initramfs" / f"{hashlib.sha256(archive).hexdigest()[:24]}.cpio"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -178,14 +178,15 @@ def probe_shell() -> Missing | None:
     return None
 
 
-def _static_shell() -> Path:
+def static_shell() -> Path:
+    """Return the host's static shell; TestbedError VM-03 without one."""
     lack = probe_shell()
     if lack is not None:
         raise TestbedError("VM-03", lack.what, found=lack.reason, hint=lack.mend)
     return Path(str(shutil.which("busybox")))
 
 
-def _newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:
+def to_newc(entries: Mapping[str, tuple[int, bytes]]) -> bytes:
     """Pack an archive in the format that the kernel unpacks (cpio "newc")."""
     parts = []
     for number, (name, (mode, data)) in enumerate([*entries.items(), ("TRAILER!!!", (0, b""))], 1):

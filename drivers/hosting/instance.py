@@ -28,7 +28,6 @@ FOLDER = "{folder}"  # in a program's command and files: the folder that the ins
 ADDRESS = "{address}"  # the address that the program is to listen on, as the program sees it
 PORT = "{port}"  # the port that the program is to listen on there
 CRUN = "crun"  # the runtime of pods where none is named
-LIBVIRT = "libvirt"  # the second driver of the virtual machines
 INSTANCE_NETWORK = "198.18.16.0/20"  # rfc2544-C.2.2: addresses for benchmarks; routed to the instances' node
 FORM_NETWORKS = {  # each form's part of it
     "docker_routed": "198.18.16.0/24",
@@ -133,9 +132,9 @@ class Hosting(AbstractContextManager["Hosting"], Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VmDriver:
-    """What starts the virtual machines: QEMU itself, or libvirt (at `uri`, or one of the run's own).
+    """What starts the virtual machines: a provider (libvirt at `uri`, or one of the run's own).
 
-    Their root is that of `image`, or the host's own.
+    Their root is that of `image`, or what the provider gives: the host's own, or a cloud's image.
     """
 
     driver: str = "qemu"

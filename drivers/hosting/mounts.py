@@ -58,6 +58,11 @@ def bind(*, source: str, target: str) -> None:
     _mount(source, target, None, _MS_BIND | _MS_REC)
 
 
+def file_system(*, kind: str, target: str, data: str | None = None) -> None:
+    """Mount a file system of the kernel's own (`proc`, `tmpfs`, `overlay` ...) on a folder that is there."""
+    _mount(kind, target, kind, 0, data)
+
+
 def in_memory(*, target: str) -> None:
     """Mount an empty file system in memory at `target`, which is made."""
     os.makedirs(target, exist_ok=True)

@@ -248,21 +248,11 @@ class Machine:
     def sample(self) -> dict[str, JsonValue]:
         """CPU time and resident memory of QEMU, all its threads; DriverError VM-08 when it ended."""
         try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-            status = dict(
-                line.split(":", 1) for line in Path(f"/proc/{self.pid}/status").read_text().splitlines()
-            )
-            resident, peak = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
+            return use_of(self.pid)
         except (OSError, KeyError) as error:
             raise DriverError(
                 "VM-08", f"guest {self.spec.name}", expected="its QEMU process", found=self.ended() or "none"
             ) from error
-        return {
-            "at_ns": time.monotonic_ns(),
-            "cpu_ns": (int(fields[11]) + int(fields[12])) * _TICK_NS,
-            "memory_octets": resident,
-            "memory_peak_octets": peak,
-        }
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What runs: accelerator as QEMU told it, kernel, NICs."""
@@ -297,6 +287,22 @@ class Machine:
                 self._process.kill()
                 self._process.wait(within_s)
         self._stack.close()
+
+
+def use_of(pid: int) -> dict[str, JsonValue]:
+    """CPU time and resident memory of a QEMU process, all its threads: fields of `instance.Sample`.
+
+    Raises OSError, KeyError when it has ended.
+    """
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    resident, peak = (int(status[key].split()[0]) << 10 for key in ("VmRSS", "VmHWM"))
+    return {
+        "at_ns": time.monotonic_ns(),
+        "cpu_ns": (int(fields[11]) + int(fields[12])) * _TICK_NS,
+        "memory_octets": resident,
+        "memory_peak_octets": peak,
+    }
 
 
 def _nameless_file() -> IO[bytes]:

@@ -20,6 +20,7 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.network.conflist import parse
+from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.template import render
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import ConfigError, ToolkitError
@@ -30,7 +31,7 @@ _CNI = "bmwg.drivers.network.cni"
 _DATAPATH = "bmwg.drivers.network.datapath"
 
 
-class CniNetwork:
+class CniNetwork(NetdevHandover):
     """One option of `networks:`: probes it, attaches workloads, detaches them. Keeps no state of its own."""
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:

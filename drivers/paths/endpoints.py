@@ -14,9 +14,11 @@ from bmwg.drivers.api import (
     NetworkDriver,
     PlacedNode,
     Pod,
+    PodNetwork,
     TesterPort,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
@@ -24,6 +26,7 @@ from bmwg.drivers.paths.pods import created_pod
 from bmwg.drivers.port_kind import XDP
 
 INTERFACE = "net0"
+DRIVEN = frozenset({NETDEV})  # a socket's port would need a qualification of the tester on its own kind
 BRIDGE = "bmwg-br0"
 
 
@@ -125,11 +128,9 @@ def _endpoint(
         addresses=addresses,
         routes=routes,
     )
-    with (
-        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}") as pod,
-        network.attach(node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=BRIDGE) as attached,
-    ):
-        check = network.check(node, attached, pod_id=pod.pod_id)
+    wanted = PodNetwork(driver=network, attachment=attachment, bridge=BRIDGE)
+    with created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", networks=[wanted]) as pod:
+        (attached,), (check,) = pod.attached, pod.checks
         keep = attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else addresses:
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
@@ -178,6 +179,7 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) 
         },
         "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
         "endpoints": [end.evidence() for end in pair],
+        "pod_runtime": dict(bed.runtime.describe()),
         "device_queues": [end.queue for end in pair],
         "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},
     }

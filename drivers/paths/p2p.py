@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.network.handover import undriven
 from bmwg.drivers.paths import endpoints, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -35,6 +36,7 @@ class PodToPodPath:
         """Return what is missing: the frame's room, the network option on the node."""
         return (
             too_large(self._cell)
+            or undriven(self._network, "a tester port in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
             or endpoints.no_program(self._bed, self._network)
         )

@@ -10,6 +10,7 @@ from bmwg.methodology.former import (
     delay_variation_2,
     envelope_2,
     latency_2,
+    maximum_2,
     recovery_2,
     tagged_latency_2,
     unclosed_2,
@@ -23,6 +24,7 @@ RULES: tuple[FormerRule, ...] = (
     *delay_variation_2.RULES,
     recovery_2.RULE,
     broadcast_2.RULE,
+    *maximum_2.RULES,
     *unclosed_2.RULES,
 )
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}

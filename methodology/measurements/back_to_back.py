@@ -1,4 +1,4 @@
-"""Back-to-back frames (RFC 9004) at the tester's qualified rate, with the buffer time that they imply."""
+"""Back-to-back frames (RFC 9004) at the maximum rate, with the buffer time that they imply."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ NAME = "back_to_back"
 class BackToBack:
     """Searches one after the other; the throughput of the cell corrects the buffer time.
 
-    The maximum rate is the tester's qualified load on the same kind of port: a virtual link has no minimum
-    gap between frames.
+    The maximum rate is the medium's (RFC 9004 5), and the tester's qualified load on the same kind of port
+    where the medium has none: a virtual link has no minimum gap between frames. A tester that carries less
+    than the medium cannot send such bursts: `tester_limited`.
     """
 
     name: str = NAME
@@ -50,7 +51,7 @@ class BackToBack:
 
     def measure(self, asked: Asked) -> Answered:
         """Search as often as the profile says; not at all where the throughput is the maximum rate."""
-        goal = burst_goal(asked.profile, asked.cell, asked.max_load_fps, asked.load_fps)
+        goal = burst_goal(asked.profile, asked.cell, asked.maximum_fps, asked.load_fps)
         ended: Run[tuple[Neighbours, ...]] = Run(trials=(), found=())
         if goal.applicable:
             ended = asked.run(back_to_back.procedure(goal))

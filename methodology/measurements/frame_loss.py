@@ -15,7 +15,7 @@ NAME = "frame_loss"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameLoss:
-    """One ladder; its 100 % is the tester's qualified load where the medium has no maximum rate."""
+    """One ladder; its 100 % is the medium's rate, the tester's qualified load where the medium has none."""
 
     name: str = NAME
     needs_throughput: bool = False
@@ -41,7 +41,7 @@ class FrameLoss:
 
     def measure(self, asked: Asked) -> Answered:
         """Go down the ladder."""
-        goal = _goal(asked.profile, asked.cell, asked.max_load_fps)
+        goal = _goal(asked.profile, asked.cell, asked.maximum_fps)
         ended = asked.run(frame_loss.procedure(goal))
         outcome = frame_loss.outcome(ended, goal, outcome_id=asked.outcome_id)
         return Answered(outcomes=(outcome,), error=ended.error)

@@ -34,6 +34,11 @@ class Asked:
     throughput: Outcome | None = None
     medium_fps: int | None = None
 
+    @property
+    def maximum_fps(self) -> int:
+        """The maximum rate (RFC 2544 20, 26.3, RFC 9004 5): the medium's, else the highest load to try."""
+        return self.max_load_fps if self.medium_fps is None else self.medium_fps
+
     def run(self, procedure: Procedure[Found]) -> Run[Found]:
         """Run a procedure of steps to its end."""
         return run_steps(procedure, lambda step: self.trial(step.spec, step.phase))

@@ -12,16 +12,18 @@ import copy
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.record.bound import commitments, places, sealed_form
+from bmwg.methodology.record.bound import commitments, escaped, places, sealed_form
 from bmwg.methodology.record.facts import declaration, facts, state
+from bmwg.methodology.record.named import is_public
 from bmwg.methodology.record.seals import private_address, sealed
 
 _DRIVERS_SEALED = 2  # version of how a run is bound, from which on descriptions of drivers have seals
 _REPEATED = 5  # characters of a text from which on a sentence that holds it is held to repeat it
+_NAMING = frozenset({"user", "login", "host", "server", "location", "ssh", "site", "contact"})
 MIN_SALT_OCTETS = 16  # choice: beyond guessing
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _IPV4 = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.)")
@@ -66,12 +68,16 @@ def redact(record: Mapping[str, Any], salt: bytes, name: str | None = None) -> d
     return result
 
 
-def redact_platform(platform: Mapping[str, Any], salt: bytes, host: str | None = None) -> dict[str, Any]:
+def redact_platform(
+    platform: Mapping[str, Any], salt: bytes, host: str | None = None, names: Sequence[str] = ()
+) -> dict[str, Any]:
     """A copy of a run's `platform.json` for the public: every record, and what else it says, redacted.
 
-    `host` is the machine's name where no record of the document holds it. Where the run sealed its texts, the
-    copy has the commitments to them. ConfigError REC-07 as `redact` raises it; REC-09 when a text would be
-    hidden that the run did not seal: the copy could not be verified.
+    `host` is the machine's name where no record of the document holds it, `names` what the testbed file names
+    and sentences may repeat (`sealed_texts`). Of deployments every text is hidden that is not public by its
+    field. Where the run sealed its texts, the copy has the commitments to them, and a run that sealed fewer
+    (it is from before) shows what it did not seal. ConfigError REC-07 as `redact` raises it;
+    REC-09 when a text would be hidden that the run did not seal: the copy could not be verified.
     """
     result = copy.deepcopy(dict(platform))
     name = host_name(platform) or host
@@ -93,6 +99,10 @@ def redact_platform(platform: Mapping[str, Any], salt: bytes, host: str | None =
             result[key] = _everywhere(platform[key], salt, True, name)
     if "records" not in platform:
         del result["records"]
+    hiding = _Hiding(salt, set(platform["seals"]["places"]) if "seals" in platform else None, names)
+    for key in ("base", "deployments", "doctor", "drift", "records"):
+        if key in platform:
+            result[key] = hiding.hidden(platform[key], result[key], (key,))
     if "seals" in result:
         del result["seals"]
         result["commitments"] = commitments(platform)
@@ -107,10 +117,44 @@ def redact_platform(platform: Mapping[str, Any], salt: bytes, host: str | None =
     return result
 
 
-def telling(part: Mapping[str, Any], host: str | None) -> list[str]:
+class _Hiding:
+    """Hides what a field or the testbed file names: where the run sealed it, or all of it (`sealed` None)."""
+
+    def __init__(self, salt: bytes, sealed: set[str] | None, names: Sequence[str]) -> None:
+        self._salt = salt
+        self._sealed = sealed
+        self._names = names
+
+    def _may_hide(self, steps: tuple[str, ...]) -> bool:
+        return self._sealed is None or "/" + "/".join(map(escaped, steps)) in self._sealed
+
+    def hidden(self, node: Any, redacted: Any, steps: tuple[str, ...]) -> Any:
+        """Return `redacted`, what patterns have left of `node`, with the named texts hidden as well."""
+        if isinstance(node, dict) and isinstance(redacted, dict):
+            shown = {
+                key: self.hidden(node.get(key), value, (*steps, str(key))) for key, value in redacted.items()
+            }
+            if steps[-1] == "how" and node.get("kind") == "declared" and self._may_hide((*steps, "from")):
+                shown["from"] = commitment(self._salt, "named", str(node.get("from")))  # a person, and a path
+            return shown
+        if isinstance(node, list) and isinstance(redacted, list):
+            return [
+                self.hidden(one, other, (*steps, str(number)))
+                for number, (one, other) in enumerate(zip(node, redacted, strict=True))
+            ]
+        if not isinstance(node, str) or not isinstance(redacted, str) or not node:
+            return redacted
+        if not self._may_hide(steps):
+            return redacted
+        if steps[0] == "deployments" and not is_public(steps[2:], node):
+            return commitment(self._salt, "named", node)
+        return _without(redacted, self._names, self._salt)
+
+
+def telling(part: Mapping[str, Any], host: str | None, names: Sequence[str] = ()) -> list[str]:
     """Where a part of `platform.json` (in its place, the rest left out) holds what redaction would hide."""
     whole = {"base": {}, **part}
-    return list(places(whole, redact_platform(whole, bytes(MIN_SALT_OCTETS), host)))
+    return list(places(whole, redact_platform(whole, bytes(MIN_SALT_OCTETS), host, names)))
 
 
 def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes) -> dict[str, Any]:
@@ -122,7 +166,7 @@ def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes)
     result = sealed(run, run.get("seals", {}))
     result.pop("seals", None)
     name = host_name(platform)
-    named = _sealed_texts(run)
+    named = sealed_texts(run)
     bound = run.get("platform_bound", 0) >= _DRIVERS_SEALED
     for key in ("interruption", "interruptions", *(() if bound else ("drivers",))):
         if key in result:
@@ -139,19 +183,23 @@ def redact_run(run: Mapping[str, Any], platform: Mapping[str, Any], salt: bytes)
     return result
 
 
-def _sealed_texts(run: Mapping[str, Any]) -> list[str]:
-    """Return the texts that a run sealed and a sentence may repeat, longest first; no ordinary words."""
+def sealed_texts(run: Mapping[str, Any]) -> list[str]:
+    """Return the texts that a run sealed and a sentence may repeat, longest first; ordinary words only where
+    their field names a person or a place.
+    """
     found: set[str] = set()
     for path in run.get("seals", {}):
         node: Any = run
         for step in path.split("/"):
             node = node[int(step)] if isinstance(node, list) else node.get(step) if node else None
-        if isinstance(node, str) and len(node) >= _REPEATED and not node.replace(" ", "").isalpha():
+        if not isinstance(node, str) or len(node) < _REPEATED:
+            continue
+        if path.rsplit("/", 1)[-1] in _NAMING or not node.replace(" ", "").isalpha():
             found.add(node)
     return sorted(found, key=lambda text: (-len(text), text))
 
 
-def _without(node: Any, texts: list[str], salt: bytes) -> Any:
+def _without(node: Any, texts: Sequence[str], salt: bytes) -> Any:
     """Return a sentence, or what holds sentences, with commitments in the place of these texts."""
     if isinstance(node, dict):
         return {key: _without(value, texts, salt) for key, value in node.items()}
@@ -159,7 +207,9 @@ def _without(node: Any, texts: list[str], salt: bytes) -> Any:
         return [_without(entry, texts, salt) for entry in node]
     if isinstance(node, str):
         for text in texts:
-            node = node.replace(text, commitment(salt, "named", text))
+            if text in node:
+                hidden = commitment(salt, "named", text)
+                node = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", hidden, node)
     return node
 
 

@@ -26,7 +26,7 @@ _PUBLIC = tuple(
 )
 
 
-_PLAIN_FIELDS = frozenset(  # words of the schemas and of public interfaces; whoever names a thing uses others
+PUBLIC_FIELDS = frozenset(  # words of the schemas and of public interfaces; whoever names a thing uses others
     {
         "a",
         "b",
@@ -71,11 +71,19 @@ def seal(header: Mapping[str, Any], nonce: Callable[[], str]) -> dict[str, str]:
 
 
 def _public(path: str, text: str) -> bool:
-    """Whether a text may stand in a public bundle as it is."""
-    if path in _ALWAYS or telling(text) or not _PLAIN.fullmatch(text):
+    """Whether a text of the header may stand in a public bundle as it is."""
+    return path not in _ALWAYS and public_text(path, text, PUBLIC_FIELDS)
+
+
+def public_text(path: str, text: str, fields: frozenset[str]) -> bool:
+    """Whether a text is a public word of one of `fields` (a name, or a name and the one above it) and tells
+    nothing, or a number or an address that tells nothing in any field.
+    """
+    if telling(text) or not _PLAIN.fullmatch(text):
         return False
-    field = next((step for step in reversed(path.split("/")) if not step.isdigit()), "")
-    return field in _PLAIN_FIELDS or bool(_NUMBERS.fullmatch(text)) or _is_address(text)
+    last = [step for step in path.split("/") if not step.isdigit()][-2:]
+    named = bool(last) and (last[-1] in fields or "/".join(last) in fields)
+    return named or bool(_NUMBERS.fullmatch(text)) or _is_address(text)
 
 
 def sealed(header: Mapping[str, Any], seals: Mapping[str, str]) -> dict[str, Any]:

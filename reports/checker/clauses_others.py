@@ -42,12 +42,16 @@ def _ladders(scope: Scope) -> list[list[Trial]]:
 
 @clause("RFC2544-26.3-02", "frame loss rate")
 def from_maximum(scope: Scope) -> Answer:
-    """The first load is the medium's theoretical rate, or the tester's highest load where it has none."""
+    """The first load is the medium's theoretical rate, or the tester's highest load where it has none.
+
+    A load that the tester could not send was not tried: where a trial was valid, the first such one counts.
+    """
     wrong = []
     for one in scope.outcomes:
         limit = scope.evidence.medium_fps(one.cell) or scope.evidence.envelope_fps(one.cell)
         trials = _trials(scope, one)
-        first = trials[0].trial.result.spec.load_fps if trials else 0
+        tried = [trial for trial in trials if trial.trial.valid] or trials
+        first = tried[0].trial.result.spec.load_fps if tried else 0
         if limit is None or first < limit:
             wrong.append(f"{first} of {limit} frames/s")
     return held(

@@ -181,8 +181,11 @@ def accompanied(
 
 
 def covered(evidence: Evidence, document: str) -> tuple[list[ClauseVerdict], DocumentGrade]:
-    """Count the configuration rows that the record answers; judge what little the document demands."""
-    verdicts = _demanded(evidence, document)
+    """Count the configuration rows that the record answers; judge what little the document demands.
+
+    Rows without a demanding word that have a rule are judged where the run holds what they are about.
+    """
+    verdicts = [*_demanded(evidence, document), *_described(evidence, document)]
     base: Mapping[str, Any] = evidence.platform["base"] if evidence.platform else {}
     record = base.get("before")
     if record is None:
@@ -210,9 +213,23 @@ def _demanded(evidence: Evidence, document: str) -> list[ClauseVerdict]:
     return [verdict_on(row, document, scope) for row in rows]
 
 
+def _described(evidence: Evidence, document: str) -> list[ClauseVerdict]:
+    scope = _whole(evidence, document)
+    if scope is None:
+        return []
+    ruled = {one.requirement for one in RULES if evidence.load in one.loads}
+    rows = [
+        row
+        for row in catalogue().values()
+        if row.document == document and row.level not in _DEMANDS and row.id in ruled
+    ]
+    verdicts = [verdict_on(row, document, scope) for row in rows]
+    return [one for one in verdicts if one.verdict is not Verdict.NOT_APPLICABLE]
+
+
 def _whole(evidence: Evidence, document: str) -> Scope | None:
     """Return a scope of the whole run, whatever its kind of load; None when nothing in it was executed."""
-    if evidence.run is None or not evidence.executions:
+    if evidence.run is None or not evidence.lines:
         return None
     return Scope(evidence=evidence, benchmark=document, outcomes=evidence.outcomes, trials=evidence.trials)
 

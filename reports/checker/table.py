@@ -11,6 +11,7 @@ from bmwg.reports.checker import (
     clauses_companions,
     clauses_isolation,
     clauses_laboratory,
+    clauses_models,
     clauses_modifiers,
     clauses_others,
     clauses_rfc2544_sizes,
@@ -45,5 +46,6 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_tst009.RULES,
     *clauses_isolation.RULES,
     *clauses_laboratory.RULES,
+    *clauses_models.RULES,
     *clauses_companions.RULES,
 )

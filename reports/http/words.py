@@ -68,11 +68,13 @@ def accelerator(run: Run, form: str) -> str:
 
 
 def machine_words(run: Run, form: str) -> str:
-    """Say what executed a form's guests, what started them where that was libvirt, and their disk's image."""
+    """Say what executed a form's guests, what started them if not QEMU alone, and their disk's image."""
     started = set()
     for machine in _machines(run, form):
         if machine.get("kind") == "libvirt":
             started.add(f"libvirt {machine.get('libvirt', '')}, QEMU {machine.get('qemu', '')}")
+        elif machine.get("kind") == "openstack":
+            started.add(f"server of an OpenStack, Nova's API {machine.get('compute_api', 'not recorded')}")
     return ", ".join([*sorted(started), accelerator(run, form), *_roots(run, form)])
 
 

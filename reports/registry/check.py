@@ -30,7 +30,6 @@ MAX_ENTRIES = 10_000  # choice: submissions of one registry
 MAX_README_OCTETS = 1_000_000
 MAX_PLACE_OCTETS = 400
 SAME_RATIO = 0.05  # choice: two runs that share a twentieth of their trials are one: counts hardly repeat
-GENERATED = ("index.md", "index.html")
 _NOT_IN_PUBLIC = (
     "simulated",
     "dirty",
@@ -81,6 +80,17 @@ def check(root: Path, examine: Examine) -> Checked:
     if not entries:
         findings.append(Finding(rule_id="REG-01", place=PUBLISHED, expected="a submission", found="none"))
     return Checked(entries=tuple(entries), findings=tuple(findings))
+
+
+def published(checked: Checked) -> list[Entry]:
+    """Return the submissions that no finding stands against: these are listed and rendered."""
+    bad = {finding.place for finding in checked.findings}
+    return [
+        one
+        for one in checked.entries
+        if one.examined is not None
+        and not any(place == one.place or place.startswith(one.place + "/") for place in bad)
+    ]
 
 
 def keys_of(root: Path, organization: str) -> list[Path]:
@@ -206,7 +216,8 @@ def is_signed_by_its_organization(root: Path, entry: Entry) -> Iterator[Finding]
     """REG-08: the key of the organization stands in the registry and signed the bundle."""
     key = root / KEYS / f"{entry.organization}.pem"
     if not _plain_file(key):
-        yield _finding("REG-08", root, key, "the organization's public key", "no file")
+        expected = f"the organization's public key, {key.relative_to(root).as_posix()}"
+        yield _finding("REG-08", root, entry.folder, expected, "no file")
     elif entry.examined is not None and not entry.examined.trusted:
         yield _finding("REG-08", root, entry.folder / BUNDLE, f"a signature by {key.name}", "none that fits")
 

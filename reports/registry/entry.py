@@ -1,6 +1,7 @@
 """One submission in a registry, and what a verifier says of its bundle.
 
     accepted.txt                     places in the order of acceptance, one a line; only ever added to
+    pages/, index.md, index.html     the registry's own rendering, written by `bmwg registry index`
     keys/<organization>.pem          and <organization>.1.pem, .2.pem ...: keys of its earlier years
     published/<toolkit version>/<organization>/<product>-<version>-<profile>/README.md
                                                                             /submission.bmwg.tar
@@ -17,6 +18,7 @@ from pathlib import Path
 
 PUBLISHED, KEYS = "published", "keys"
 ACCEPTED = "accepted.txt"
+PAGES, GENERATED = "pages", ("index.md", "index.html")
 BUNDLE, README = "submission.bmwg.tar", "README.md"
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")
 
@@ -27,7 +29,8 @@ class Examined:
 
     `trusted` is whether the organization's key in the registry signed it. `grades` are (document,
     benchmark, grade). `redacted` is whether telling texts are hidden, `beside` names parts that were rendered
-    elsewhere, and `trials` has a digest of what each trial counted.
+    elsewhere, and `trials` has a digest of what each trial counted. `said` are the lines of who signed what,
+    what that shows, what nobody can show, and what a reader should ask.
     """
 
     findings: tuple[str, ...]
@@ -43,6 +46,7 @@ class Examined:
     redacted: bool = True
     beside: tuple[str, ...] = ()
     trials: frozenset[str] = frozenset()
+    said: tuple[str, ...] = ()
 
 
 Examine = Callable[[Path, Path | None], Examined]
@@ -62,6 +66,11 @@ class Entry:
     def place(self) -> str:
         """The folder's way from the registry's root."""
         return f"{PUBLISHED}/{self.toolkit_version}/{self.organization}/{self.name}"
+
+    @property
+    def page(self) -> str:
+        """The way of the page that the registry renders of it."""
+        return f"{PAGES}/{self.toolkit_version}/{self.organization}/{self.name}.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

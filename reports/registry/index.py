@@ -4,7 +4,7 @@ published.
 
 from __future__ import annotations
 
-from bmwg.reports.registry.check import Checked
+from bmwg.reports.registry.check import Checked, published
 from bmwg.reports.registry.entry import Entry
 from bmwg.reports.registry.names import shown
 from bmwg.reports.render.text import NONE, esc, table, title
@@ -14,17 +14,12 @@ def index_page(checked: Checked) -> str:
     """Return the page as reStructuredText, the same for the same registry."""
     name = "Published benchmark submissions"
     lines = ["=" * len(name), name, "=" * len(name), ""]
-    bad = {finding.place for finding in checked.findings}
-    good = [
-        one
-        for one in checked.entries
-        if not any(place == one.place or place.startswith(one.place + "/") for place in bad)
-    ]
+    good = published(checked)
     lines += [
         esc(
             f"{len(good)} of {len(checked.entries)} submissions verify and keep to the convention. "
             "Verified is that every number follows from the recorded trials; who forges trials with the key "
-            "at hand is not found by that."
+            "at hand is not found by that. Each has a page that this registry rendered itself."
         ),
         "",
     ]
@@ -44,7 +39,9 @@ def _row(entry: Entry) -> list[str]:
     seen = entry.examined
     if seen is None:
         return [esc(entry.organization), *[NONE] * 7, esc(entry.place)]
-    given = [one for one in seen.grades if one[2] not in ("not assessed", "coverage")]
+    given = [
+        one for one in seen.grades if one[2] not in ("not assessed", "coverage", "counted", "not graded")
+    ]
     grades = "; ".join(f"{document} {benchmark}: {grade}".strip() for document, benchmark, grade in given)
     texts = (
         shown(seen.organization),
@@ -58,5 +55,5 @@ def _row(entry: Entry) -> list[str]:
         *(esc(text) for text in texts),
         esc(grades or NONE),
         esc("; ".join(seen.state) or NONE),
-        esc(entry.place),
+        f"`{esc(entry.place)} <{entry.page}>`__",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bmwg.methodology import keep_awake
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.planning import order_seed_text
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
 from bmwg.reports.render.text import esc, fold, table, title, whole
@@ -17,7 +18,12 @@ def section(run: Run) -> list[str]:
     lines = title("State of the platform", 1)
     if not run.platform or "base" not in run.platform:
         return [*lines, "The run holds no platform record.", ""]
-    return [*lines, *_awake(run), *_doctor(run), *_drift(run), *_coverage(run)]
+    return [*lines, *_order(run), *_awake(run), *_doctor(run), *_drift(run), *_coverage(run)]
+
+
+def _order(run: Run) -> list[str]:
+    """In which order options were measured; a run from before that drew none."""
+    return [] if run.order_seed is None else [esc(order_seed_text(run.order_seed)).capitalize() + ".", ""]
 
 
 def _awake(run: Run) -> list[str]:

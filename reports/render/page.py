@@ -34,13 +34,14 @@ ROLES = (
 PLOT_FOLDER = "plots"
 
 
-def page(facts: Facts, plots: Iterable[Plot]) -> str:
-    """Return the whole report as reStructuredText."""
+def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
+    """Return the whole report as reStructuredText; `head` are lines that stand before all of it."""
     by_name = {plot.name: plot for plot in plots}
     name = esc(f"Benchmark report {facts.run.run_id}")
     lines = ["=" * len(name), name, "=" * len(name), ""]
     for role in ROLES:
         lines += [f".. role:: {role}", ""]
+    lines += head
     lines += _first_words(facts)
     lines += glance.glance(facts, _plot(by_name, option_plot.NAME))
     if not facts.outcomes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bmwg.reports.render.blocks import blocks
@@ -41,6 +41,13 @@ def write_report(run_dir: Path) -> Path:
     write_atomically(run_dir / TEXT_FILE, text.encode("utf-8"))
     write_atomically(run_dir / HTML_FILE, content.encode("utf-8"))
     return run_dir / HTML_FILE
+
+
+def html_of(run_dir: Path, head: Iterable[str]) -> str:
+    """Return the page of a run with lines before all of it, and write nothing. Raises as `write_report`."""
+    told = facts(read_run(run_dir))
+    made = {plot.name: plot for plot in plots(told)}
+    return html(page(told, made.values(), head), made)
 
 
 def _write_plots(run_dir: Path, made: Mapping[str, Plot]) -> None:

@@ -31,6 +31,7 @@ class PlatformFile:
         self._data = data
         self._clock = clock
         self._bound: dict[tuple[str, int, int], Json] = {}
+        self._names: tuple[str, ...] = ()
 
     @classmethod
     def create(cls, folder: Path, clock: Callable[[], datetime]) -> PlatformFile:
@@ -50,6 +51,10 @@ class PlatformFile:
     def read(cls, folder: Path, clock: Callable[[], datetime]) -> PlatformFile:
         """Take up the file of a run that was cut off. Raises ConfigError as `load_document` does."""
         return cls(folder, load_document(folder / PLATFORM_FILE, "platform"), clock)
+
+    def hide(self, names: Sequence[str]) -> None:
+        """Take note of what the testbed file and drivers name: from here on sentences hide it in public."""
+        self._names = tuple(names)
 
     def set_base(
         self, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
@@ -143,7 +148,7 @@ class PlatformFile:
     def _seal(self, part: Json) -> None:
         """Seal the telling texts of a new part of the file."""
         if "seals" in self._data:
-            self._data["seals"]["places"] += telling(part, host_name(self._data))
+            self._data["seals"]["places"] += telling(part, host_name(self._data), self._names)
 
     def _write(self) -> None:
         check_own(self._data, "platform")

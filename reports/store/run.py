@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.kinds.kind import Body
+from bmwg.methodology.record.redaction import sealed_texts
 from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.suites import Case
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
-from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
+from bmwg.reports.store.codec import (
+    Json,
+    PlannedCell,
+    frames_body,
+    outcome_to_json,
+    planned_to_json,
+)
 from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
@@ -48,7 +56,8 @@ class RunHeader:
     `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
     `procedures` are versions by name (`methodology.procedures`); `qualification_max_fps` is the highest load
     of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
-    that do not come with the toolkit: a reader may not have them.
+    that do not come with the toolkit: a reader may not have them. `plan` is in the order of measuring, which
+    was drawn from `order_seed` (None: in blocks, one option after the other).
     """
 
     toolkit_version: str
@@ -65,6 +74,7 @@ class RunHeader:
     procedures: Mapping[str, int] = field(default_factory=dict)
     qualification_max_fps: int | None = None
     cases: tuple[Case, ...] = ()
+    order_seed: int | None = None
 
 
 def _now() -> datetime:
@@ -94,6 +104,7 @@ class RunStore:
         self._under_way = UnderWay(folder)
         self._clock = clock
         self._platform_link: str | None = None  # of a run that has ended
+        self.platform.hide(sealed_texts(run))
 
     @classmethod
     def create(
@@ -111,7 +122,7 @@ class RunStore:
         started = clock()
         folder = _new_folder(results_dir, run_id, started)
         run: Json = {
-            "schema": "run/1.0",
+            "schema": "run/2.0",
             "run_id": folder.name,
             "toolkit": {
                 "version": header.toolkit_version,
@@ -128,6 +139,8 @@ class RunStore:
         }
         if header.procedures:
             run["procedures"] = dict(header.procedures)
+        if header.order_seed is not None:
+            run["order_seed"] = header.order_seed
         if header.qualification_max_fps is not None:
             run["qualification_max_fps"] = header.qualification_max_fps
         if header.cases:
@@ -174,7 +187,7 @@ class RunStore:
             journal.close()
             raise
         journal.trials = len(content.trials)
-        journal.last_hash = content.trials[-1].line_hash if content.trials else first_prev
+        journal.last_hash = content.hashes[-1] if content.hashes else first_prev
         repairs = (
             (f"{len(content.torn)} octets of a cut-off append were moved to {aside.name}",) if aside else ()
         )
@@ -236,7 +249,33 @@ class RunStore:
         reason: str = "",
         times: TrialTimes | None = None,
     ) -> int:
-        """Record one trial, and when its steps happened; return its sequence number once it is on the disk.
+        """Record one trial of frames, and when its steps happened, as `append` does."""
+        return self.append(
+            cell_id=cell_id,
+            deployment_id=deployment_id,
+            metric=metric,
+            test_id=test_id,
+            phase=phase,
+            body=frames_body(result),
+            validity=validity,
+            reason=reason,
+            times=times,
+        )
+
+    def append(
+        self,
+        *,
+        cell_id: str,
+        deployment_id: str,
+        metric: str,
+        test_id: str,
+        phase: str,
+        body: Body,
+        validity: Validity,
+        reason: str = "",
+        times: TrialTimes | None = None,
+    ) -> int:
+        """Record one trial of any kind of load; return its sequence number once it is on the disk.
 
         Raises TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our own schema).
         """
@@ -246,7 +285,7 @@ class RunStore:
             metric=metric,
             test_id=test_id,
             phase=phase,
-            result=result,
+            body=body,
             validity=validity,
             reason=reason,
             at=utc_text(self._clock()),
@@ -277,6 +316,7 @@ class RunStore:
         if plain not in self._run["drivers"]:
             drivers = [*self._run["drivers"], plain]
             self._change_run(drivers=drivers, **self._sealed_drivers(drivers))
+            self.platform.hide(sealed_texts(self._run))
 
     def _sealed_drivers(self, drivers: list[Json]) -> dict[str, Json]:
         """The openings for what a new description names, of a run whose end is bound to its drivers."""

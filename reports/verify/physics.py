@@ -9,65 +9,69 @@ bring about as well (a clock that was set, a run that went on after a break) is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import Direction, TrialResult
-from bmwg.reports.checker.evidence import Evidence, Load, Trial
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.verify.timing import (
+    CLOCK_ERROR_S,
+    TESTER_CLOCK_RATIO,
+    Execution,
+    Within,
+    clock_question,
+    moment,
+    outside,
+    too_close,
+    too_short,
+)
 
 FORWARD, REVERSE = (0, 1), (1, 0)  # which of the two ports sends, which receives
-_CLOCK_ERROR_RATIO = 1e-3  # choice: twice what the kernel slews a clock by (500 ppm)
-_CLOCK_ERROR_S = 1e-3  # choice: the stamp of a line is taken after its trial, by another clock
-_TESTER_CLOCK_RATIO = 1e-3  # choice: a tester's clock against the machine's
 _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
-_CLOCK_SET_RATIO = 0.01  # choice: share of lines that a clock that was set back may have shortened
-_EARLIEST = datetime.fromisoformat("2026-01-01T00:00:00+00:00")  # before the first commit of the toolkit
 _NAMED = 6  # tests that are named of those left out
 _INTERFACES = ("xdp", "af_xdp", "af_packet", "auto")  # kinds of ports whose interfaces the kernel counts
 
 
 def _real(evidence: Evidence) -> bool:
-    return evidence.run is not None and not evidence.run["simulated"] and evidence.load is Load.FRAMES
+    return evidence.run is not None and not evidence.run["simulated"] and evidence.of_frames
 
 
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _hurried(evidence: Evidence) -> list[tuple[Trial, float, float]]:
-    """Return the trials that lasted longer than the time between their line and the one before, in s."""
+def _executions(evidence: Evidence) -> list[Execution]:
+    """Return the trials of a run as the rules of any kind read them; none of a run without real frames."""
     if evidence.run is None or not _real(evidence):
         return []
     found = []
-    before = _moment(evidence.run["started_at"])
+    before = evidence.run["started_at"]
     for trial in evidence.trials:
-        at = _moment(trial.at)
-        passed_s = (at - before).total_seconds()
-        wall_s = trial.trial.result.wall_time_ns / 1e9
-        if wall_s > passed_s * (1 + _CLOCK_ERROR_RATIO) + _CLOCK_ERROR_S:
-            found.append((trial, wall_s, passed_s))
-        before = at
+        found.append(
+            Execution(
+                where=f"trial {trial.trial.seq}",
+                begin=before,
+                end=trial.at,
+                duration_ns=trial.trial.result.wall_time_ns,
+                lasted=() if trial.fault else _lasted(trial.trial.result),
+            )
+        )
+        before = trial.at
     return found
 
 
-def _clock_was_set(evidence: Evidence, hurried: int) -> bool:
-    """Whether so few lines are too close that a clock that was set back explains them."""
-    return hurried <= max(1, int(len(evidence.trials) * _CLOCK_SET_RATIO))
+def _lasted(result: TrialResult) -> tuple[Within, ...]:
+    """Return what a trial had to last: the time that it was to send for, and from first to last frame."""
+    sending_ns = max((stream.effective_duration_ns for stream in result.streams), default=0)
+    asked_ns = 0 if result.spec.burst else result.spec.total_s * 1e9
+    return (
+        Within(what="of sending, as its spec says", needed_ns=asked_ns),
+        Within(what="between its first and last frame", needed_ns=sending_ns),
+    )
 
 
 @rule("VER-30", "", "a trial fits into the time between its line and the one before", exit_code=2)
 def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
     """Between two lines lies at least the trial's wall time; monotonic readings hold with no excuse."""
-    hurried = _hurried(evidence)
-    if not _clock_was_set(evidence, len(hurried)):
-        for trial, wall_s, passed_s in hurried:
-            yield (
-                f"trial {trial.trial.seq}",
-                f"{wall_s:.6g} s of trial between its line and the one before",
-                f"{passed_s:.6g} s",
-            )
+    yield from too_close(_executions(evidence))
     if not _real(evidence):
         return
     for trial in evidence.trials:
@@ -76,7 +80,7 @@ def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
             continue
         span_ns = times.ended_ns - times.began_ns
         wall_ns = trial.trial.result.wall_time_ns
-        if not trial.fault and wall_ns > span_ns * (1 + _TESTER_CLOCK_RATIO) + _CLOCK_ERROR_S * 1e9:
+        if not trial.fault and wall_ns > span_ns * (1 + TESTER_CLOCK_RATIO) + CLOCK_ERROR_S * 1e9:
             yield (
                 f"trial {trial.trial.seq}",
                 f"{wall_ns / 1e9:.6g} s between its monotonic readings",
@@ -87,23 +91,7 @@ def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
 @rule("VER-31", "", "a trial takes at least the time that its frames were to be sent for", exit_code=2)
 def trials_last(evidence: Evidence) -> Iterator[Shortfall]:
     """The wall time of a trial without fault is not below its duration, nor below what it sent for."""
-    if not _real(evidence):
-        return
-    for trial in evidence.trials:
-        result = trial.trial.result
-        if trial.fault:
-            continue
-        sending_ns = max((stream.effective_duration_ns for stream in result.streams), default=0)
-        for name, needed_ns in (
-            ("of sending, as its spec says", 0 if result.spec.burst else result.spec.total_s * 1e9),
-            ("between its first and last frame", sending_ns),
-        ):
-            if result.wall_time_ns < needed_ns * (1 - _TESTER_CLOCK_RATIO):
-                yield (
-                    f"trial {trial.trial.seq}: wall_time_ns",
-                    f"at least {needed_ns / 1e9:.6g} s {name}",
-                    f"{result.wall_time_ns / 1e9:.6g} s",
-                )
+    yield from too_short(_executions(evidence))
 
 
 @rule("VER-32", "", "no load above what the medium can carry", exit_code=2)
@@ -134,7 +122,7 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
 def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
     """Kind and rate in the header are the testbed's; a port that the record calls virtual has no rate."""
     run = evidence.run
-    if run is None or evidence.load is Load.REQUESTS:
+    if run is None or not evidence.of_frames:
         return
     medium = run["medium"]
     declared = run["testbed"].get("medium")
@@ -213,25 +201,12 @@ def _against(names: list[str], counters: Mapping[str, int], result: TrialResult)
 @rule("VER-35", "", "every time lies between the run's beginning and its end, and is plausible", exit_code=2)
 def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     """No line was written before the run began or after it ended; no run is older than the toolkit."""
-    run = evidence.run
-    if run is None:
-        return
-    began = run["started_at"]
-    if _moment(began) < _EARLIEST:
-        yield "run.json: started_at", f"not before {_EARLIEST:%Y-%m-%d}, when there was no toolkit", began
-    ended = run["ended_at"]
-    if evidence.trials:
-        if ended is not None and evidence.trials[-1].at > ended:
-            yield (
-                f"trial {evidence.trials[-1].trial.seq}",
-                f"a time up to the end, {ended}",
-                evidence.trials[-1].at,
-            )
-        late = [trial for trial in evidence.trials[:-1] if ended is not None and trial.at > ended]
-        early = [trial for trial in evidence.trials if trial.at < began]
-        if not _clock_was_set(evidence, len(late) + len(early)):
-            for trial in (*early, *late):
-                yield f"trial {trial.trial.seq}", f"a time from {began} to {ended or 'the end'}", trial.at
+    if evidence.run is not None:
+        stamped = [
+            Execution(where=f"trial {line.seq}", begin=line.at, end=line.at, duration_ns=0)
+            for line in evidence.lines
+        ]
+        yield from outside(stamped, evidence.run["started_at"], evidence.run["ended_at"])
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:
@@ -239,15 +214,10 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
     run = evidence.run
     if run is None:
         return ()
-    asked = []
-    hurried = _hurried(evidence)
-    if hurried and _clock_was_set(evidence, len(hurried)):
-        trials = ", ".join(str(trial.trial.seq) for trial, _, _ in hurried[:5])
-        asked.append(
-            f"clock: the lines of trials {trials} are closer than the trials last: was the clock set?"
-        )
+    asked: list[str] = []
+    asked += clock_question(_executions(evidence))
     for entry in run.get("interruptions", ()):
-        gap = _moment(entry["noticed_at"]) - _moment(entry["last_sign_at"])
+        gap = moment(entry["noticed_at"]) - moment(entry["last_sign_at"])
         asked.append(
             f"break: the run stood still for {_shown(gap)} after trial {entry['after_trial']} and went on: "
             "was anything changed meanwhile?"

@@ -11,10 +11,10 @@ from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.procedures import FIRST, STANDING, last_commit
 from bmwg.methodology.profiles.set_aside import stated, undeclared
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import physics
+from bmwg.reports.verify import other_kinds, physics, physics_http
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
@@ -40,6 +40,8 @@ def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
         if count > 1:
             yield f"{metric} on {cell_id}", "one outcome", str(count)
     for outcome in evidence.outcomes:
+        if outcome.cell.kind != FRAMES:
+            continue  # VER-16 holds its id against its kind's own
         wire = outcome.cell.qualifies_tester
         if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
             wire and outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC)
@@ -59,10 +61,13 @@ def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.run or not evidence.whole_journal:
         return
     answered = {(outcome.cell.cell_id, recorded_as(outcome.metric)) for outcome in evidence.outcomes}
-    for (cell_id, metric), group in evidence.by_group.items():
+    groups: dict[tuple[str, str], list[int]] = {}
+    for line in evidence.lines:
+        groups.setdefault((line.cell_id, line.metric), []).append(line.seq)
+    for (cell_id, metric), group in groups.items():
         if (cell_id, metric) not in answered and evidence.run["status"] == "complete":
             yield (
-                f"trial {group[0].trial.seq} and {len(group) - 1} more",
+                f"trial {group[0]} and {len(group) - 1} more",
                 f"an outcome of {metric} on {cell_id}",
                 "none",
             )
@@ -84,7 +89,8 @@ def outcomes_follow(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.whole_journal:
         return
     for outcome in evidence.outcomes:
-        yield from contradictions(evidence, outcome)
+        if outcome.cell.kind == FRAMES:  # of others VER-16 does the same
+            yield from contradictions(evidence, outcome)
 
 
 @rule("VER-09", "", "every planned cell of a complete run has an outcome")
@@ -104,10 +110,7 @@ def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.run or evidence.profile is None or not evidence.plan:
         return
     networks = evidence.run["testbed"].get("networks")
-    tags = {
-        name: option.get("vlan_id") if isinstance(option, dict) else None
-        for name, option in (networks if isinstance(networks, dict) else {}).items()
-    }
+    tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
     planned = {(one.metric, one.cell.cell_id) for one in evidence.plan}
     for test_id in dict.fromkeys(one.test_id for one in evidence.plan):
         case = suites.case(test_id, evidence.cases)
@@ -129,7 +132,7 @@ def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
     """The journal's deployment ids stand in platform.json."""
     if evidence.platform is None:
         return
-    for deployment in dict.fromkeys(trial.deployment_id for trial in evidence.trials):
+    for deployment in dict.fromkeys(line.deployment_id for line in evidence.lines):
         if deployment not in evidence.platform["deployments"]:
             yield "platform.json: deployments", deployment, "none of that id"
 
@@ -244,4 +247,6 @@ RULES: tuple[Rule[Evidence], ...] = (
     set_aside_declared,
     platform_bound,
     *physics.RULES,
+    *physics_http.RULES,
+    *other_kinds.RULES,
 )

@@ -31,14 +31,17 @@ class Signature:
 
 
 def who(
-    signature: Signature | None, submission: Mapping[str, Any] | None, run: Mapping[str, Any]
+    signature: Signature | None,
+    submission: Mapping[str, Any] | None,
+    run: Mapping[str, Any],
+    trusted_key: str = "the key that you named",
 ) -> list[str]:
     """Return the lines on who signed what and when, what that shows and what nobody can show."""
     said = []
     if signature is None:
         said.append("signed by: nobody; any octet may be anybody's")
     else:
-        known = "the key that you named" if signature.trusted else "a key that you did not name"
+        known = trusted_key if signature.trusted else "a key that you did not name"
         said.append(f"signed by: {known}, fingerprint {shown(signature.key_id[:_FINGERPRINT])}")
     product = (submission or {}).get("product") or {}
     if submission is not None:

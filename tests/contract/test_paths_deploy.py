@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from tests.contract.paths_support import PacketTester, traces
 
+from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting import process
 from bmwg.drivers.ledger import Ledger, cleanup
+from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.port_kind import PortKind
@@ -45,9 +49,14 @@ CHAINS = [
     _cell("pvp", "vlan"),
     _cell("pvp", "bridge", "testpmd"),
     _cell("pvp", "ptp", "testpmd"),
+    _cell("pvp", "ovs-dpdk", "testpmd"),
+    _cell("pvp", "ebpf-tc"),
+    _cell("pvp", "ebpf-tc", "testpmd"),
+    _cell("pvp", "af-xdp", "testpmd"),
     _cell("p2p", "bridge"),
     _cell("p2p", "ptp"),
     _cell("p2p", "macvlan"),
+    _cell("p2p", "ebpf-tc"),
     _cell("p2p-underlay", "bridge"),
     _cell("p2p-vxlan", "bridge"),
 ]
@@ -137,10 +146,20 @@ class _BrokenError(Exception):
     pass
 
 
-@pytest.mark.parametrize("network", ["bridge", "ptp", "macvlan", "host-device"])
-def test_a_failure_at_any_step_leaves_nothing(bed, monkeypatch, network):
+@pytest.mark.parametrize(
+    ("network", "function"),
+    [
+        ("bridge", "kernel-l3"),
+        ("ptp", "kernel-l3"),
+        ("macvlan", "kernel-l3"),
+        ("host-device", "kernel-l3"),
+        ("ebpf-tc", "kernel-l3"),
+        ("ovs-dpdk", "testpmd"),
+    ],
+)
+def test_a_failure_at_any_step_leaves_nothing(bed, monkeypatch, network, function):
     """Let the n-th call on the node fail, for growing n, until a deployment gets through."""
-    cell = _cell("pvp", network)
+    cell = _cell("pvp", network, function)
     _driver(bed, cell)
     before = _seen(bed)
     node = bed.node("dut1")
@@ -219,6 +238,15 @@ def test_pods_whose_interfaces_run_no_program_are_missing_for_ports_inside_the_k
         assert "io: af_xdp" in missing.mend
 
 
+def test_what_a_network_hands_over_and_nobody_drives_is_refused_by_name(bed):
+    for cell, said in (
+        (_cell("pvp", "ovs-dpdk"), "function kernel-l3 on network ovs-dpdk"),
+        (_cell("pvp", "af-xdp"), "function kernel-l3 on network af-xdp"),
+        (_cell("p2p", "ovs-dpdk"), "a tester port in a pod on network ovs-dpdk"),
+    ):
+        assert path_driver(cell, bed).probe().what == said
+
+
 def test_a_forwarding_pod_on_ipvlan_is_refused_whatever_the_kernel_has(bed):
     missing = path_driver(_cell("pvp", "ipvlan"), bed).probe()
     assert "the kernel refused a scratch" in missing.reason or "addressed to one of its own" in missing.reason
@@ -281,17 +309,29 @@ from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.records import Cell
 run_dir = Path(sys.argv[1])
 with open_bed(load_testbed(), Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index"), run_dir) as bed:
-    cell = Cell(path="pvp", hosting="pod", function="kernel-l3", network=sys.argv[2], frame_octets=64)
+    cell = Cell(path="pvp", hosting="pod", function=sys.argv[3], network=sys.argv[2], frame_octets=64)
     with path_driver(cell, bed).deploy():
         print(bed.token, bed.node("dut1").pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.parametrize("network", ["bridge", "host-device"])
-def test_a_killed_run_is_cleaned_up_from_its_ledger(tmp_path, network):
+@pytest.mark.parametrize(
+    ("network", "function"),
+    [
+        ("bridge", "kernel-l3"),
+        ("host-device", "kernel-l3"),
+        ("ebpf-tc", "kernel-l3"),
+        ("af-xdp", "testpmd"),
+        ("ovs-dpdk", "testpmd"),
+    ],
+)
+def test_a_killed_run_is_cleaned_up_from_its_ledger(tmp_path, network, function):
+    lack = ovs_parts.find() if network == "ovs-dpdk" else None
+    if isinstance(lack, Missing):
+        pytest.skip(f"{lack.what}: {lack.reason}; {lack.mend}")
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), network],
+        [sys.executable, "-c", KILLED, str(tmp_path), network, function],
         capture_output=True,
         text=True,
         timeout=60,
@@ -309,6 +349,7 @@ def test_a_killed_run_is_cleaned_up_from_its_ledger(tmp_path, network):
     assert (left["cgroups"], left["mounts"], left["files"]) == ([], [], [])
     running = [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if token in _text(path)]
     assert running == []
+    assert process.owned_pids(vswitch_owner(tmp_path)) == []
 
 
 def _text(path):

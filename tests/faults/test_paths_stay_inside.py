@@ -25,7 +25,7 @@ pytestmark = [
 
 def test_every_deployment_of_the_default_plan_is_closed(tmp_path):
     testbed = load_testbed()
-    networks = {network.name: network.vlan_id for network in testbed.networks}
+    networks = planning.Networks.of(testbed.data["networks"])
     plan = planning.cells(load_profile("quick"), networks)
     cells = {planned.deployment: planned.cell for planned in plan}.values()
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")

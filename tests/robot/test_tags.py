@@ -19,7 +19,7 @@ from bmwg.methodology import suites
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "testcases"
 CATALOGUE = ROOT / "methodology" / "catalogue"
-KEYS = {"id", "req", "clause", "metric", "path", "needs", "level", "topology"}
+KEYS = {"id", "req", "clause", "metric", "path", "needs", "level", "topology", "model"}
 PLAIN = {"slow"}
 ID = re.compile(r"^[A-Z][A-Z0-9]{1,5}-[A-Z0-9]+-\d+(\.\d+)*$")
 CLAUSE = re.compile(r"^(rfc\d+|tst009|draft-[a-z0-9-]+)-(\d+(\.\d+)*|[a-z](\.\d+)*)$")
@@ -154,12 +154,16 @@ def test_tags_of_the_suites() -> None:
 
 
 def test_each_case_has_one_robot_test_whose_path_is_the_cases() -> None:
-    for suite in (suites.CONTAINERIZED, suites.RFC2544):
+    folders = {
+        suites.CONTAINERIZED: (suites.CONTAINERIZED, *suites.MODELS),
+        suites.RFC2544: (suites.RFC2544,),
+    }
+    for folder, within in folders.items():
         found = {}
-        for test in cases_of(api.TestSuite.from_file_system(SUITES / suite)):
+        for test in cases_of(api.TestSuite.from_file_system(SUITES / folder)):
             said = dict(str(tag).split(":", 1) for tag in test.tags)
             found[said["id"]] = said.get("path", "")
-        assert found == {case.test_id: case.path for case in suites.cases() if case.suite == suite}
+        assert found == {case.test_id: case.path for case in suites.cases() if case.suite in within}
 
 
 def test_requirements_of_the_suites_are_rows_of_the_catalogue() -> None:

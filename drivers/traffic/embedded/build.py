@@ -28,7 +28,7 @@ BUILD_DEADLINE_S = 300.0
 APT_LINE = "apt-get install -y libdpdk-dev libjansson-dev libbpf-dev clang meson ninja-build gcc pkg-config"
 
 
-def _run(*argv: str, cwd: Path | None = None) -> str:
+def run(*argv: str, cwd: Path | None = None) -> str:
     """Run one tool of the build; TST-01 when it is not there, TST-02 when it fails or hangs."""
     try:
         done = subprocess.run(
@@ -64,7 +64,7 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
 def dpdk_version() -> str:
     """Version of the DPDK development files; TST-01 when there are none."""
     try:
-        _run("pkg-config", "--exists", "libdpdk", "jansson", "libbpf")
+        run("pkg-config", "--exists", "libdpdk", "jansson", "libbpf")
     except TestbedError as error:
         if error.error_id == "TST-01":
             raise
@@ -75,14 +75,14 @@ def dpdk_version() -> str:
             found="pkg-config knows none",
             hint=APT_LINE,
         ) from error
-    return _run("pkg-config", "--modversion", "libdpdk").strip()
+    return run("pkg-config", "--modversion", "libdpdk").strip()
 
 
 def clang_version() -> str:
     """First line of clang's own version, which builds the programs inside the kernel; TST-01 without one."""
     for name in CLANG_NAMES:
         if shutil.which(name):
-            return _run(name, "--version").partition("\n")[0]
+            return run(name, "--version").partition("\n")[0]
     raise TestbedError(
         "TST-01",
         "the embedded tester cannot be built; nothing was started",
@@ -95,7 +95,7 @@ def clang_version() -> str:
 def source_digest(source: Path = SOURCE_FOLDER) -> str:
     """SHA-256 (hex) over names and contents of the sources and the versions that they are built with."""
     digest = hashlib.sha256()
-    compiler = _run("cc", "-dumpfullversion", "-dumpversion").strip()
+    compiler = run("cc", "-dumpfullversion", "-dumpversion").strip()
     for word in ("bmwg-tester", platform.machine(), dpdk_version(), compiler, clang_version()):
         digest.update(word.encode() + b"\0")
     for path in sorted(source.iterdir()):
@@ -148,8 +148,8 @@ def ensure_built(source: Path = SOURCE_FOLDER, cache: Path | None = None) -> Pat
             return binary
         with tempfile.TemporaryDirectory(prefix="bmwg-build-") as scratch:
             build = Path(scratch) / "build"
-            _run("meson", "setup", str(build), str(source))
-            _run("ninja", "-C", str(build))
+            run("meson", "setup", str(build), str(source))
+            run("ninja", "-C", str(build))
             partial = folder / f".{BINARY_NAME}.{os.getpid()}"
             shutil.copy2(build / BINARY_NAME, partial)
             partial.replace(binary)

@@ -25,6 +25,7 @@ MODULES = (  # of the verbs, in the order of the help
     "import_",
     "registry",
     "validate_method",
+    "cloud",
     "cleanup",
     "sync",
 )

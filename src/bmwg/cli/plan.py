@@ -14,6 +14,7 @@ from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import budget, planning, suites
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile as http_profile
+from bmwg.methodology.kinds.requests import metric_of
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.resources.http_proxy.header import of_testbed
 from bmwg.resources.progress import clock_text
@@ -30,6 +31,12 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--profile", default="quick", help="compliance profile (default: quick)")
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="what the order is drawn from (default 1; a run has its own)",
     )
     parser.set_defaults(handler=handle)
 
@@ -51,8 +58,8 @@ def handle(chosen: argparse.Namespace) -> int:
 
 def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozenset[str]) -> None:
     profile = load_profile(chosen.profile, paths=registry.paths())
-    networks = {network.name: network.vlan_id for network in testbed.networks}
-    plan = planning.cells(profile, networks, test_ids=tests)
+    networks = planning.Networks.of(testbed.data["networks"])
+    plan = planning.interleaved(planning.cells(profile, networks, test_ids=tests), chosen.seed)
     for planned in plan:
         estimate = planned.missing or (
             "with the one above" if planned.part else clock_text(planned.traffic_s)
@@ -64,6 +71,7 @@ def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozense
         f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with waits; "
         f"started now it would end about {finish:%Y-%m-%d %H:%M %Z}. What the machine lacks takes no time."
     )
+    print(f"{planning.order_seed_text(chosen.seed)}: a run draws its own unless BMWG_ORDER_SEED is set")
     for deviation in profile.deviations:
         print(f"deviation {deviation.requirement}: {deviation.what}")
     if chosen.budget is not None:
@@ -77,12 +85,12 @@ def _print_http(chosen: argparse.Namespace, testbed: Testbed, tests: Collection[
     mine = [planned for planned in plan if planned.test_id in tests]
     for planned in mine:
         load = f"{planned.requests} requests, {planned.repetitions} repetitions"
-        print(f"{planned.test_id:<14} {planned.cell.experiment:<40} {planned.cell.cell_id:<48} {load}")
+        print(f"{planned.test_id:<14} {metric_of(planned.cell):<40} {planned.cell.cell_id:<48} {load}")
     print(f"{len(mine)} cells of HTTP experiments; how long they take follows from the servers' speed.")
 
 
 def _print_proposal(
-    profile: Profile, networks: dict[str, int | None], tests: frozenset[str], budget_s: float
+    profile: Profile, networks: planning.Networks, tests: frozenset[str], budget_s: float
 ) -> None:
     """Print what to cut, cheapest in conformance first."""
     if not budget_s > 0:

@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.reports.registry import Examined, check, index_page
+from bmwg.reports.registry import Checked, Examined, check
 from bmwg.reports.registry.against import changed
-from bmwg.reports.registry.check import GENERATED, place_of
-from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, README
+from bmwg.reports.registry.check import place_of
+from bmwg.reports.registry.entry import ACCEPTED, BUNDLE, KEYS, PAGES, README
 from bmwg.reports.registry.names import slug
-from bmwg.reports.render.report import form_of
+from bmwg.reports.registry.pages import generated, strange
 from bmwg.reports.store.files import write_atomically
 from bmwg.resources.provenance import GIT_DEADLINE_S, in_history
-
-_NAMES = frozenset({"cell_id", "cell", "deployment", "platform", "seq", "prev", "hash", "at"})
 
 
 def add_parser(verbs: Any) -> None:
@@ -33,7 +31,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "act",
         choices=("check", "index", "add"),
-        help="check: say what is wrong; index: write the page too; add: put a bundle in its place",
+        help="check: say what is wrong; index: write the pages too; add: put a bundle in its place",
     )
     parser.add_argument("folder", type=Path, help="the registry's folder")
     parser.add_argument(
@@ -57,15 +55,33 @@ def handle(chosen: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="bmwg-registry-") as before:
             _checkout(chosen.folder, chosen.against, Path(before))
             findings += changed(Path(before), chosen.folder)
+    if chosen.act == "index":
+        _write(chosen.folder, checked)
+    elif chosen.act == "check":
+        findings += strange(chosen.folder, lambda: generated(checked))
     for finding in findings:
         print(finding)
     print(f"{len(checked.entries)} submissions, {len(findings)} findings")
-    if chosen.act == "index":
-        page = index_page(checked)
-        for name, form in zip(GENERATED, ("md", "html"), strict=True):
-            write_atomically(chosen.folder / name, form_of(page, form, "index").encode("utf-8"))
-            print(chosen.folder / name)
     return 1 if findings else 0
+
+
+def _write(root: Path, checked: Checked) -> None:
+    """Write the pages of the registry; one whose submission is not published any more is taken away."""
+    made = generated(checked)
+    for path in sorted((root / PAGES).rglob("*.html")):
+        if path.relative_to(root).as_posix() not in made and (path.is_symlink() or path.is_file()):
+            path.unlink()
+    for name, octets in made.items():
+        path = root / name
+        if path.is_symlink():
+            path.unlink()
+        for folder in (root / PAGES, *(one for one in path.parents if one.is_relative_to(root / PAGES))):
+            if folder.is_symlink():
+                raise ConfigError("REG-09", f"{folder}", expected="a folder", found="a link to one")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, octets)
+        path.chmod(0o644)  # it is published
+        print(path)
 
 
 def _checkout(folder: Path, ref: str, to: Path) -> None:
@@ -85,7 +101,10 @@ def _checkout(folder: Path, ref: str, to: Path) -> None:
                     with path.open("wb") as file:
                         shutil.copyfileobj(content, file)
     except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
-        raise ConfigError("REG-09", f"{folder}: at {ref}", expected="a commit", found=str(error)) from error
+        words = getattr(error, "stderr", b"") or str(error).encode("utf-8", "replace")
+        found = words.decode("utf-8", "replace").strip()
+        expected = "a commit of the registry that is not empty"
+        raise ConfigError("REG-09", f"{folder}: at {ref}", expected=expected, found=found) from error
 
 
 def _add(root: Path, bundle: Path | None, key: Path | None, readme: Path | None) -> Path:
@@ -119,9 +138,10 @@ def _digests(verified: Any) -> frozenset[str]:
         result = trial.trial.result
         if any(stream.received_frames for stream in result.streams):
             counted.append(repr((result.wall_time_ns, result.streams)))
-    for _, one in verified.http.repetitions if verified.http else ():
-        told = one.to_json()
-        counted.append(repr(sorted((key, str(told[key])) for key in told if key not in _NAMES)))
+    counted += [
+        repr(sorted((key, str(value)) for key, value in one.body.result.items()))
+        for one in verified.evidence.executions
+    ]
     return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in counted)
 
 
@@ -155,12 +175,24 @@ def examine(bundle: Path, key: Path | None) -> Examined:
         profile=evidence.run["profile"]["name"],
         state=(*(judgement.state if judgement else ()), *verified.strangers),
         redacted=_redacted(evidence),
+        said=tuple(_said(verified)),
         beside=(*verified.rendered, *verified.unchecked),
         trials=_digests(verified),
         grades=tuple((one.document, one.benchmark, one.grade.value) for one in judgement.grades)
         if judgement
         else (),
     )
+
+
+def _said(verified: Any) -> list[str]:
+    """Return what a reader of a published page has to know of the bundle's trust, in sentences."""
+    trust: Any = import_module("bmwg.reports.verify.trust")
+    evidence = verified.evidence
+    told = [f"lacks {one.name}: {one.what}" for one in verified.lacks]
+    told += trust.who(
+        verified.signature, evidence.submission, evidence.run, "a key of the organization in this registry"
+    )
+    return [*told, *(f"question: {text}" for text in verified.questions)]
 
 
 def _redacted(evidence: Any) -> bool:

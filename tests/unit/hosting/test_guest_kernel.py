@@ -84,7 +84,7 @@ def test_only_a_kernel_packed_by_xz_is_unpacked(tmp_path: Path, payload: bytes, 
 
 @pytest.mark.skipif(guest_initramfs.probe_shell() is not None, reason="needs busybox-static")
 def test_the_archive_is_one_that_another_program_reads(tmp_path: Path) -> None:
-    archive = guest_initramfs._newc(
+    archive = guest_initramfs.to_newc(
         {"bin": (0o040755, b""), "bin/x": (0o100755, b"12345"), "y": (0o100644, b"")}
     )
     listed = subprocess.run(

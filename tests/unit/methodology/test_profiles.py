@@ -11,7 +11,7 @@ from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import latency, suites, throughput
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.measurements.throughput import bisection_trials
-from bmwg.methodology.planning import cells, duration_s, traffic_s
+from bmwg.methodology.planning import Networks, cells, duration_s, traffic_s
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Direction
@@ -77,13 +77,16 @@ def test_no_profile_sets_stalls_aside_or_shortens_trials_undeclared():
 def test_the_quick_plan_covers_what_it_promises_in_its_time():
     planned = cells(load_profile("quick"), NETWORKS)
     tput = [one.cell for one in planned if one.measurement == "throughput"]
-    assert len(tput) == 17
+    assert len(tput) == 20
     assert [cell.frame_octets for cell in tput if cell.path in ("wire", "node")] == [64, 512, 1518] * 2
     assert sorted(c.network for c in tput if c.path == "pvp" and c.frame_octets == 64) == [
+        "af-xdp",
         "bridge",
         "bridge",
+        "ebpf-tc",
         "host-device",
         "macvlan",
+        "ovs-dpdk",
         "ptp",
     ]
     assert {cell.path for cell in tput} == {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan"}
@@ -116,8 +119,25 @@ def test_networks_of_the_testbed_file_join_and_missing_ones_are_named():
     assert by_network["vlan"].vlan_id == 100
     without = cells(load_profile("quick"), {"ptp": None})
     missing = [one for one in without if one.missing]
-    assert {one.cell.network for one in missing} == {"bridge"}
-    assert all("'bridge'" in one.missing and one.traffic_s == 0 for one in missing)
+    assert {one.cell.network for one in missing} == {"bridge", "ovs-dpdk", "ebpf-tc", "af-xdp"}
+    assert all(f"'{one.cell.network}'" in one.missing and one.traffic_s == 0 for one in missing)
+
+
+def test_all_networks_are_those_that_a_kernel_drives():
+    """An option of another model is measured where a profile names it, and nowhere else."""
+    networks = Networks.of(
+        {
+            "own": {"model": "kernel"},
+            "tagged": {"vlan_id": 7},
+            "ovs-dpdk": {"model": "user-space"},
+            "other": {"model": "ebpf"},
+        }
+    )
+    assert networks == {"own": None, "tagged": 7, "ovs-dpdk": None, "other": None}
+    planned = cells(load_profile("quick"), networks)
+    measured = {(one.cell.network, one.cell.function) for one in planned if not one.missing}
+    pods = {pair for pair in measured if pair[0] in networks}
+    assert pods == {("own", "kernel-l3"), ("tagged", "kernel-l3"), ("ovs-dpdk", "testpmd")}
 
 
 def test_sizes_can_be_narrowed():

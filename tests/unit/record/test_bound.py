@@ -43,6 +43,7 @@ def test_all_that_redaction_hides_is_sealed_and_nothing_else():
     assert set(platform()["seals"]["places"]) == {
         "/base/before/fields/host/hostname/value",
         "/base/before/fields/nic/eth0/mac/value",
+        "/deployments/a~1b~01/macs/0",
         "/deployments/a~1b~01/macs/1",
         "/deployments/a~1b~01/said",
         "/drift/0/changes/0/before",

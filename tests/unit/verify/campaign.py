@@ -1,15 +1,19 @@
 """Changes a signed bundle in many single ways, chosen by seeds, and tells which rules refused each.
 
     python tests/unit/verify/campaign.py BUNDLE KEY.pub [--seeds 1000] [--first 0]
+    python tests/unit/verify/campaign.py --liar [--seeds 1000] [--first 0]
 
-prints one JSON object: how many changes of each kind there were, which rules caught them, and the seeds of
-those that went through (none is expected; the exit code is 1 otherwise).
+The second has the owner of the key as liar: runs of `tests/data/evidence` are changed in the families of
+`families`, hashed and signed anew. Each prints one JSON object: how many changes of each kind there were,
+which rules caught them, and the seeds of those that went through (none is expected; the exit code is 1
+otherwise).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -18,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import families
 import mutations
 
 from bmwg.reports.bundle.signing import TrustedKey, load_public, make_key
@@ -61,6 +66,35 @@ def campaign(bundle: Path, trusted: TrustedKey, other_key: Path, seeds: range) -
     }
 
 
+def liars(seeds: range) -> dict[str, Any]:
+    """Verify one signed lie a seed, the families in turn; return which rules refused each."""
+    told: dict[str, Counter[str]] = {family.name: Counter() for family in families.FAMILIES}
+    times: Counter[str] = Counter()
+    through = []
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        make_key(place / "key")
+        trusted = load_public(place / "key.pub")
+        for seed in seeds:
+            family = families.FAMILIES[seed % len(families.FAMILIES)]
+            to = place / "lie"
+            bundle = families.told(family, seed, place=place / "honest", to=to, key=place / "key")
+            verified = verify_bundle(bundle, trusted)
+            shutil.rmtree(to)
+            times[family.name] += 1
+            told[family.name].update({one.rule_id for one in verified.findings} or {"named"})
+            if not family.caught(verified):
+                through.append({"seed": seed, "family": family.name})
+    return {
+        "seeds": [seeds.start, seeds.stop],
+        "changes": sum(times.values()),
+        "through": through,
+        "by_family": {
+            name: {"changes": times[name], "caught_by": dict(sorted(told[name].items()))} for name in told
+        },
+    }
+
+
 def verified_clean(verified: Any) -> bool:
     """Whether a verification found nothing."""
     return verified.exit_code == 0 and not verified.findings
@@ -69,15 +103,22 @@ def verified_clean(verified: Any) -> bool:
 def main() -> int:
     """Run the seeds that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("key", type=Path)
+    parser.add_argument("bundle", type=Path, nargs="?")
+    parser.add_argument("key", type=Path, nargs="?")
+    parser.add_argument("--liar", action="store_true", help="the owner of the key lies about kept runs")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1000)
     chosen = parser.parse_args()
+    seeds = range(chosen.first, chosen.first + chosen.seeds)
+    if chosen.liar:
+        found = liars(seeds)
+        print(json.dumps(found, indent=1))
+        return 1 if found["through"] else 0
+    if chosen.bundle is None or chosen.key is None:
+        parser.error("BUNDLE and KEY.pub, or --liar")
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "other"
         make_key(other)
-        seeds = range(chosen.first, chosen.first + chosen.seeds)
         told = campaign(chosen.bundle, load_public(chosen.key), other, seeds)
     print(json.dumps(told, indent=1))
     return 1 if told["through"] or told["unchanged"] != "verified" else 0

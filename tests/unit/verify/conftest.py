@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import evidence
 import replayable
 
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
@@ -47,3 +49,19 @@ def bundle(run_folder: Path, keys: dict[str, Path], tmp_path_factory: pytest.Tem
         findings=[],
         signer=load_private(keys["signer"]),
     )
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which kept runs are unpacked, once a session."""
+    return tmp_path_factory.mktemp("evidence")
+
+
+@pytest.fixture
+def kept(place: Path, tmp_path: Path) -> Any:
+    """Return what gives a copy of a kept run's folder that a test may change."""
+
+    def copied(name: str) -> Path:
+        return Path(shutil.copytree(evidence.unpacked(place, name) / name, tmp_path / name))
+
+    return copied

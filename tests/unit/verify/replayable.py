@@ -36,6 +36,7 @@ TESTBED = {
     "networks": {"bridge": {"driver": "cni"}, "ptp": {"driver": "cni"}},
     "lab_ports": [],
 }
+DESCRIBED: dict[str, Any] = {}  # what drivers tell of each deployment, where a test asks for more
 
 
 @cache
@@ -204,7 +205,7 @@ def make_run(
     with RunStore.create(results, run_id, header, clock=clock) as store:
         store.set_platform(before=record())
         for name in dict.fromkeys(deployment(p.cell) for p in plan):
-            store.add_deployment(name, {"path": name})
+            store.add_deployment(name, DESCRIBED or {"path": name})
         session = Session(
             store, profile, seed=seed, stall_every=stall_every, clock=clock, simulated=simulated
         )

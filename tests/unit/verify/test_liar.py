@@ -8,7 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import evidence
+import families
 import liar
+import liar_http
 import pytest
 import replayable
 
@@ -47,11 +49,6 @@ CAUGHT = {
 LIES = liar.PHYSICS | liar.PLANS
 
 
-@pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kept")
-
-
 def copied(place: Path, name: str, to: Path) -> Path:
     if name == "made":
         return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
@@ -60,6 +57,19 @@ def copied(place: Path, name: str, to: Path) -> Path:
 
 def test_each_family_has_its_rules():
     assert set(CAUGHT) == set(LIES)
+
+
+def test_every_lie_is_a_family_of_the_campaign():
+    named = {one.name.removeprefix("requests: ") for one in families.FAMILIES}
+    assert {lie.__name__ for lie in (*LIES, *liar.STRANGERS, *liar_http.LIES)} <= named
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", families.FAMILIES, ids=lambda family: family.name)
+def test_a_campaign_of_lies_catches_each(place, tmp_path, keys, family):
+    for seed in range(8):
+        bundle = families.told(family, seed, place=place, to=tmp_path / str(seed), key=keys["signer"])
+        assert family.caught(verify_bundle(bundle, load_public(keys["signer.pub"]))), seed
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
@@ -73,6 +83,17 @@ def test_a_lie_signed_by_its_owner_is_refused(place, tmp_path, keys, lie, seed):
     assert CAUGHT[lie] <= found
     assert not found & {"STORE-01", "VER-01", "VER-02", "VER-14", "VER-20", "VER-21"}
     assert verified.exit_code in (2, 4)
+
+
+@pytest.mark.parametrize("lie", liar_http.LIES, ids=lambda lie: lie.__name__)
+def test_a_lie_about_requests_is_refused(place, tmp_path, keys, lie):
+    folder = liar_http.told(copied(place, "http", tmp_path), lie)
+    bundle = liar.signed(folder, tmp_path / "lie.tar", keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED
+    found = {finding.rule_id for finding in verified.findings}
+    assert liar_http.LIES[lie] in found
+    assert not found & {"STORE-01", "VER-01", "VER-02", "VER-14", "VER-20", "VER-21"}
 
 
 @pytest.mark.parametrize("name", ["packets", "resumed", "simulated", "http"])

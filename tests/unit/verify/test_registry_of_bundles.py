@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import evidence
+import liar
 import pytest
+import replayable
 
 from bmwg.cli.main import main
+from bmwg.cli.registry import examine
+from bmwg.reports.bundle.make import folder_evidence, make_bundle, submission_data
+from bmwg.reports.bundle.signing import load_private
+from bmwg.reports.registry import check
+from bmwg.reports.registry.check import place_of, published
+from bmwg.reports.registry.names import slug
 
 
 def git(folder: Path, *words: str) -> None:
@@ -52,3 +62,56 @@ def test_a_bundle_that_shows_the_machine_is_refused(redacted, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "REG-12" in said
     assert "REG-10" in said
+
+
+ORGANIZATIONS = ("Example Networks", "Second Networks", "Third Networks", "Fourth Networks")
+
+
+def submission_of(organization: str, number: int) -> bytes:
+    return (
+        f"schema: submission/1.0\norganization: {organization}\nproduct:\n  name: Forwarder {number}\n"
+        '  version: "1.0"\ncontact: ["a@example.net"]\n'
+    ).encode()
+
+
+def test_one_journal_is_one_entry_whatever_it_is_called(kept, tmp_path, keys):
+    """Seven bundles under four organizations, each its own run id, year and product, signed by its owner."""
+    root, readme = tmp_path / "registry", tmp_path / "README.md"
+    root.mkdir()
+    readme.write_text("## Reproduce\n\nRun it.\n", encoding="ascii")
+    folder = kept("ladder")
+    for number in range(7):
+        files = liar.read(folder)
+        files.run["run_id"] = files.platform["run_id"] = f"run-{number}"
+        for name in ("started_at", "ended_at"):
+            files.run[name] = files.run[name].replace("2026-", f"20{26 + number}-")
+        for trial in files.trials:
+            trial["at"] = trial["at"].replace("2026-", f"20{26 + number}-")
+        mine = tmp_path / str(number)
+        mine.mkdir()
+        (mine / "platform.json").write_text(json.dumps(files.platform), encoding="ascii")
+        replayable.forge(mine, files.run, files.trials)
+        submission = submission_of(ORGANIZATIONS[number % 4], number)
+        bundle = make_bundle(
+            mine,
+            tmp_path / f"{number}.tar",
+            evidence=folder_evidence(mine, submission_data(submission, "submission.yaml")),
+            findings=[],
+            submission_octets=submission,
+            signer=load_private(keys["signer"]),
+            salt=b"0123456789abcdef",
+        )
+        seen = examine(bundle, keys["signer.pub"])
+        assert seen.findings == ()  # each of them verifies
+        place = root / place_of(seen)
+        place.mkdir(parents=True)
+        bundle.rename(place / "submission.bmwg.tar")
+        (place / "README.md").write_bytes(readme.read_bytes())
+        (root / "keys").mkdir(exist_ok=True)
+        shutil.copy(keys["signer.pub"], root / "keys" / f"{slug(ORGANIZATIONS[number % 4])}.pem")
+        with (root / "accepted.txt").open("a", encoding="ascii") as file:
+            file.write(f"{place_of(seen)}\n")
+    checked = check(root, examine)
+    first, *others = (root / "accepted.txt").read_text("ascii").split()
+    assert {one.place for one in checked.findings if one.rule_id == "REG-07"} == set(others)
+    assert [one.place for one in published(checked)] == [first]

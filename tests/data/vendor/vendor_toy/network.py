@@ -16,11 +16,12 @@ from bmwg.drivers.api import (
     PlacedNode,
     UndoLog,
 )
+from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import ConfigError
 
 
-class VethPair:
+class VethPair(NetdevHandover):
     """Joins pods by veth pairs to a bridge of its own; `options: {prefix: name}` names the pairs' ends."""
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:

@@ -1,37 +1,37 @@
-"""The two virtual machine forms with libvirt between us and QEMU: the host's, or one of the run's own."""
+"""Machines by libvirt, between us and QEMU: the host's, or one of the run's own."""
 
 from __future__ import annotations
 
 import os
 import uuid
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api import JsonValue, MachineEndpoint, MachineProvider, Missing, Node
 from bmwg.drivers.hosting.guest_image import GuestImage
-from bmwg.drivers.hosting.instance import Form, Limits, Place
+from bmwg.drivers.hosting.instance import Place
 from bmwg.drivers.hosting.libvirt_exec import IMAGE_NAME
-from bmwg.drivers.hosting.qemu_instance import VmHosting, VmInstance
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.provider.qemu import QemuMachine, QemuProvider
 
 _DAEMON = "bmwg.drivers.hosting.libvirt_daemon"
 
 
-class LibvirtInstance(VmInstance):
-    """One guest with one program; its domain stands in the ledger while it is there."""
+class LibvirtDomain(QemuMachine):
+    """A guest whose domain stands in the ledger while it is there."""
 
     def __init__(
         self,
         node: Node,
         name: str,
-        endpoint: tuple[str, int],
-        limits: Limits,
+        endpoint: MachineEndpoint,
+        image: GuestImage | None,
         *,
         ledger: Ledger,
         libvirt: dict[str, JsonValue],
-        image: GuestImage | None = None,
     ) -> None:
-        super().__init__(node, name, endpoint, limits, image)
+        super().__init__(node, name, endpoint, image)
         self._ledger = ledger
         self._libvirt = libvirt
         self._undo = 0
@@ -59,25 +59,23 @@ class LibvirtInstance(VmInstance):
         self._ledger.undo(self._undo, {self._node.name: self._node})
 
 
-class LibvirtHosting(VmHosting):
-    """Guests of one NIC model on a node by libvirt. `place.vms.uri` names the host's, else one is started."""
+class LibvirtProvider(QemuProvider):
+    """Makes guests on a node by libvirt. `place.vms.uri` names the host's, else one is started."""
 
-    def __init__(self, *, form: Form, node: Node, place: Place, ledger: Ledger) -> None:
-        super().__init__(form=form, node=node, place=place, ledger=ledger)
-        self._ledger = ledger
+    def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None:
+        super().__init__(node=node, place=place, ledger=ledger, token=token)
         self._uri = place.vms.uri
-        self._token = f"{place.token}{'f' if form is Form.VM_FULL else 'p'}"
         self._undo = 0
         self._version: JsonValue = None
 
-    def __enter__(self) -> LibvirtHosting:
+    def __enter__(self) -> LibvirtProvider:
         """Start the run's own libvirtd, unless the testbed names the host's."""
         if self._uri is None:
-            self._undo = self._ledger.before("libvirt", self._node.place, token=self._token)  # type: ignore[attr-defined]
-            image = self._place.vms.image
+            self._undo = self.ledger.before("libvirt", self.node.place, token=self.token)  # type: ignore[attr-defined]
+            image = self.place.vms.image
             try:
-                started = self._node.call(
-                    f"{_DAEMON}:start", deadline_s=60.0, token=self._token, image=image.path if image else ""
+                started = self.node.call(
+                    f"{_DAEMON}:start", deadline_s=60.0, token=self.token, image=image.path if image else ""
                 )
             except BaseException:
                 self._close()
@@ -85,39 +83,36 @@ class LibvirtHosting(VmHosting):
             self._version = started["version"]
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """End the run's own libvirtd with what it still runs."""
         self._close()
 
     def _close(self) -> None:
-        self._ledger.undo(self._undo, {self._node.name: self._node})
+        self.ledger.undo(self._undo, {self.node.name: self.node})
 
     def probe(self) -> Missing | None:
         """Tell what the node lacks for a guest by libvirt."""
-        return self._lack_of(self._node.call(f"{_DAEMON}:probe", uri=self._uri))
+        return self._lack_of(self.node.call(f"{_DAEMON}:probe", uri=self._uri))
 
-    def _instance(self, name: str, endpoint: tuple[str, int], limits: Limits) -> VmInstance:
-        own, number = f"/run/bmwg-libvirt-{self._token}", str(uuid.uuid4())
+    def _machine(self, name: str, endpoint: MachineEndpoint) -> QemuMachine:
+        own, number = f"/run/bmwg-libvirt-{self.token}", str(uuid.uuid4())
         libvirt: dict[str, JsonValue] = {
             "uri": self._uri or f"qemu:///system?socket={own}/libvirt-sock",
             "own": self._uri is None,
             "uuid": number,
             # where both this node and the daemon see it; a socket's address is short
             "folder": f"{own}/{name}" if self._uri is None else f"/tmp/bmwg-{name}-{number}",
-            "owner": self._place.owner,
+            "owner": self.place.owner,
         }
-        return LibvirtInstance(
-            self._node,
-            name,
-            endpoint,
-            limits,
-            ledger=self._ledger,
-            libvirt=libvirt,
-            image=self._place.vms.image,
-        )
+        image = self.place.vms.image
+        return LibvirtDomain(self.node, name, endpoint, image, ledger=self.ledger, libvirt=libvirt)
 
     def describe(self) -> Mapping[str, JsonValue]:
-        """Evidence of the form, with the libvirt that it used."""
+        """The libvirt that was used."""
         daemon = "of the run's own" if self._uri is None else "the host's"
-        evidence = {"daemon": daemon, "uri": self._uri, "version_at_start": self._version}
-        return {**super().describe(), "libvirt": evidence}
+        return {"libvirt": {"daemon": daemon, "uri": self._uri, "version_at_start": self._version}}
+
+
+_: type[MachineProvider] = LibvirtProvider

@@ -1,0 +1,374 @@
+"""What a run makes in a cloud (image, flavor, networks, key, ports, servers), with its tag, and its removal.
+
+Ids: CLOUD-16 the flavor is too small, CLOUD-17 a server is in ERROR, CLOUD-18 the cloud did not do something
+in time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.cloud.client import Client
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+PREFIX = "bmwg-"
+ACTIVE_DEADLINE_S = 300.0  # choice: the first server of a cloud waits for its image to be copied
+DELETE_DEADLINE_S = 120.0  # choice: a guest that ignores its power button takes 60 s
+_POLL_S = 0.5
+_HINTS = {
+    "No valid host": "no compute host has room for the flavor, or the zone has none; see the hypervisors",
+    "Binding failed": "no Neutron agent on the compute host serves that network; see the cloud's agents",
+    "binding:vif_type": "no Neutron agent on the compute host serves that network; see the cloud's agents",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerPort:
+    """One port of a server: its network's name, address and MAC as Neutron gave them."""
+
+    port_id: str
+    network: str
+    address: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server that is ACTIVE. `phases_s` are seconds from the request, as this client saw them."""
+
+    server_id: str
+    name: str
+    ports: tuple[ServerPort, ...]
+    phases_s: Mapping[str, float]
+
+
+class Workshop:
+    """What one run makes in one project, by its tag; `sweep` removes all of it."""
+
+    def __init__(self, client: Client, tag: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.client = client
+        self.tag = tag
+        self._clock = clock
+
+    def name(self, what: str) -> str:
+        """Return the name of a thing of this run."""
+        return f"{PREFIX}{self.tag}-{what}"
+
+    # ------------------------------------------------------------ what servers are made of
+
+    def image(self, what: str, path: Path, disk_format: str, **properties: str) -> Any:
+        """Upload an image; the SHA-512 that Glance computed is in what is returned."""
+
+        def upload(sdk: Any) -> Any:
+            made = sdk.image.create_image(
+                self.name(what),
+                filename=str(path),
+                disk_format=disk_format,
+                container_format=disk_format if disk_format in ("aki", "ari") else "bare",
+                visibility="private",
+                tags=[self.tag],
+                wait=True,
+                timeout=300,
+                validate_checksum=False,
+                **properties,
+            )
+            return sdk.image.get_image(made.id)
+
+        return self.client.call(f"upload of image {what}", upload)
+
+    def flavor(self, what: str, *, cpus: int, memory_octets: int, disk_octets: int) -> Any:
+        """Make a flavor; needs the right to."""
+        return self.client.call(
+            "a flavor of our own",
+            lambda sdk: sdk.compute.create_flavor(
+                name=self.name(what),
+                ram=memory_octets >> 20,
+                vcpus=cpus,
+                disk=max(1, -(-disk_octets // (1 << 30))),
+                is_public=False,
+            ),
+        )
+
+    def network(self, what: str, cidr: str, *, gateway: str | None, first: str, physical: str | None) -> Any:
+        """Make a network with one subnet, its addresses from `first` on; flat on `physical`, or tenant."""
+        more = {"provider_network_type": "flat", "provider_physical_network": physical} if physical else {}
+
+        def make(sdk: Any) -> Any:
+            made = sdk.network.create_network(name=self.name(what), **more)
+            sdk.network.set_tags(made, [self.tag])
+            last = str(list(ipaddress.IPv4Network(cidr).hosts())[-1])
+            subnet = sdk.network.create_subnet(
+                network_id=made.id,
+                name=self.name(what),
+                ip_version=4,
+                cidr=cidr,
+                gateway_ip=gateway,
+                enable_dhcp=False,
+                allocation_pools=[{"start": first, "end": last}],
+            )
+            sdk.network.set_tags(subnet, [self.tag])
+            return made
+
+        return self.client.call(f"network {what}", make)
+
+    def key(self, public: str) -> Any:
+        """Give the cloud the public half of a key."""
+        return self.client.call(
+            "key pair", lambda sdk: sdk.compute.create_keypair(name=self.name("key"), public_key=public)
+        )
+
+    def doorway(self) -> Any:
+        """Make the security group of guarded ports: SSH may come in, and nothing else."""
+
+        def make(sdk: Any) -> Any:
+            made = sdk.network.create_security_group(name=self.name("ssh"))
+            sdk.network.create_security_group_rule(
+                security_group_id=made.id,
+                direction="ingress",
+                ether_type="IPv4",
+                protocol="tcp",
+                port_range_min=22,
+                port_range_max=22,
+            )
+            return made
+
+        return self.client.call("security group", make)
+
+    def port(
+        self, what: str, network: Any, *, guard: Any | None = None, vnic_type: str = "normal"
+    ) -> ServerPort:
+        """Make a port behind the security group `guard`.
+
+        Without one its port security is off, for a test port carries addresses that are not its own.
+        """
+        more = {"security_group_ids": [guard.id]} if guard is not None else {}
+
+        def make(sdk: Any) -> Any:
+            made = sdk.network.create_port(
+                name=self.name(what),
+                network_id=network.id,
+                is_port_security_enabled=guard is not None,
+                binding_vnic_type=vnic_type,
+                **more,
+            )
+            sdk.network.set_tags(made, [self.tag])
+            return made
+
+        made = self.client.call(f"port {what}", make)
+        return ServerPort(
+            port_id=made.id,
+            network=str(network.name),
+            address=made.fixed_ips[0]["ip_address"],
+            mac=made.mac_address,
+        )
+
+    # ------------------------------------------------------------ servers
+
+    def server(
+        self,
+        what: str,
+        *,
+        image: Any,
+        flavor: Any,
+        ports: Iterable[ServerPort],
+        zone: str | None = None,
+        user_data: str | None = None,
+        within_s: float = ACTIVE_DEADLINE_S,
+    ) -> Server:
+        """Make a server, wait until it is ACTIVE. Raises CLOUD-14, CLOUD-17, CLOUD-18; none is left then."""
+        ports = tuple(ports)
+        began = self._clock()
+        more = {"availability_zone": zone} if zone else {}
+        if user_data:
+            more["user_data"] = user_data
+        made = self.client.call(
+            f"server {what}",
+            lambda sdk: sdk.compute.create_server(
+                name=self.name(what),
+                image_id=image.id,
+                flavor_id=flavor.id,
+                networks=[{"port": port.port_id} for port in ports],
+                key_name=self.name("key"),
+                config_drive=True,
+                metadata={"bmwg": self.tag},
+                **more,
+            ),
+        )
+        phases = {"accepted": self._clock() - began}
+        try:
+            self._until_active(made.id, what, began + within_s)
+        except BaseException:
+            self.delete_server(made.id)
+            raise
+        phases["active"] = self._clock() - began
+        return Server(server_id=made.id, name=self.name(what), ports=ports, phases_s=phases)
+
+    def _until_active(self, server_id: str, what: str, end_s: float) -> None:
+        while True:
+            server = self.client.call(f"server {what}", lambda sdk: sdk.compute.get_server(server_id))
+            if server.status == "ACTIVE":
+                return
+            if server.status == "ERROR":
+                said = str((server.fault or {}).get("message", "no reason was given"))
+                hint = next((text for word, text in _HINTS.items() if word in said), "")
+                raise DriverError(
+                    "CLOUD-17",
+                    f"cloud {self.client.name}: server {what} is in ERROR",
+                    expected="ACTIVE",
+                    found=said[:600],
+                    hint=hint,
+                )
+            if self._clock() > end_s:
+                raise DriverError(
+                    "CLOUD-18",
+                    f"cloud {self.client.name}: server {what}",
+                    expected="ACTIVE in time",
+                    found=f"{server.status}, task {server.task_state or 'none'}",
+                )
+            time.sleep(_POLL_S)
+
+    def fault(self, server_id: str) -> str | None:
+        """Say in what state a server is that is not ACTIVE."""
+        status = self.client.call("server", lambda sdk: sdk.compute.get_server(server_id)).status
+        return None if status == "ACTIVE" else f"the server is {status}"
+
+    def events(self, server_id: str) -> list[dict[str, JsonValue]]:
+        """Return Nova's own account of the server's making: events with their times, as far as it tells."""
+
+        def ask(sdk: Any) -> list[dict[str, JsonValue]]:
+            found = []
+            for action in sdk.compute.server_actions(server_id):
+                whole = sdk.compute.get_server_action(action.request_id, server_id)
+                for event in whole.events or ():
+                    fields = event if isinstance(event, Mapping) else event.to_dict()
+                    found.append(
+                        {
+                            "action": whole.action,
+                            "event": fields.get("event"),
+                            "start": fields.get("start_time"),
+                            "finish": fields.get("finish_time"),
+                            "result": fields.get("result"),
+                        }
+                    )
+            return found
+
+        return self.client.call("events of a server", ask)
+
+    def delete_server(self, server_id: str, within_s: float = DELETE_DEADLINE_S) -> float:
+        """Delete a server, whatever its state, and wait until it is gone; returns the seconds that took.
+
+        Asked again with force (where that is allowed) at half of the time. Raises CLOUD-18.
+        """
+        began = self._clock()
+        forced = False
+        self.client.call(
+            "delete of a server", lambda sdk: sdk.compute.delete_server(server_id, ignore_missing=True)
+        )
+        while self._there(server_id):
+            waited_s = self._clock() - began
+            if waited_s > within_s:
+                raise DriverError(
+                    "CLOUD-18",
+                    f"cloud {self.client.name}: server {server_id}",
+                    expected=f"deleted within {within_s:g} s",
+                    found="still there",
+                    hint="`bmwg cleanup` tries again; an operator can reset its state",
+                )
+            if waited_s > within_s / 2 and not forced:
+                forced = True
+                with contextlib.suppress(ToolkitError):  # a tenant may not; the plain one goes on
+                    self.client.call(
+                        "forced delete",
+                        lambda sdk: sdk.compute.delete_server(server_id, ignore_missing=True, force=True),
+                    )
+            time.sleep(_POLL_S)
+        return self._clock() - began
+
+    def _there(self, server_id: str) -> bool:
+        return self.client.call("server", lambda sdk: sdk.compute.find_server(server_id)) is not None
+
+    # ------------------------------------------------------------ removal
+
+    def sweep(self) -> list[str]:
+        """Remove all that has this run's tag or name, past failures; returns what was removed.
+
+        Raises the first failure after trying all.
+        """
+        removed: list[str] = []
+        failures: list[ToolkitError] = []
+        prefix = self.name("")
+
+        def each(what: str, listed: Callable[[Any], Any], remove: Callable[[Any, Any], object]) -> None:
+            try:
+                found = self.client.call(f"list of {what}s", lambda sdk: list(listed(sdk)))
+            except TestbedError as error:
+                if error.error_id != "CLOUD-13":  # who may not list flavors has made none
+                    failures.append(error)
+                return
+            except ToolkitError as error:
+                failures.append(error)
+                return
+            for one in found:
+                if not str(one.name).startswith(prefix):
+                    continue
+                try:
+                    self.client.call(f"delete of {what}", lambda sdk, one=one: remove(sdk, one))  # type: ignore[misc]
+                    removed.append(f"{what} {one.name}")
+                except ToolkitError as error:
+                    failures.append(error)
+
+        try:
+            servers = self.client.call(
+                "list of servers", lambda sdk: list(sdk.compute.servers(details=False, name=prefix))
+            )
+            for server in servers:
+                if str(server.name).startswith(prefix):
+                    self.delete_server(server.id)
+                    removed.append(f"server {server.name}")
+        except ToolkitError as error:
+            failures.append(error)
+        each("port", lambda sdk: sdk.network.ports(), lambda sdk, one: sdk.network.delete_port(one))
+        each("network", lambda sdk: sdk.network.networks(), lambda sdk, one: sdk.network.delete_network(one))
+        each(
+            "security group",
+            lambda sdk: sdk.network.security_groups(),
+            lambda sdk, one: sdk.network.delete_security_group(one),
+        )
+        each("image", lambda sdk: sdk.image.images(), lambda sdk, one: sdk.image.delete_image(one))
+        each(
+            "flavor",
+            lambda sdk: sdk.compute.flavors(is_public=False),
+            lambda sdk, one: sdk.compute.delete_flavor(one),
+        )
+        each("key pair", lambda sdk: sdk.compute.keypairs(), lambda sdk, one: sdk.compute.delete_keypair(one))
+        if failures:
+            raise failures[0]
+        return removed
+
+
+def require_fit(flavor: Any, *, memory_octets: int, disk_octets: int) -> None:
+    """Raise TestbedError CLOUD-16 unless a server of this flavor can boot from such an image."""
+    short = []
+    if flavor.ram << 20 < memory_octets:
+        short.append(f"{flavor.ram} MiB of memory")
+    if flavor.disk and flavor.disk << 30 < disk_octets:
+        short.append(f"{flavor.disk} GiB of disk")
+    if short:
+        raise TestbedError(
+            "CLOUD-16",
+            f"flavor {flavor.name} is too small",
+            expected=f"{memory_octets >> 20} MiB and {-(-disk_octets // (1 << 30))} GiB",
+            found=", ".join(short),
+        )
+
+
+def sweep_by_tag(*, cloud: str, tag: str) -> bool:
+    """Undo of a run in a user's cloud: remove all that carries its tag. Idempotent."""
+    return bool(Workshop(Client(cloud=cloud), tag).sweep())

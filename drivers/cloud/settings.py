@@ -1,0 +1,228 @@
+"""The files that the embedded OpenStack's services read, as texts; pure.
+
+Everything listens on the loopback of the cloud's own network namespace. One worker each: the cloud serves one
+run. Passwords are given and never kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova", "neutron")
+SERVICE_USERS = ("glance", "placement", "nova", "neutron")
+ENDPOINTS = {  # service: type, name, URL
+    "image": ("glance", "http://127.0.0.1:9292"),
+    "placement": ("placement", "http://127.0.0.1:8778"),
+    "compute": ("nova", "http://127.0.0.1:8774/v2.1"),
+    "network": ("neutron", "http://127.0.0.1:9696"),
+}
+AUTH_URL = "http://127.0.0.1:5000/v3"
+REGION = "RegionOne"
+_RABBIT = "rabbit://guest:guest@127.0.0.1:5672/"
+_SOCKET = "/run/mysqld/mysqld.sock"
+
+Sections = Mapping[str, Mapping[str, object]]
+
+
+def _ini(sections: Sections) -> str:
+    lines = []
+    for section, values in sections.items():
+        lines += [f"[{section}]", *(f"{key} = {value}" for key, value in values.items()), ""]
+    return "\n".join(lines)
+
+
+def _database(name: str, password: str) -> dict[str, object]:
+    return {
+        "connection": f"mysql+pymysql://bmwg:{password}@localhost/{name}?unix_socket={_SOCKET}&charset=utf8",
+        "max_pool_size": 5,
+    }
+
+
+def _token(user: str, password: str) -> dict[str, object]:
+    return {
+        "auth_url": AUTH_URL,
+        "auth_type": "password",
+        "project_domain_name": "Default",
+        "user_domain_name": "Default",
+        "project_name": "service",
+        "username": user,
+        "password": password,
+    }
+
+
+def _middleware(user: str, password: str) -> dict[str, object]:
+    return {
+        **_token(user, password),
+        "www_authenticate_uri": AUTH_URL,
+        "memcached_servers": "127.0.0.1:11211",
+        "service_token_roles_required": "true",
+    }
+
+
+def files(
+    *, password: str, physical: Sequence[str], accelerator: str, token_s: int, layer2: str
+) -> dict[str, str]:
+    """Return each file's text by its path. `physical` are the physical networks: each a NIC of that name.
+
+    `token_s` is how long a token is valid, `accelerator` `qemu` or `kvm`, `layer2` `linuxbridge` or
+    `openvswitch`.
+    """
+    database = {name: _database(name, password) for name in DATABASES}
+    neutron_client = {**_token("neutron", password), "region_name": REGION}
+    lock = {"lock_path": "/run/lock"}
+    mappings = ",".join(f"{name}:{name if layer2 == 'linuxbridge' else 'br-' + name}" for name in physical)
+    firewall = "iptables" if layer2 == "linuxbridge" else "openvswitch"
+    nova: dict[str, Mapping[str, object]] = {
+        "DEFAULT": {
+            "my_ip": "127.0.0.1",
+            "state_path": "/var/lib/nova",
+            "use_stderr": "true",
+            "transport_url": _RABBIT,
+            "enabled_apis": "osapi_compute",
+            "osapi_compute_listen": "127.0.0.1",
+            "osapi_compute_workers": 1,
+            "compute_driver": "libvirt.LibvirtDriver",
+            "reserved_host_memory_mb": 0,
+            "reserved_host_disk_mb": 0,
+            "initial_cpu_allocation_ratio": 16.0,
+            "vif_plugging_timeout": 60,
+        },
+        "api": {"auth_strategy": "keystone"},
+        "keystone_authtoken": _middleware("nova", password),
+        "vnc": {"enabled": "false"},
+        "spice": {"enabled": "false"},
+        "glance": {"api_servers": "http://127.0.0.1:9292"},
+        "placement": {**_token("placement", password), "region_name": REGION},
+        "neutron": {**neutron_client, "service_metadata_proxy": "false"},
+        "service_user": {"send_service_user_token": "true", **_token("nova", password)},
+        "oslo_concurrency": lock,
+        "conductor": {"workers": 1},
+        "scheduler": {"workers": 1, "discover_hosts_in_cells_interval": 2},
+        "libvirt": {
+            "virt_type": accelerator,
+            "cpu_mode": "none" if accelerator == "qemu" else "host-passthrough",
+            "inject_partition": -2,
+            "wait_soft_reboot_seconds": 5,
+        },
+    }
+    return {
+        "etc/hosts": "127.0.0.1 localhost cloud\n",
+        "etc/mysql/mariadb.conf.d/99-bmwg.cnf": _ini(
+            {
+                "mariadbd": {
+                    "skip-networking": 1,
+                    "innodb-flush-log-at-trx-commit": 0,
+                    "innodb-buffer-pool-size": "64M",
+                    "performance-schema": "OFF",
+                    "max-connections": 300,
+                }
+            }
+        ),
+        "etc/rabbitmq/rabbitmq-env.conf": "NODENAME=rabbit@localhost\nNODE_IP_ADDRESS=127.0.0.1\n"
+        'SERVER_ADDITIONAL_ERL_ARGS="+S 1:1 +sbwt none"\nexport ERL_EPMD_ADDRESS=127.0.0.1\n',
+        "etc/keystone/keystone.conf": _ini(
+            {
+                "DEFAULT": {"use_stderr": "true"},
+                "database": database["keystone"],
+                "token": {"provider": "fernet", "expiration": token_s},
+                "identity": {"password_hash_rounds": 4},
+            }
+        ),
+        "etc/glance/glance-api.conf": _ini(
+            {
+                "DEFAULT": {"bind_host": "127.0.0.1", "workers": 1, "use_stderr": "true"},
+                "database": database["glance"],
+                "glance_store": {
+                    "stores": "file",
+                    "default_store": "file",
+                    "filesystem_store_datadir": "/var/lib/glance/images",
+                },
+                "keystone_authtoken": _middleware("glance", password),
+                "paste_deploy": {"flavor": "keystone"},
+                "oslo_concurrency": lock,
+            }
+        ),
+        "etc/placement/placement.conf": _ini(
+            {
+                "placement_database": database["placement"],
+                "api": {"auth_strategy": "keystone"},
+                "keystone_authtoken": _middleware("placement", password),
+            }
+        ),
+        "etc/nova/nova.conf": _ini(
+            {"api_database": database["nova_api"], "database": database["nova"], **nova}
+        ),
+        "etc/nova/nova-compute.conf": _ini(nova),  # it may not reach a data base
+        "etc/neutron/neutron.conf": _ini(
+            {
+                "DEFAULT": {
+                    "bind_host": "127.0.0.1",
+                    "use_stderr": "true",
+                    "core_plugin": "ml2",
+                    "service_plugins": "",
+                    "transport_url": _RABBIT,
+                    "api_workers": 1,
+                    "rpc_workers": 1,
+                    "rpc_state_report_workers": 0,
+                    "notify_nova_on_port_status_changes": "true",
+                    "agent_down_time": 120,
+                },
+                "database": database["neutron"],
+                "keystone_authtoken": _middleware("neutron", password),
+                "nova": {**_token("nova", password), "region_name": REGION},
+                "oslo_concurrency": lock,
+                "experimental": {"linuxbridge": "true"},
+                "agent": {"root_helper": "sudo /usr/bin/neutron-rootwrap /etc/neutron/rootwrap.conf"},
+            }
+        ),
+        "etc/neutron/plugins/ml2/ml2_conf.ini": _ini(
+            {
+                "ml2": {
+                    "type_drivers": "flat,vxlan",
+                    "tenant_network_types": "vxlan",
+                    "mechanism_drivers": layer2,
+                    "extension_drivers": "port_security",
+                },
+                "ml2_type_flat": {"flat_networks": "*"},
+                "ml2_type_vxlan": {"vni_ranges": "1:1000"},
+            }
+        ),
+        "etc/neutron/bmwg-agent.ini": _ini(
+            {
+                "linux_bridge": {"physical_interface_mappings": mappings},
+                "vxlan": {"enable_vxlan": "false"},
+                "ovs": {"bridge_mappings": mappings, "datapath_type": "netdev", "local_ip": "127.0.0.1"},
+                "agent": {"tunnel_types": "", "polling_interval": 1},
+                "securitygroup": {"firewall_driver": firewall, "enable_ipset": "false"},
+            }
+        ),
+        "etc/libvirt/libvirtd.conf": 'auth_unix_rw = "none"\nauth_unix_ro = "none"\n'
+        'unix_sock_rw_perms = "0777"\nlog_outputs = "3:stderr"\n',
+        "etc/libvirt/qemu.conf": 'security_driver = "none"\ncgroup_controllers = [ ]\nnamespaces = [ ]\n'
+        'user = "root"\ngroup = "root"\nstdio_handler = "file"\nremember_owner = 0\nmax_core = 0\n',
+    }
+
+
+REGISTRATION = """
+import json, sys
+import openstack
+given = json.load(sys.stdin)
+cloud = openstack.connection.Connection(
+    auth_url=given["auth_url"], username="admin", password=given["password"], project_name="admin",
+    user_domain_name="Default", project_domain_name="Default", region_name=given["region"],
+    identity_api_version="3")
+identity = cloud.identity
+project = identity.create_project(name="service", domain_id="default")
+admin = identity.find_role("admin")
+service = identity.find_role("service") or identity.create_role(name="service")
+for user in given["users"]:
+    made = identity.create_user(name=user, password=given["password"], domain_id="default",
+                                default_project_id=project.id)
+    for role in (admin, service):
+        identity.assign_project_role_to_user(project, made, role)
+for kind, (name, url) in given["endpoints"].items():
+    made = identity.create_service(type=kind, name=name)
+    for interface in ("public", "internal", "admin"):
+        identity.create_endpoint(service_id=made.id, interface=interface, url=url,
+                                 region_id=given["region"])
+"""

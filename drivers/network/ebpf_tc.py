@@ -1,0 +1,126 @@
+"""Pods joined by a program at the tc hook: `bpf_redirect_peer` into the pod, `bpf_redirect` out of it.
+
+The tc sub-type of the eBPF model, draft-ietf-bmwg-containerized-infra 5.1.2.2. The program is our own
+(`src/redirect.bpf.c`); the pod has an ordinary veth end, which any function drives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
+from bmwg.drivers.network import ebpf_build
+from bmwg.drivers.network.handover import NetdevHandover
+from bmwg.drivers.network.options import Options
+from bmwg.drivers.testbed import NetworkSpec
+
+_NODE = "bmwg.drivers.network.ebpf_node"
+
+
+class TcRedirectNetwork(NetdevHandover):
+    """One option of `networks:` with `driver: ebpf-tc`. Keeps no state of its own."""
+
+    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
+        options = Options(spec, f"networks.{spec.name}.options")
+        self._mtu_octets = options.count("mtu_octets", default=1500, least=576, most=65535)
+        options.finish()
+        self.spec = spec
+        self._undo = undo
+
+    def probe(self, node: Node) -> Missing | None:
+        """Return what is missing: clang at set-up, libbpf, a kernel that takes the program."""
+        found = node.call(f"{_NODE}:probe", deadline_s=60.0)
+        return Missing(**found) if found else None
+
+    def transit(self) -> Missing | None:
+        """Every frame passes: the program forwards by interface alone."""
+        return None
+
+    def describe(self, node: Node) -> dict[str, JsonValue]:
+        """Return the program's source and the option's settings."""
+        return {
+            "driver": "ebpf-tc",
+            "network": self.spec.name,
+            "networking_model": self.spec.model,
+            "uplink": self.spec.uplink,
+            "hook": "tc ingress",
+            "program": {
+                "source": ebpf_build.SOURCE.name,
+                "sha256": hashlib.sha256(ebpf_build.SOURCE.read_bytes()).hexdigest(),
+                "supported_versions": ["Linux 5.10 or newer (bpf_redirect_peer)"],
+            },
+        }
+
+    @contextmanager
+    def attach(
+        self,
+        node: PlacedNode,
+        attachment: Attachment,
+        *,
+        pod_id: str,
+        pod_pid: int,
+        bridge: str,
+        netns: str = "",
+    ) -> Iterator[Attached]:
+        """Make a veth pair into the pod, join its end on the node with the uplink; undo both on leaving."""
+        host = f"bmwg{zlib.crc32(f'{pod_id}/{attachment.interface}'.encode()):08x}"
+        entry = self._undo.before("interface", node.place, interface=host)
+        try:
+            node.call(
+                f"{_NODE}:add_pair",
+                host=host,
+                pid=pod_pid,
+                interface=attachment.interface,
+                addresses=list(attachment.addresses),
+                mtu_octets=self._mtu_octets,
+            )
+            view = node.call(
+                f"{_NODE}:join",
+                segment=bridge,
+                nic=attachment.uplink or "",
+                host=host,
+                pid=pod_pid,
+                interface=attachment.interface,
+            )
+            inside, other = view["inside"], view["host_side"]
+            yield Attached(
+                attachment=attachment,
+                link_kind=inside["kind"],
+                mac=inside["mac"],
+                mtu_octets=inside["mtu_octets"],
+                addresses=tuple(inside["addresses"]),
+                host_interface=other["name"],
+                host_mac=other["mac"],
+                took_nic=False,
+                evidence={
+                    "network": self.spec.name,
+                    "interface": inside,
+                    "host_side": other,
+                    "mapping": {"nic": attachment.uplink, "segment": bridge, "host_interface": host},
+                    "programs": view["segment"],
+                },
+            )
+        finally:
+            node.call(f"{_NODE}:leave", segment=bridge, host=host)
+            self._undo.done(entry)
+
+    def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
+        """Return the members of the attachment's segment as the kernel has them."""
+        segment = attached.evidence["mapping"]["segment"]
+        return {"checked": True, **node.call(f"{_NODE}:standing", segment=segment)}
+
+
+_: type[NetworkDriver] = TcRedirectNetwork

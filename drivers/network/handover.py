@@ -1,0 +1,40 @@
+"""What a network hands over to a pod: an interface of the kernel, a vhost-user socket or an AF_XDP device.
+
+A function says which of them it drives (`PodFunction.drives`); a cell with another is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from bmwg.drivers.api import Attached, JsonValue, Missing, NetworkDriver, Node, PlacedNode, PodParts
+
+NETDEV, VHOST_USER, AF_XDP = "netdev", "vhost-user", "af-xdp"
+
+
+class NetdevHandover:
+    """What every network has in common that gives a pod an interface of the kernel and nothing else."""
+
+    hands_over: ClassVar[str] = NETDEV
+
+    @contextmanager
+    def pod_parts(self, node: PlacedNode, pod_id: str) -> Iterator[PodParts]:
+        """The pod needs nothing: its interface is put into its namespace."""
+        yield PodParts()
+
+    def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
+        """Nothing is awaited: an interface of the kernel carries frames as soon as it is up."""
+        return {}
+
+
+def undriven(network: NetworkDriver, function: str, drives: frozenset[str]) -> Missing | None:
+    """Return why a function (or a path's own ports) cannot use what a network hands over, or None."""
+    if network.hands_over in drives:
+        return None
+    return Missing(
+        what=f"{function} on network {network.spec.name}",
+        reason=f"the network hands over {network.hands_over}; {function} drives {', '.join(sorted(drives))}",
+        mend="another function (testpmd drives all of them), or another network option",
+    )

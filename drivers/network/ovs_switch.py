@@ -1,0 +1,408 @@
+"""An Open vSwitch of the run's own on a node: node functions that start it, give it ports and end it.
+
+Database, sockets, logs and run folder lie in the node's own /run, the switch lives in the node's network
+namespace: a switch of the host is never spoken to. It starts with its first port and ends with its last, so
+no thread polls while something else is measured. Bridges are of datapath type `netdev`; on a bridge with two
+ports all that enters by one leaves by the other, and nothing else is forwarded.
+
+Ids: VSW-02 it did not start, VSW-03 it refused a command or a port, VSW-04 too few hugepages, or another
+switch polls the CPUs, VSW-05 a port's peer did not come.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import process, programs
+from bmwg.drivers.network import ovs_parts
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+FOLDER = Path("/run/bmwg-vswitch")
+SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
+HUGEPAGE_MIB = 2
+MEMORY_MIB = 512  # choice: about 60 MiB of buffers a port with its queues
+_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+_STATE = "state.json"
+_PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
+_START_DEADLINE_S = 20.0
+_COMMAND_DEADLINE_S = 10.0
+_COMPLAINT = re.compile(r"\|(WARN|ERR|EMER)\|")
+_POLLER = re.compile(r"pmd-c\d+")
+
+
+# ---------------------------------------------------------------- what stands in the way
+
+
+def obstacle(*, cpus: list[int], hugepages_2mi: int, owner: str) -> dict[str, str] | None:
+    """Node function: return why a switch cannot be started here (fields of `Missing`), or None.
+
+    Too few hugepages, or a switch that is none of this run's polls one of these CPUs. Nothing is made.
+    """
+    free = int(_HUGEPAGES.read_text()) if _HUGEPAGES.exists() else 0
+    if hugepages_2mi and free < hugepages_2mi:
+        return {
+            "what": f"{hugepages_2mi} hugepages of 2 MiB",
+            "reason": f"{free} are free",
+            "mend": f"echo {hugepages_2mi} > {_HUGEPAGES.with_name('nr_hugepages')}, or hugepages_2mi: 0",
+        }
+    for pid, thread, cpu in _pollers():
+        if cpu in cpus and pid not in process.owned_pids(owner):
+            return {
+                "what": f"CPU {cpu} for the vSwitch",
+                "reason": f"a vSwitch of somebody else polls it (process {pid}, thread {thread})",
+                "mend": "end that vSwitch, or give pmd_cpus and dut.cpus other CPUs",
+            }
+    return None
+
+
+def _pollers() -> Iterable[tuple[int, str, int]]:
+    """Yield process, thread name and CPU of each polling thread of an Open vSwitch on this machine."""
+    for name in (name for name in os.listdir("/proc") if name.isdigit()):
+        with contextlib.suppress(OSError):
+            if not Path(f"/proc/{name}/comm").read_text().startswith("ovs-vswitchd"):
+                continue
+            for task in os.listdir(f"/proc/{name}/task"):
+                thread = Path(f"/proc/{name}/task/{task}/comm").read_text().strip()
+                if _POLLER.match(thread):
+                    for cpu in os.sched_getaffinity(int(task)):
+                        yield int(name), thread, cpu
+
+
+# ---------------------------------------------------------------- the switch
+
+
+def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
+    """Return the state of the switch, started now if none stands."""
+    state = _state()
+    if state:
+        return state
+    if lack := obstacle(cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner):
+        raise TestbedError(
+            "VSW-04",
+            f"no {lack['what']}; no vSwitch was started",
+            found=lack["reason"],
+            hint=lack["mend"],
+        )
+    parts = ovs_parts.require()
+    began_s = time.monotonic()
+    for name in ("database", "switch", SOCKETS):
+        (FOLDER / name).mkdir(parents=True, exist_ok=True)  # pods that wait see the sockets' folder already
+    _run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
+    cpus = ",".join(map(str, config["cpus"]))
+    found: dict[str, Any] = {"ports": {}, "owner": owner}
+    with process.owned(owner):
+        found["database"] = _program(
+            "database",
+            [parts.database, str(FOLDER / "conf.db"), f"--remote=punix:{FOLDER}/db.sock"],
+            cpus,
+        )
+        _await((FOLDER / "db.sock").exists, "database", found["database"])
+        _configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
+        found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
+    _write(found)
+    _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
+    _configure("set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}")  # answered when it has taken all
+    found["start_s"] = round(time.monotonic() - began_s, 3)
+    _write(found)
+    return found
+
+
+def _settings(config: dict[str, Any]) -> list[str]:
+    pages = config["hugepages_2mi"]
+    memory = f"-m {pages * HUGEPAGE_MIB}" if pages else f"--no-huge --legacy-mem -m {MEMORY_MIB}"
+    mask = sum(1 << cpu for cpu in config["pmd_cpus"])
+    control = sum(1 << cpu for cpu in config["cpus"])
+    settings = {
+        "dpdk-init": "true",
+        "dpdk-extra": f'"{memory} --no-pci --no-telemetry --no-shconf"',
+        "dpdk-lcore-mask": f"{control:#x}",
+        "pmd-cpu-mask": f"{mask:#x}",
+        "vhost-sock-dir": SOCKETS,
+        "per-port-memory": "true",  # as many buffers as its queues need, not 262,144 for all
+        "emc-insert-inv-prob": str(config["emc_insert_inverse_probability"]),
+        "smc-enable": str(config["smc"]).lower(),
+        "pmd-maxsleep": str(config["pmd_max_sleep_us"]),
+    }
+    return [f"other_config:{key}={value}" for key, value in settings.items()]
+
+
+def _program(name: str, command: list[str], cpus: str) -> dict[str, int]:
+    files = [f"--unixctl={FOLDER}/{name}.ctl", f"--log-file={FOLDER}/{name}.log", "--no-chdir"]
+    places = [f"{key}={value}" for key, value in _PLACES.items()]
+    return programs.start(
+        command=["env", *places, "taskset", "--cpu-list", cpus, *command, *files],
+        folder=str(FOLDER / name),
+        packages=["util-linux"],
+    )
+
+
+def _await(ready: Any, name: str, started: dict[str, int]) -> None:
+    end_s = time.monotonic() + _START_DEADLINE_S
+    while not ready():
+        ended = programs.fault(folder=str(FOLDER / name), **started)
+        if ended or time.monotonic() > end_s:
+            raise DriverError(
+                "VSW-02",
+                f"the vSwitch's {name}",
+                expected=f"a control socket within {_START_DEADLINE_S:g} s",
+                found=_complaints(name) or ended or "none",
+            )
+        time.sleep(0.01)
+
+
+def _complaints(name: str) -> str:
+    """Return the last lines of a log that say what went wrong."""
+    with contextlib.suppress(OSError):
+        lines = (FOLDER / f"{name}.log").read_text(errors="replace").splitlines()
+        said = [line.partition("|")[2] for line in lines if _COMPLAINT.search(line)]
+        return " | ".join(said[-6:])
+    return ""
+
+
+def stop(*, owner: str) -> None:
+    """Node function: end the switch, whatever it still has, and remove its folder. Idempotent."""
+    state = _state()
+    if state and state["owner"] == owner:
+        for name in ("switch", "database"):
+            if name == "switch" and name in state:
+                with contextlib.suppress(ToolkitError):  # taps of bridges outlive a switch that is killed
+                    ask("exit", "--cleanup")
+                _gone(state[name]["pid"], state[name]["start_ticks"])
+            if name in state:
+                programs.stop(folder=str(FOLDER / name), **state[name])
+    process.terminate_owned(owner=owner)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def _gone(pid: int, ticks: int) -> None:
+    end_s = time.monotonic() + _COMMAND_DEADLINE_S
+    while process.same(pid, ticks) and time.monotonic() < end_s:
+        time.sleep(0.01)
+
+
+# ---------------------------------------------------------------- ports
+
+
+def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str) -> dict[str, JsonValue]:
+    """Node function: give a bridge a vhost-user port and, where `nic` is named, that NIC too.
+
+    The switch is started if none stands. Returns the socket's path, the mapping from NIC over the switch's
+    ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03, VSW-04,
+    DriverError VSW-02.
+    """
+    stood = bool(_state())
+    state = _ensure(config, owner)
+    began_s = time.monotonic()
+    commands = [["--may-exist", "add-br", bridge]]
+    commands.append(["set", "bridge", bridge, "datapath_type=netdev", "fail-mode=secure"])
+    if nic:
+        device = _nic_device(config, nic, sum(1 for one in state["ports"].values() if one["nic"]))
+        commands.append(["--may-exist", "add-port", bridge, nic])
+        options = [f"options:dpdk-devargs={device}", f"options:n_rxq={config['rx_queues']}"]
+        commands.append(["set", "interface", nic, "type=dpdk", *options])
+    commands.append(["add-port", bridge, port])
+    commands.append(["set", "interface", port, "type=dpdkvhostuser"])
+    state["ports"][port] = {"bridge": bridge, "nic": nic}
+    _write(state)
+    _configure(*(word for command in commands for word in ("--", *command)))
+    for name in filter(None, (nic, port)):
+        if said := _read("interface", name, "error"):
+            raise TestbedError(
+                "VSW-03", f"the vSwitch refused port {name}", found=f"{said} | {_complaints('switch')}"
+            )
+    _join(bridge)
+    return {
+        "socket": str(FOLDER / SOCKETS / port),
+        "vswitch_start_s": 0.0 if stood else state["start_s"],
+        "add_s": round(time.monotonic() - began_s, 3),
+        "mapping": {"nic": nic or None, "bridge": bridge, "vswitch_port": port},
+    }
+
+
+def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:
+    if config["nic_port"] == "af_xdp":
+        return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count=1,busy_budget=0"
+    return f"net_af_packet{number},iface={nic},framesz=2048,blocksz=65536,framecnt=4096"
+
+
+def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
+    """Node function: take ports and, when they were its last, the bridge away; end the switch with its last
+    port. Idempotent.
+    """
+    state = _state()
+    if not state or state["owner"] != owner:
+        stop(owner=owner)
+        return
+    state["ports"].pop(port, None)
+    if not state["ports"]:
+        stop(owner=owner)
+        return
+    _write(state)
+    _configure("--", "--if-exists", "del-port", bridge, port)
+    if not any(one["bridge"] == bridge for one in state["ports"].values()):
+        _configure("--", "--if-exists", "del-br", bridge)
+
+
+def _join(bridge: str) -> None:
+    """Forward between the ports of a bridge when it has two; drop everything otherwise."""
+    numbers = [str(_read("interface", name, "ofport")) for name in _ports(bridge)]
+    parts = ovs_parts.require()
+    target = f"unix:{FOLDER}/{bridge}.mgmt"
+    _run([parts.flows, "del-flows", target])
+    if len(numbers) == 2:
+        for one, other in (numbers, reversed(numbers)):
+            _run([parts.flows, "add-flow", target, f"in_port={one},actions=output:{other}"])
+
+
+def _ports(bridge: str) -> list[str]:
+    return _configure("list-ports", bridge).split()
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
+    """Node function: wait until the peer of a vhost-user port has come; return the port's status.
+
+    Raises DriverError VSW-05.
+    """
+    end_s = time.monotonic() + within_s
+    while str(_read("interface", port, "link_state")) != "up":
+        if time.monotonic() > end_s:
+            raise DriverError(
+                "VSW-05",
+                f"vhost-user port {port}",
+                expected=f"a peer at its socket within {within_s:g} s",
+                found=_complaints("switch") or "link state down",
+            )
+        time.sleep(0.02)
+    status = _read("interface", port, "status")
+    return {"vhost_user": status, **standing(port=port)}
+
+
+def standing(*, port: str) -> dict[str, JsonValue]:
+    """Node function: return how the switch serves a port: flows of its bridge, polling threads, settings.
+
+    Raises TestbedError VSW-03 when the switch has no such port.
+    """
+    if port not in (names := _state().get("ports", {})):
+        raise TestbedError(
+            "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
+        )
+    bridge = names[port]["bridge"]
+    said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
+    return {
+        "flows": [line.strip() for line in said.splitlines() if "actions" in line],
+        "pollers": pollers(ask("dpif-netdev/pmd-rxq-show")),
+        "settings": _read("Open_vSwitch", ".", "other_config"),
+    }
+
+
+def pollers(said: str) -> list[dict[str, JsonValue]]:
+    """Read what `dpif-netdev/pmd-rxq-show` says: a polling thread's CPU, NUMA node and receive queues."""
+    found: list[dict[str, Any]] = []
+    for line in said.splitlines():
+        if thread := re.match(r"pmd thread numa_id (\d+) core_id (\d+):", line):
+            found.append({"cpu": int(thread[2]), "numa_node": int(thread[1]), "isolated": None, "queues": []})
+        elif isolated := re.match(r"\s+isolated : (true|false)", line):
+            found[-1]["isolated"] = isolated[1] == "true"
+        elif queue := re.match(r"\s+port: (\S+)\s+queue-id:\s+(\d+) \((\w+)\)", line):
+            found[-1]["queues"].append(
+                {"port": queue[1], "queue": int(queue[2]), "enabled": queue[3] == "enabled"}
+            )
+    return found
+
+
+def use() -> dict[str, JsonValue]:
+    """Node function: what the switch uses: CPU time (ns) by thread, memory (octets), its pollers' cycles."""
+    state = _state()
+    if not state:
+        return {}
+    pid = state["switch"]["pid"]
+    threads: dict[str, int] = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            name = Path(f"/proc/{pid}/task/{task}/comm").read_text().strip()
+            spent = int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
+            threads[name] = threads.get(name, 0) + spent
+    return {**programs.use_of([pid]), "threads_cpu_ns": threads, "pollers": ask("dpif-netdev/pmd-stats-show")}
+
+
+def ask(*words: str) -> str:
+    """Node function: ask the running switch; return its words as they are."""
+    return _run([ovs_parts.require().ask, f"--target={FOLDER}/switch.ctl", *words])
+
+
+def configure(*, words: list[str]) -> str:
+    """Node function: change the configuration of the run's own switch; return what the tool said."""
+    return _configure(*words)
+
+
+# ---------------------------------------------------------------- the tools
+
+
+def _state() -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((FOLDER / _STATE).read_text())
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def _write(state: dict[str, Any]) -> None:
+    (FOLDER / _STATE).write_text(json.dumps(state))
+
+
+def _configure(*words: str) -> str:
+    parts = ovs_parts.require()
+    base = [parts.configure, f"--db=unix:{FOLDER}/db.sock", f"--timeout={int(_COMMAND_DEADLINE_S)}"]
+    return _run([*base, *words])
+
+
+def _read(table: str, name: str, column: str) -> JsonValue:
+    """Return one column of one row as data."""
+    said = _configure("--format=json", "--columns", column, "list", table, name)
+    return _plain(json.loads(said)["data"][0][0])
+
+
+def _plain(value: Any) -> JsonValue:
+    """Return a value of the database's wire format (RFC 7047 section 5.1) as plain data."""
+    if isinstance(value, list) and value and value[0] == "map":
+        return dict(value[1])
+    if isinstance(value, list) and value and value[0] == "set":
+        return value[1]
+    return value
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_COMMAND_DEADLINE_S + 5,
+            check=False,
+            env={**os.environ, **_PLACES},
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DriverError(
+            "VSW-03", f"{Path(command[0]).name}: no end", found=" ".join(command[1:])
+        ) from error
+    if done.returncode:
+        raise DriverError(
+            "VSW-03",
+            f"{Path(command[0]).name} {' '.join(command[1:])}",
+            expected="exit status 0",
+            found=done.stderr.strip() or str(done.returncode),
+        )
+    return done.stdout

@@ -1,0 +1,386 @@
+"""Machines as Nova servers, by openstacksdk: in an OpenStack of the run's own.
+
+Each has a port in the management network, over which our agent runs by SSH, and a test port without port
+security in a flat provider network that the node routes to. Neutron says what addresses they have. Ids:
+CLOUD-20 a server is not reached.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import ipaddress
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from bmwg.drivers import links
+from bmwg.drivers.api import (
+    JsonValue,
+    Machine,
+    MachineEndpoint,
+    MachineIntent,
+    MachineProvider,
+    Missing,
+    Node,
+)
+from bmwg.drivers.cloud import client, embedded, image, record
+from bmwg.drivers.cloud.client import Client
+from bmwg.drivers.cloud.luggage import luggage
+from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop, require_fit
+from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting.instance import Place, Sample
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.netns import within
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+PHYSICAL = "test0"  # the physical network between the node and the servers
+NODE_NIC = "cloud0"
+KERNEL_LINE = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
+_USER_DATA = "#cloud-config\ndisable_root: false\n"
+_GUEST_FOLDER = "/run/bmwg-toolkit"
+_CHANNEL_DEADLINE_S = (
+    180.0  # choice: a distribution's image takes two minutes where instructions are translated
+)
+_VIF = {qemu.NicModel.VIRTIO.value: "virtio", qemu.NicModel.E1000.value: "e1000"}
+
+
+class NovaMachine:
+    """A server that has booted and answers."""
+
+    def __init__(
+        self, provider: OpenStackProvider, server: Server, test: ServerPort, flavor: Any, node: SshNode
+    ) -> None:
+        self.name = server.name
+        self.endpoints = (MachineEndpoint(address=test.address, interface="eth1", mac=test.mac),)
+        self.phases_s: dict[str, float] = dict(server.phases_s)
+        self._provider = provider
+        self._server = server
+        self._flavor = flavor
+        self._node: SshNode | None = node
+        self._events: list[dict[str, JsonValue]] | None = None
+        self._accelerator = ""
+
+    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
+        """Run a node function inside."""
+        if self._node is None:
+            raise DriverError("CLOUD-20", f"server {self.name}", expected="a server", found="it was removed")
+        return self._node.call(function, deadline_s=deadline_s, **arguments)
+
+    def sample(self) -> Sample:
+        """What QEMU uses on the compute host: the guest's own work and its emulation together."""
+        return self._provider.sample(self._server.server_id)
+
+    def fault(self) -> str | None:
+        """Say why it no longer serves: the channel, the server, the cloud."""
+        if self._node is None:
+            return "the server was removed"
+        if self._node.broken is not None:
+            return f"its channel is gone: {self._node.broken}"
+        try:
+            return self._provider.workshop.fault(self._server.server_id)
+        except ToolkitError as error:
+            return str(error)
+
+    def stop(self) -> None:
+        """Delete the server and its ports. Idempotent."""
+        node, self._node = self._node, None
+        if node is not None:
+            node.__exit__(None, None, None)
+            self._provider.remove(self._server.server_id, self._server.ports)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What was given, how long each phase took, and Nova's own account of it."""
+        if self._events is None:
+            self._events = self._provider.workshop.events(self._server.server_id)
+            self._accelerator = self._provider.accelerator(self._server.server_id)
+        return {
+            "kind": "openstack",
+            "accelerator": self._accelerator,
+            "compute_api": self._provider.services.get("compute", "not recorded"),
+            "name": self.name,
+            "cpus": self._flavor.vcpus,
+            "memory_octets": self._flavor.ram << 20,
+            "boot_s": self.phases_s.get("channel"),
+            "boot_phases_s": dict(self.phases_s),
+            "boot_events": list(self._events),
+            "ports": [
+                {"network": port.network, "port_security": "test" not in port.network}
+                for port in self._server.ports
+            ],
+        }
+
+
+class OpenStackProvider:
+    """Makes servers in an OpenStack that is the run's own, with images and a flavor made for it."""
+
+    def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None:
+        self.node = node
+        self.place = place
+        self.ledger = ledger
+        self.token = token
+        self._stack = contextlib.ExitStack()
+        self._cloud: embedded.EmbeddedCloud | None = None
+        self._workshop: Workshop | None = None
+        self._images: dict[str, Any] = {}
+        self._networks: dict[str, Any] = {}
+        self._guard: Any = None
+        self._flavor: Any = None
+        self._key = Path()
+        self.services: dict[str, str] = {}
+        self._described: dict[str, JsonValue] = {}
+        self._parts: dict[str, str] = {}
+        self._files: image.ServerImage | None = None
+        self._sha256 = ""
+
+    root = "image"
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: openstacksdk, the cloud's root, the image, an SSH client, a near node."""
+        lack = client.probe() or embedded.probe()
+        found = image.find()
+        if lack is None and isinstance(found, Missing):
+            lack = found
+        if lack is None and shutil.which("ssh") is None:
+            lack = Missing(what="ssh", reason="no `ssh` in PATH", mend="apt-get install openssh-client")
+        if lack is None and not isinstance(self.node, NamespaceNode):
+            lack = Missing(
+                what="servers on the hosts of a row",
+                reason=f"node {self.node.name} is another machine",
+                mend="leave `row` out of the testbed file: the row is then made on this machine",
+            )
+        return lack
+
+    @property
+    def workshop(self) -> Workshop:
+        """What is made in the cloud; DriverError CLOUD-19 before the cloud stands."""
+        if self._workshop is None:
+            raise DriverError("CLOUD-19", "the run's OpenStack", expected="open", found="it does not stand")
+        return self._workshop
+
+    def __enter__(self) -> OpenStackProvider:
+        """Start the cloud, cable it to the node, and make what all servers share."""
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def _open(self) -> None:
+        began_s = time.monotonic()
+        assert isinstance(self.node, NamespaceNode)
+        folder = Path(self.place.run_dir) / f"cloud-{self.token}"
+        folder.mkdir(parents=True, exist_ok=True)
+        node = self._stack.enter_context(embedded.node_of(Path(self.place.run_dir), self.place.owner))
+        links.connect(self.node, NODE_NIC, node, PHYSICAL)
+        self._stack.callback(self._unplug)
+        self._cloud = self._stack.enter_context(
+            embedded.started(node, folder, self.ledger, physical=[PHYSICAL])
+        )
+        connected = Client(auth=self._cloud.auth, netns=self._cloud.netns)
+        self.services = connected.require_services()
+        self._workshop = Workshop(connected, self.token)
+        self._share()
+        self._described["start_s"] = round(time.monotonic() - began_s, 3)
+        self._described["start_steps"] = [dict(step) for step in self._cloud.steps]
+
+    def _unplug(self) -> None:
+        with contextlib.suppress(ToolkitError):
+            self.node.call("bmwg.drivers.hosting.interfaces:delete", interface=NODE_NIC)
+
+    def _share(self) -> None:
+        files = image.find()
+        if isinstance(files, Missing):
+            raise TestbedError("CLOUD-15", files.what, found=files.reason, hint=files.mend)
+        workshop = self.workshop
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="bmwg-key-", dir="/run"))
+        self._key = Path(folder) / "key"
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bmwg", "-f", str(self._key)],
+            check=True,
+            timeout=30,
+            stdin=subprocess.DEVNULL,
+        )
+        workshop.key(self._key.with_suffix(".pub").read_text())
+        kernel = workshop.image("kernel", files.kernel, "aki")
+        initramfs = workshop.image("initramfs", files.initramfs, "ari")
+        self._parts = {"kernel_id": kernel.id, "ramdisk_id": initramfs.id, "os_command_line": KERNEL_LINE}
+        self._files = files
+        self._sha256 = hashlib.sha256(files.disk.read_bytes()).hexdigest()
+        self._guard = workshop.doorway()
+        gateway = embedded.MANAGEMENT_NETWORK
+        first = str(ipaddress.IPv4Address(embedded.MANAGEMENT_ADDRESS) + 9)
+        self._networks["management"] = workshop.network(
+            "management", gateway, gateway=None, first=first, physical=embedded.MANAGEMENT
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the cloud with all that is in it."""
+        self._workshop = None
+        self._stack.close()
+
+    def made(self, intent: MachineIntent) -> Machine:
+        """Make a server; it is routed to by the node."""
+        workshop = self.workshop
+        flavor = self._flavor_of(intent)
+        network = self._network_of(intent)
+        disk = self._image_of(intent.nic_model)
+        workshop.client.require_room(servers=1, cpus=flavor.vcpus, memory_octets=flavor.ram << 20)
+        number = intent.name
+        ports = []
+        try:
+            ports.append(workshop.port(f"{number}-mgmt", self._networks["management"], guard=self._guard))
+            ports.append(workshop.port(f"{number}-test", network))
+            began_s = time.monotonic()
+            server = workshop.server(
+                number, image=disk, flavor=flavor, ports=ports, user_data=_encoded(_USER_DATA)
+            )
+        except BaseException:
+            self._remove_ports(tuple(ports))
+            raise
+        try:
+            phases = dict(server.phases_s)
+            self.node.call(
+                "bmwg.drivers.cloud.reached:wait_answer",
+                deadline_s=_CHANNEL_DEADLINE_S + 10,
+                address=ports[1].address,
+                within_s=_CHANNEL_DEADLINE_S,
+            )
+            phases["first_frame"] = time.monotonic() - began_s
+            node = self._channel(server, ports[0].address)
+            phases["channel"] = time.monotonic() - began_s
+        except BaseException:
+            self.remove(server.server_id, server.ports)
+            raise
+        machine = NovaMachine(self, server, ports[1], flavor, node)
+        machine.phases_s = {name: round(value, 3) for name, value in phases.items()}
+        self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
+        return machine
+
+    def _flavor_of(self, intent: MachineIntent) -> Any:
+        if self._flavor is None:
+            cpus, octets = _given(intent)
+            self._flavor = self.workshop.flavor(
+                "server", cpus=cpus, memory_octets=octets, disk_octets=1 << 30
+            )
+            require_fit(self._flavor, memory_octets=256 << 20, disk_octets=1 << 29)
+        return self._flavor
+
+    def _network_of(self, intent: MachineIntent) -> Any:
+        if intent.network not in self._networks:
+            router, first, *_ = ipaddress.IPv4Network(intent.network).hosts()
+            self._networks[intent.network] = self.workshop.network(
+                "test", intent.network, gateway=str(router), first=str(first), physical=PHYSICAL
+            )
+            length = intent.network.partition("/")[2]
+            self.node.call(
+                "bmwg.drivers.hosting.interfaces:add_address",
+                interface=NODE_NIC,
+                address=f"{router}/{length}",
+            )
+        return self._networks[intent.network]
+
+    def _image_of(self, nic_model: str) -> Any:
+        if nic_model not in self._images:
+            self._images[nic_model] = self.workshop.image(
+                f"server-{_VIF[nic_model]}",
+                self._files.disk,  # type: ignore[union-attr]
+                "qcow2",
+                hw_vif_model=_VIF[nic_model],
+                **self._parts,
+            )
+        return self._images[nic_model]
+
+    def _channel(self, server: Server, address: str) -> SshNode:
+        """Carry the toolkit into the server and start our agent there, by SSH over the management network."""
+        assert self._cloud is not None
+        options = {
+            "IdentityFile": str(self._key),
+            "IdentitiesOnly": "yes",
+            "StrictHostKeyChecking": "no",  # the key is minutes old, the network this run's own
+            "UserKnownHostsFile": "/dev/null",
+            "LogLevel": "ERROR",
+        }
+        command = ["ssh", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
+        command += ["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", f"root@{address}"]
+        command += [f"mkdir -p {_GUEST_FOLDER} && tar -C {_GUEST_FOLDER} -xzf -"]
+        end_s = time.monotonic() + _CHANNEL_DEADLINE_S
+        netns = self._cloud.netns
+        while True:
+            done = within(
+                netns,
+                lambda: subprocess.run(
+                    command, input=luggage(), capture_output=True, timeout=60, check=False
+                ),
+            )
+            if done.returncode == 0:
+                break
+            said = done.stderr.decode(errors="replace").strip()[-300:]
+            if time.monotonic() > end_s:
+                raise TestbedError(
+                    "CLOUD-20",
+                    f"server {server.name} is not reached over the management network",
+                    expected=f"SSH within {_CHANNEL_DEADLINE_S:g} s",
+                    found=said,
+                    hint="does the image run cloud-init (or do what it does) and an SSH server?",
+                )
+            time.sleep(0.5)
+        node = SshNode(server.name, f"root@{address}", python=f"{_GUEST_FOLDER}/python", options=options)
+        return within(netns, node.__enter__)
+
+    def sample(self, server_id: str) -> Sample:
+        """What a server's QEMU uses; the compute host is this machine."""
+        assert self._cloud is not None
+        found = self._cloud.node.call("bmwg.drivers.cloud.node:sample", server_id=server_id)
+        return Sample(**found)
+
+    def accelerator(self, server_id: str) -> str:
+        """How a server's instructions run, as its QEMU on this machine was told; "" if not known."""
+        assert self._cloud is not None
+        with contextlib.suppress(ToolkitError):
+            return str(self._cloud.node.call("bmwg.drivers.cloud.node:accelerator", server_id=server_id))
+        return ""
+
+    def remove(self, server_id: str, ports: tuple[ServerPort, ...]) -> None:
+        """Delete a server and the ports that were made for it."""
+        if self._workshop is None:
+            return  # the cloud has gone, and all with it
+        self._workshop.delete_server(server_id)
+        self._remove_ports(ports)
+
+    def _remove_ports(self, ports: tuple[ServerPort, ...]) -> None:
+        for port in ports:
+            self.workshop.client.call(
+                "delete of a port",
+                lambda sdk, port=port: sdk.network.delete_port(port.port_id),  # type: ignore[misc]
+            )
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """The cloud: its services, how it started, what servers are made of."""
+        disk = {"image": {"file": self._files.disk.name, "sha256": self._sha256}} if self._files else {}
+        return {**disk, "cloud": {"name": "embedded", "services": self.services, **self._described}}
+
+
+def _given(intent: MachineIntent) -> tuple[int, int]:
+    """Return no more CPUs and memory than this machine has: the compute host is this machine."""
+    half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return min(intent.cpus, os.cpu_count() or 1), min(intent.memory_octets, half)
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+_: type[MachineProvider] = OpenStackProvider

@@ -1,0 +1,139 @@
+"""Machines by QEMU alone: each a process of the node's agent, its NIC a tap that the node routes to."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from bmwg.drivers.api import (
+    JsonValue,
+    Machine,
+    MachineEndpoint,
+    MachineIntent,
+    MachineProvider,
+    Missing,
+    Node,
+)
+from bmwg.drivers.hosting.guest_image import READ_DEADLINE_S, GuestImage
+from bmwg.drivers.hosting.instance import Place, Sample
+from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.links import mac_of
+
+PLACE = "bmwg.drivers.hosting.qemu_place"
+_IMAGE = "bmwg.drivers.hosting.guest_image"
+
+
+class QemuMachine:
+    """A guest of a node."""
+
+    def __init__(self, node: Node, name: str, endpoint: MachineEndpoint, image: GuestImage | None) -> None:
+        self.name = name
+        self.endpoints = (endpoint,)
+        self._node = node
+        self._image = image
+
+    def boot(self, **wanted: Any) -> None:
+        """Start it on the node and wait until it has booted and answers on its network."""
+        if self._image is not None:
+            wanted = {"image": self._image.reference(), **wanted}
+        self._node.call(f"{PLACE}:start", deadline_s=BOOT_DEADLINE_S + 30, name=self.name, **wanted)
+
+    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
+        """Run a node function inside."""
+        return self._node.call(
+            f"{PLACE}:call",
+            deadline_s=deadline_s + 5,
+            name=self.name,
+            function=function,
+            arguments=arguments,
+            within_s=deadline_s,
+        )
+
+    def sample(self) -> Sample:
+        """What QEMU uses on the node: the guest's own work and its emulation together."""
+        return Sample(**self._node.call(f"{PLACE}:sample", name=self.name))
+
+    def fault(self) -> str | None:
+        """Say why the guest no longer runs."""
+        found: str | None = self._node.call(f"{PLACE}:fault", name=self.name)
+        return found
+
+    def stop(self) -> None:
+        """End the guest; what it wrote was in its memory."""
+        self._node.call(f"{PLACE}:stop", name=self.name)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What runs, as QEMU tells it."""
+        found: Mapping[str, JsonValue] = self._node.call(f"{PLACE}:describe", name=self.name)
+        return found
+
+
+class QemuProvider:
+    """Makes guests on a node; nothing is shared between them, and each dies with the node's agent."""
+
+    def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None:
+        self.node = node
+        self.place = place
+        self.ledger = ledger
+        self.token = token
+
+    def __enter__(self) -> QemuProvider:
+        """Nothing is made: each guest, its tap and its channels die with the node's agent."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    @property
+    def root(self) -> str:
+        """Say whose root the guests have, so that figures of the two are never taken for each other."""
+        return "host" if self.place.vms.image is None else "image"
+
+    def probe(self) -> Missing | None:
+        """Tell what the node lacks for a guest, the image among it."""
+        return self._lack_of(self.node.call(f"{PLACE}:probe"))
+
+    def _lack_of(self, lack: dict[str, str] | None) -> Missing | None:
+        image = self.place.vms.image
+        if lack is None and image is not None:
+            reason = self.node.call(f"{_IMAGE}:unfit", deadline_s=READ_DEADLINE_S + 30, **image.reference())
+            if reason is not None:
+                mend = "put the image back that the run was begun with"
+                return Missing(what=f"disk image {image.file}", reason=reason, mend=mend)
+        return Missing(**lack) if lack else None
+
+    def made(self, intent: MachineIntent) -> Machine:
+        """Boot a guest, which is routed to by the node, on a network of four addresses of its own."""
+        network = ipaddress.IPv4Network(intent.network)
+        host, guest = list(list(network.subnets(new_prefix=30))[intent.number].hosts())
+        mac = mac_of(intent.name, "eth0")
+        machine = self._machine(intent.name, MachineEndpoint(address=str(guest), interface="eth0", mac=mac))
+        try:
+            machine.boot(
+                cpus=intent.cpus,
+                memory_octets=intent.memory_octets,
+                model=intent.nic_model,
+                tap=intent.name,
+                mac=mac,
+                guest_address=f"{guest}/30",
+                host_address=f"{host}/30",
+            )
+        except BaseException:
+            machine.stop()
+            raise
+        return machine
+
+    def _machine(self, name: str, endpoint: MachineEndpoint) -> QemuMachine:
+        return QemuMachine(self.node, name, endpoint, self.place.vms.image)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Nothing beside what the machines say."""
+        return {}
+
+
+_: type[MachineProvider] = QemuProvider

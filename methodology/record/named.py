@@ -1,0 +1,50 @@
+"""What a description of a deployment shows in public, field by field: public words, and no name of a place.
+
+A driver tells what it deployed in fields of its own, from a testbed file that names servers, users and paths.
+Shown are the fields listed here, numbers, benchmarking addresses and names that the toolkit gives itself.
+Every other text is hidden, whatever it looks like: a field that nobody thought of tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bmwg.methodology.record.seals import PUBLIC_FIELDS, public_text
+
+_FIELDS = PUBLIC_FIELDS | {
+    "accelerator",
+    "at",
+    "cni_version",
+    "conflist_sha256",
+    "form",
+    "network",
+    "networking_model",
+    "node",
+    "package",
+    "path",
+    "plugin",
+    "policy",
+    "reached_by",
+    "root",
+    "runs_in",
+    "sha256",
+    "state",
+    "status",
+    "supported_versions",
+    "what",
+}
+_WITHIN = frozenset({"executions/command", "function/name", "program/name"})  # a field of a field
+_OUR_NAMES = re.compile(r"lo|(nic|net|wire|p)\d{1,3}|veth[0-9a-f]{8}|bmwg-br\d{1,3}")
+_PLACE = re.compile(
+    r"(^|[^\w.-])(/\w|~)|://|\\"
+)  # a path from a root or a home folder, an address with a scheme
+
+
+def is_public(steps: tuple[str, ...], text: str) -> bool:
+    """Whether a text of a deployment's description may stand in a public copy; `steps` lead to it."""
+    fields = [step for step in steps if not step.isdigit()]
+    if _OUR_NAMES.fullmatch(text):
+        return True
+    if _PLACE.search(text):
+        return False
+    return public_text("/".join(fields[-2:]), text, _FIELDS | _WITHIN)

@@ -1,0 +1,223 @@
+"""The draft's user-space and eBPF networking models as rules: what a deployment of each must have shown.
+
+Evidence is what the network driver read on the node while the deployment stood (platform.json,
+`deployments`): the switch's own words on its polling threads, ports and flows, and the kernel's on programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+
+USER_SPACE, EBPF = "user-space", "ebpf"
+_NAMED = 3  # deployments without it that a verdict names
+Check = Callable[[Mapping[str, Any]], bool]
+
+
+def _deployments(scope: Scope, model: str, **driven: str) -> dict[str, Mapping[str, Any]]:
+    """Return the evidence of those deployments of this scope's trials whose network is of a model."""
+    told = (scope.evidence.platform or {}).get("deployments", {})
+    found = {}
+    for name in {trial.deployment_id for trial in scope.trials}:
+        evidence = told.get(name)
+        network = evidence.get("network") if isinstance(evidence, Mapping) else None
+        wanted = {"networking_model": model, **driven}
+        if isinstance(network, Mapping) and all(network.get(key) == wanted[key] for key in wanted):
+            found[name] = evidence
+    return found
+
+
+def _each(scope: Scope, model: str, what: str, check: Check, **driven: str) -> Answer:
+    """Whether the evidence of every deployment of a model shows something."""
+    mine = _deployments(scope, model, **driven)
+    if not mine:
+        return not_applicable(f"no deployment on such a network ({model})")
+    lacking = sorted(name for name, evidence in mine.items() if not check(evidence))
+    found = f"{len(lacking)} of {len(mine)} deployments without: {', '.join(lacking[:_NAMED]) or 'none'}"
+    return held(not lacking, what, found)
+
+
+def _attachments(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found = evidence.get("attachments")
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def _every(evidence: Mapping[str, Any], check: Check) -> bool:
+    attachments = _attachments(evidence)
+    return bool(attachments) and all(check(one) for one in attachments)
+
+
+def _part(attachment: Mapping[str, Any], *keys: str) -> Any:
+    found: Any = attachment
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _pollers(attachment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for one in _part(attachment, "vswitch", "pollers") or ():
+        if isinstance(one, Mapping):
+            yield one
+
+
+def _queues(attachment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the CPU of each port's receive queue that a polling thread serves now."""
+    return {
+        queue["port"]: one.get("cpu")
+        for one in _pollers(attachment)
+        for queue in one.get("queues", ())
+        if queue.get("enabled")
+    }
+
+
+def _nic_polled(attachment: Mapping[str, Any]) -> bool:
+    nic = _part(attachment, "mapping", "nic")
+    return nic is not None and nic in _queues(attachment)
+
+
+def _mapped(attachment: Mapping[str, Any]) -> bool:
+    named = [_part(attachment, "mapping", key) for key in ("nic", "vswitch_port")]
+    return all(named) and bool(_part(attachment, "interface", "name"))
+
+
+def _joined(attachment: Mapping[str, Any]) -> bool:
+    """Whether a flow leads from each of two ports to the other."""
+    said = [str(line).split() for line in _part(attachment, "vswitch", "flows") or ()]
+    pairs = {(line[0].partition("=")[2], line[-1].rpartition(":")[2]) for line in said if len(line) > 1}
+    return len(pairs) == 2 and {(b, a) for a, b in pairs} == pairs
+
+
+@clause("CINF08-5.1.2.1-01")
+def polled(scope: Scope) -> Answer:
+    """A polling thread of the switch serves the receive queue of each NIC."""
+    return _each(scope, USER_SPACE, "a polling thread for each NIC", lambda one: _every(one, _nic_polled))
+
+
+@clause("CINF08-5.1.2.1-02")
+def shared_memory(scope: Scope) -> Answer:
+    """The pod's interfaces are vhost-user sockets that a virtio device in the pod has opened."""
+
+    def opened(attachment: Mapping[str, Any]) -> bool:
+        kind = _part(attachment, "interface", "kind")
+        status = _part(attachment, "vswitch", "vhost_user", "status")
+        return bool(kind == "vhost-user" and status == "connected")
+
+    return _each(scope, USER_SPACE, "connected vhost-user interfaces", lambda one: _every(one, opened))
+
+
+@clause("CINF08-5.1.2.1-03")
+def versions(scope: Scope) -> Answer:
+    """The versions of the switch and of its DPDK stand in the record."""
+
+    def told(evidence: Mapping[str, Any]) -> bool:
+        said = " ".join(map(str, _part(evidence, "network", "vswitch", "supported_versions") or ()))
+        return "DPDK" in said and "vSwitch" in said
+
+    return _each(scope, USER_SPACE, "versions of switch and DPDK", told)
+
+
+@clause("CINF08-5.1.2.1-05")
+def ports_added(scope: Scope) -> Answer:
+    """The pod's port is one of the switch's, and polled."""
+
+    def there(attachment: Mapping[str, Any]) -> bool:
+        return _part(attachment, "mapping", "vswitch_port") in _queues(attachment)
+
+    return _each(
+        scope, USER_SPACE, "each pod's port among those of the switch", lambda one: _every(one, there)
+    )
+
+
+@clause("CINF08-5.1.2.1-06")
+def flows_stored(scope: Scope) -> Answer:
+    """The flows between NIC and pod stand in the record, both ways."""
+    return _each(scope, USER_SPACE, "flows both ways", lambda one: _every(one, _joined))
+
+
+@clause("CINF08-5.1.2.1-07")
+def mapping_whole(scope: Scope) -> Answer:
+    """NIC, switch port and pod interface of each attachment are told together."""
+    return _each(scope, USER_SPACE, "NIC, switch port and pod interface", lambda one: _every(one, _mapped))
+
+
+@clause("CINF08-5.2.2-03")
+def switch_placed(scope: Scope) -> Answer:
+    """CPU and NUMA node of each polling thread stand in the record."""
+
+    def placed(attachment: Mapping[str, Any]) -> bool:
+        found = [(one.get("cpu"), one.get("numa_node")) for one in _pollers(attachment)]
+        return bool(found) and all(isinstance(number, int) for pair in found for number in pair)
+
+    return _each(
+        scope, USER_SPACE, "CPU and NUMA node of the polling threads", lambda one: _every(one, placed)
+    )
+
+
+@clause("CINF08-5.2.4-05")
+def switch_cores(scope: Scope) -> Answer:
+    """The number of the switch's cores stands in the record, and is that of its polling threads."""
+
+    def counted(evidence: Mapping[str, Any]) -> bool:
+        wanted = _part(evidence, "network", "settings", "pmd_cpus")
+        polling = {one.get("cpu") for part in _attachments(evidence) for one in _pollers(part)}
+        return isinstance(wanted, list) and bool(polling) and polling == set(wanted)
+
+    return _each(scope, USER_SPACE, "polling threads on the cores that were asked for", counted)
+
+
+@clause("CINF08-5.2.4-06")
+def queues_placed(scope: Scope) -> Answer:
+    """The core of each NIC's receive queue stands in the record."""
+
+    def placed(attachment: Mapping[str, Any]) -> bool:
+        return isinstance(_queues(attachment).get(str(_part(attachment, "mapping", "nic"))), int)
+
+    return _each(scope, USER_SPACE, "the core of each NIC's receive queue", lambda one: _every(one, placed))
+
+
+@clause("CINF08-5.1.2.2-02")
+def joined_by_programs(scope: Scope) -> Answer:
+    """On networks of the tc hook, programs on the NIC and on the pod's end lead to each other."""
+
+    def joined(attachment: Mapping[str, Any]) -> bool:
+        members = _part(attachment, "programs", "members") or ()
+        targets = {one.get("interface"): one.get("target") for one in members if one.get("program_tag")}
+        ends = {_part(attachment, "mapping", "nic"), _part(attachment, "mapping", "host_interface")}
+        return set(targets) == ends and set(targets.values()) == ends and None not in ends
+
+    return _each(
+        scope,
+        EBPF,
+        "programs on NIC and pod that lead to each other",
+        lambda one: _every(one, joined),
+        driver="ebpf-tc",
+    )
+
+
+@clause("CINF08-5.2.5-01")
+def busy_polling_told(scope: Scope) -> Answer:
+    """On networks of AF_XDP sockets it is told whether they busy-poll, and within which budget."""
+
+    def told(attachment: Mapping[str, Any]) -> bool:
+        busy = _part(attachment, "af_xdp", "busy_polling")
+        budget = _part(attachment, "af_xdp", "busy_budget_frames")
+        return isinstance(busy, bool) and isinstance(budget, int) and busy is (budget > 0)
+
+    return _each(scope, EBPF, "busy polling and its budget", lambda one: _every(one, told), driver="af-xdp")
+
+
+RULES: tuple[ClauseRule, ...] = (
+    polled,
+    shared_memory,
+    versions,
+    ports_added,
+    flows_stored,
+    mapping_whole,
+    switch_placed,
+    switch_cores,
+    queues_placed,
+    joined_by_programs,
+    busy_polling_told,
+)

@@ -1,0 +1,156 @@
+"""What no repetition of requests can show: less time than its requests took, answers that nobody asked for.
+
+The rules are those of `timing`; here stands what a repetition tells of its time and of its counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.records import Repetition, Workload
+from bmwg.methodology.kinds import requests
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.store.read import JOURNAL_FILE
+from bmwg.reports.verify.timing import (
+    Count,
+    Execution,
+    Within,
+    clock_question,
+    contradictions,
+    too_close,
+    too_short,
+)
+
+_CLIENTS_EXACT_NS = 2_000_000  # choice: ab and JMeter tell of whole milliseconds, at both ends
+_RATE_RATIO = 1e-3  # choice: as of frames
+_DUE_RATIO = 0.5  # choice: a generator that is overrun leaves requests out, but no such share
+Lines = Sequence[tuple[int, str, Repetition]]  # number, stamp, content
+_CLOSED_LOOP = (Workload.AB, Workload.JMETER)
+
+
+def executions(
+    journal: str,
+    started_at: str,
+    lines: Lines,
+    plan: Mapping[str, Planned],
+) -> list[Execution]:
+    """Return the repetitions of a run as the rules of any kind read them."""
+    found = []
+    before = started_at
+    for number, at, one in lines:
+        planned = plan.get(one.cell_id)
+        found.append(
+            Execution(
+                where=f"{journal}: line {number}",
+                begin=before,
+                end=at,
+                duration_ns=one.wall_ns,
+                lasted=() if one.faults else _lasted(one),
+                counts=() if one.faults or planned is None else tuple(_counts(one, planned)),
+            )
+        )
+        before = at
+    return found
+
+
+def _lasted(one: Repetition) -> tuple[Within, ...]:
+    """Return what a repetition had to last: its client's life, and its requests with those that warmed up."""
+    return (
+        Within(what="of the client program's life", needed_ns=one.process_ns),
+        Within(
+            what="of its requests, with those that warmed up",
+            needed_ns=one.elapsed_ns + one.warm_up_ns,
+            exact_ns=_CLIENTS_EXACT_NS,
+        ),
+    )
+
+
+def _counts(one: Repetition, planned: Planned) -> Iterator[Count]:
+    cell = planned.cell
+    yield Count(what="requests", found=one.requests, most=one.asked_requests)
+    yield Count(what="failed", found=one.failed, most=max(one.requests, one.asked_requests))
+    if one.hits is not None and one.proxied is not None:
+        yield Count(what="hits", found=one.hits, most=one.proxied)
+    if cell.workload is Workload.OPEN_LOOP and one.rate_rps is not None:
+        due = one.rate_rps * one.elapsed_ns / 1e9
+        least, most = int(due * (1 - _DUE_RATIO)) - 1, int(due * (1 + _RATE_RATIO)) + 1
+        yield Count(what="requests that were due", found=one.asked_requests, least=least, most=most)
+    if cell.workload not in _CLOSED_LOOP or not one.requests:
+        return
+    right = max(0, one.requests - one.failed - one.non_2xx)
+    yield Count(what="body_octets", found=one.body_octets, least=right * cell.object_octets)
+    if cell.workload is Workload.AB:  # the mean is computed from the time taken
+        mean_ns = one.elapsed_ns * cell.clients // one.requests
+        yield Count(what="mean_request_ns", found=one.mean_request_ns, least=mean_ns, most=mean_ns)
+    busy_ns = (one.mean_request_ns - 1_000_000) * one.requests  # JMeter rounds the time of each request
+    most_ns = one.elapsed_ns * cell.clients + _CLIENTS_EXACT_NS
+    yield Count(what="time of all requests, ns", found=max(0, busy_ns), most=most_ns)
+    if "max" in one.request_ns:
+        longest = one.request_ns["max"]
+        if cell.workload is Workload.JMETER or cell.clients == 1:  # ab's mean of many clients is none
+            yield Count(what="longest request, ns", found=longest, least=one.mean_request_ns - 1_000_000)
+        yield Count(what="longest request, ns", found=longest, most=one.elapsed_ns + _CLIENTS_EXACT_NS)
+
+
+def beyond_rate(lines: Lines, journal: str, line_rate_bps: int | None) -> Iterator[Shortfall]:
+    """No repetition moves more octets of bodies than the medium carries at its declared rate."""
+    for number, _, one in lines if line_rate_bps is not None else ():
+        most = (line_rate_bps or 0) * (one.elapsed_ns + _CLIENTS_EXACT_NS) / 8e9 * (1 + _RATE_RATIO)
+        if one.body_octets > most and not one.faults:
+            yield (
+                f"{journal}: line {number}: body_octets",
+                f"at most {most:.0f} on the medium",
+                str(one.body_octets),
+            )
+
+
+def _lines(evidence: Evidence) -> Lines:
+    return [
+        (one.seq, one.at, requests.repetition_of(one))
+        for one in evidence.executions
+        if one.body.kind == requests.NAME
+    ]
+
+
+def _of(evidence: Evidence) -> list[Execution]:
+    """Return the repetitions of a run; none of a run of another kind of load, or with a broken profile."""
+    run = evidence.run
+    if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
+        return []
+    plan = requests.planned_by(run["profile"])
+    return executions(JOURNAL_FILE, run["started_at"], _lines(evidence), plan)
+
+
+@rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)
+def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
+    """Between two lines lies at least the repetition's wall time."""
+    yield from too_close(_of(evidence))
+
+
+@rule("VER-31", "", "a repetition takes at least the time that its requests took", exit_code=2)
+def repetitions_last(evidence: Evidence) -> Iterator[Shortfall]:
+    """The wall time of a repetition is not below its client's life, nor below what its requests took."""
+    yield from too_short(_of(evidence))
+
+
+@rule("VER-32", "", "no more octets than the medium can carry", exit_code=2)
+def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
+    """No repetition moves more octets than fit on the medium at its declared rate."""
+    if run := evidence.run:
+        yield from beyond_rate(_lines(evidence), JOURNAL_FILE, run["medium"]["line_rate_bps"])
+
+
+@rule("VER-34", "", "what client and proxies counted goes together", exit_code=2)
+def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
+    """Requests, octets, hits and times of a repetition contain each other as they must."""
+    yield from contradictions(_of(evidence))
+
+
+def http_questions(evidence: Evidence) -> tuple[str, ...]:
+    """Return what a reader should ask of the repetitions' times."""
+    return tuple(clock_question(_of(evidence)))
+
+
+RULES: tuple[Rule[Evidence], ...] = (lines_apart, repetitions_last, within_line_rate, counts_agree)

@@ -1,0 +1,39 @@
+"""What the tests on a real OpenStack share: what they need, its password, and what must be gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.cloud import client, embedded, image, template
+from bmwg.drivers.hosting import process
+
+_IMAGE = image.find()
+_LACK = client.probe() or embedded.probe() or (_IMAGE if isinstance(_IMAGE, Missing) else None)
+needs_cloud = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
+    pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK and _LACK.what}: {template.SETUP_LINE}"),
+    pytest.mark.skipif(shutil.which("ssh") is None, reason="needs ssh: openssh-client"),
+]
+
+
+def password() -> str:
+    """The one password of all accounts in the embedded cloud."""
+    found = template.find()
+    assert isinstance(found, template.Template)
+    return found.password
+
+
+def strays(word: str) -> list[str]:
+    """Command lines of processes that still name a folder."""
+    return [
+        b" ".join(words).decode(errors="replace")
+        for pid, words in process.each("cmdline")
+        if pid != os.getpid()
+        and any(word.encode() in part for part in words)
+        and b"pytest" not in b" ".join(words)
+    ]

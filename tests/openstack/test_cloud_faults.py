@@ -1,0 +1,90 @@
+"""The embedded cloud when something ends that should not: it is named, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.openstack.support import needs_cloud, password, strays
+
+from bmwg.drivers.hosting import process
+from bmwg.drivers.ledger import Ledger, cleanup
+
+pytestmark = needs_cloud
+_READY_S = 420.0
+
+
+def until(told: Callable[[], bool], within_s: float) -> bool:
+    end_s = time.monotonic() + within_s
+    while not told():
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def started(results: Path) -> tuple[subprocess.Popen[str], Path]:
+    """`bmwg cloud`, ready, and its folder."""
+    words = [sys.executable, "-W", "ignore", "-m", "bmwg", "cloud", "--results", str(results)]
+    runner = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert until(lambda: bool(list(results.glob("cloud-*/clouds.yaml"))), _READY_S), runner.poll()
+    (folder,) = results.glob("cloud-*")
+    return runner, folder
+
+
+def services(folder: Path, name: str) -> list[int]:
+    """Processes of a service of the cloud in this folder, by the network namespace that they share."""
+    (first,) = [
+        pid
+        for pid, words in process.each("cmdline")
+        if b"bmwg.drivers.cloud.inside" in words
+        and str(folder).encode() in words
+        and words[0].startswith(sys.executable.encode())
+    ]
+    netns = os.readlink(f"/proc/{first}/ns/net")
+    found = []
+    for pid, words in process.each("cmdline"):
+        try:
+            here = os.readlink(f"/proc/{pid}/ns/net") == netns
+        except OSError:
+            continue
+        if here and any(word.endswith(f"/{name}".encode()) for word in words):
+            found.append(pid)
+    return found
+
+
+def test_a_service_that_ends_is_named_and_the_cloud_ended(tmp_path: Path) -> None:
+    runner, folder = started(tmp_path)
+    assert password() in (folder / "clouds.yaml").read_text()
+    assert (folder / "clouds.yaml").stat().st_mode & 0o077 == 0
+    compute = services(folder, "nova-compute")
+    assert compute
+    os.kill(min(compute), signal.SIGKILL)
+    said, _ = runner.communicate(timeout=90)
+    assert runner.returncode == 0
+    assert "services of the embedded OpenStack have ended: nova-compute" in said
+    assert not (folder / "clouds.yaml").exists()
+    assert strays(str(folder)) == []
+    assert not (folder / "layers").exists()
+    assert not Ledger(folder / "ledger.jsonl").pending
+
+
+def test_a_runner_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    before = {path.name for path in Path("/sys/class/net").iterdir()}
+    runner, folder = started(tmp_path)
+    runner.kill()
+    runner.wait(10)
+    assert until(lambda: strays(str(folder)) == [], 30.0), strays(str(folder))
+    assert {entry.kind for entry in Ledger(folder / "ledger.jsonl").pending} == {"owner", "cloud", "file"}
+    assert cleanup(folder) == []
+    assert not (folder / "layers").exists()
+    assert not (folder / "clouds.yaml").exists()
+    assert not Ledger(folder / "ledger.jsonl").pending
+    assert {path.name for path in Path("/sys/class/net").iterdir()} == before
+    secret = password().encode()
+    assert [path for path in folder.rglob("*") if path.is_file() and secret in path.read_bytes()] == []

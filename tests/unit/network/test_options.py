@@ -1,0 +1,121 @@
+"""What a network's options may say; each refusal comes before anything is made."""
+
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network.af_xdp import AfXdpNetwork
+from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
+from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, undriven
+from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
+from bmwg.drivers.testbed import network_spec
+from bmwg.methodology.errors import ConfigError
+
+
+def made(kind, driver, options, dut_cpus=(1, 2)):
+    spec = network_spec("one", {"driver": driver, "options": options}, dut_cpus)
+    return kind(spec, run_dir=Path("/run/x"), undo=None)
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "said"),
+    [
+        ({"pmd_cpus": "0"}, "pmd_cpus", "CPU 0, which is none of the DUT's"),
+        ({"pmd_cpus": "3-1"}, "pmd_cpus", "3-1"),
+        ({"nic_port": "afxdp"}, "nic_port", "afxdp"),
+        ({"rx_queues": 0}, "rx_queues", "0"),
+        ({"smc": "yes"}, "smc", "yes"),
+        ({"hugepages_2mi": 5}, "hugepages_2mi", "5"),
+        ({"socket_dir": "/run/" + 100 * "x"}, "socket_dir", "119 octets"),
+        ({"socket_dir": "run"}, "socket_dir", "octets: run/"),
+        ({"pmd_cpu": "1"}, "options", "pmd_cpu"),
+    ],
+)
+def test_each_wrong_option_of_the_vswitch_is_named_by_its_place(options, where, said):
+    with pytest.raises(ConfigError) as caught:
+        made(OvsDpdkNetwork, "ovs-dpdk", options)
+    assert caught.value.error_id == "NET-04"
+    assert where in caught.value.what
+    assert said in caught.value.found
+
+
+def test_a_strange_key_has_its_near_name():
+    with pytest.raises(ConfigError, match="did you mean 'pmd_cpus'"):
+        made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpu": "1"})
+
+
+@pytest.mark.parametrize(("kind", "driver"), [(TcRedirectNetwork, "ebpf-tc"), (AfXdpNetwork, "af-xdp")])
+def test_the_other_networks_refuse_what_they_do_not_know(kind, driver):
+    with pytest.raises(ConfigError) as caught:
+        made(kind, driver, {"colour": "blue"})
+    assert caught.value.error_id == "NET-04"
+
+
+def test_polling_threads_run_on_the_first_cpu_of_the_dut_unless_told():
+    assert made(OvsDpdkNetwork, "ovs-dpdk", {})._config["pmd_cpus"] == [1]
+    assert made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpus": "1-2"})._config["pmd_cpus"] == [1, 2]
+
+
+def test_a_function_that_cannot_use_what_is_handed_over_is_refused_by_name():
+    network = made(OvsDpdkNetwork, "ovs-dpdk", {})
+    assert undriven(network, "function testpmd", frozenset({NETDEV, VHOST_USER, AF_XDP})) is None
+    missing = undriven(network, "function kernel-l3", frozenset({NETDEV}))
+    assert missing.what == "function kernel-l3 on network one"
+    assert "vhost-user" in missing.reason
+
+
+SAID = """Displaying last 60 seconds pmd usage %
+pmd thread numa_id 0 core_id 1:
+  isolated : false
+  port: nic0              queue-id:  0 (enabled)   pmd usage: NOT AVAIL
+  port: net0-59155cc9     queue-id:  1 (disabled)   pmd usage:  4 %
+  overhead: NOT AVAIL
+pmd thread numa_id 1 core_id 5:
+  isolated : true
+"""
+
+
+def test_polling_threads_are_read_with_cpu_node_and_queues():
+    assert ovs_switch.pollers(SAID) == [
+        {
+            "cpu": 1,
+            "numa_node": 0,
+            "isolated": False,
+            "queues": [
+                {"port": "nic0", "queue": 0, "enabled": True},
+                {"port": "net0-59155cc9", "queue": 1, "enabled": False},
+            ],
+        },
+        {"cpu": 5, "numa_node": 1, "isolated": True, "queues": []},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (["map", [["a", "b"]]], {"a": "b"}),
+        (["set", []], []),
+        ("up", "up"),
+        (3, 3),
+    ],
+)
+def test_values_of_the_database_become_plain_data(value, plain):
+    assert ovs_switch._plain(value) == plain
+
+
+def test_hugepages_that_are_not_there_are_told_before_anything_is_made(tmp_path, monkeypatch):
+    free = tmp_path / "free_hugepages"
+    free.write_text("3\n")
+    monkeypatch.setattr(ovs_switch, "_HUGEPAGES", free)
+    lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=256, owner="vswitch-none")
+    assert lack["what"] == "256 hugepages of 2 MiB"
+    assert lack["reason"] == "3 are free"
+    assert ovs_switch.obstacle(cpus=[], hugepages_2mi=0, owner="vswitch-none") is None
+
+
+def test_a_switch_of_somebody_else_on_these_cpus_is_told(monkeypatch):
+    monkeypatch.setattr(ovs_switch, "_pollers", lambda: iter([(12, "pmd-c01/id:9", 1)]))
+    lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=0, owner="vswitch-none")
+    assert "process 12, thread pmd-c01/id:9" in lack["reason"]
+    assert ovs_switch.obstacle(cpus=[2], hugepages_2mi=0, owner="vswitch-none") is None

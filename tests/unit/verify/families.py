@@ -1,0 +1,131 @@
+"""Every lie that the key's owner can tell, as one list of families: for the tests and for the campaign.
+
+A family starts from an honest run, tells its lie by a seed, and makes a bundle that its owner signs. Nothing
+is broken in it but what the lie says; `rules` are those of which one refuses it, or `named` begins the line
+before the verdict, or ends the verdict line, where an honest run could look so.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import evidence
+import liar
+import liar_http
+import replayable
+
+from bmwg.cli.verify import lines
+
+BROKEN = {"STORE-01", "VER-01", "VER-02", "VER-20", "VER-21"}  # what a liar with the key leaves whole
+_PAGE = "<!DOCTYPE html><html><head><title>r</title></head><body><p>4 Mfps</p>{}</body></html>"
+_ACTIVE = (
+    "<script>alert(1)</script>",
+    '<img src="https://example.net/x.png">',
+    '<svg onload="alert(1)"></svg>',
+    '<iframe src="//example.net"></iframe>',
+    '<style>@import "//example.net";</style>',
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One way to lie. `tell` changes the folder and returns what `liar.signed` takes beside it."""
+
+    name: str
+    base: str
+    tell: Callable[[Path, int], dict[str, Any]]
+    rules: frozenset[str] = frozenset()
+    named: str = ""
+
+    def caught(self, verified: Any) -> bool:
+        """Whether a verification refuses or names the lie, and for what it is."""
+        found = {finding.rule_id for finding in verified.findings}
+        if found & BROKEN:
+            return False
+        if self.rules:
+            return bool(found & self.rules) and verified.exit_code != 0
+        said = lines(verified, clauses=False)
+        verdict = next((n for n, line in enumerate(said) if line.startswith(("verified", "consis"))), 0)
+        return any(self.named in line for line in said[: verdict + 1])
+
+
+def _frames(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
+    liar.told(folder, lie, seed)
+    return {}
+
+
+def _requests(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_http.told(folder, lie, seed)
+    return {}
+
+
+def _active_page(folder: Path, seed: int) -> dict[str, Any]:
+    return {"report": _PAGE.format(_ACTIVE[seed % len(_ACTIVE)])}
+
+
+def _other_figures(folder: Path, seed: int) -> dict[str, Any]:
+    return {"report": _PAGE.format(f"<p>{seed} Mfps</p>")}
+
+
+def _other_robot(folder: Path, seed: int) -> dict[str, Any]:
+    robot = folder.with_name(f"{folder.name}-output.xml")
+    robot.write_text(f"<robot>{liar.read(folder).run['run_id']}: {seed} Mfps</robot>", encoding="utf-8")
+    return {"robot": robot}
+
+
+_PHYSICS = frozenset({"VER-12", "VER-30", "VER-31", "VER-32", "VER-33", "VER-34", "VER-35"})
+FAMILIES: tuple[Family, ...] = (
+    *(
+        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), rules=_PHYSICS)
+        for lie, base in liar.PHYSICS.items()
+    ),
+    *(
+        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), rules=frozenset({"VER-37"}))
+        for lie, base in liar.PLANS.items()
+    ),
+    *(
+        Family(name=lie.__name__, base="ladder", tell=partial(_frames, lie), named=said)
+        for lie, said in liar.STRANGERS.items()
+    ),
+    *(
+        Family(
+            name=f"requests: {lie.__name__}",
+            base="http",
+            tell=partial(_requests, lie),
+            rules=frozenset({one}),
+        )
+        for lie, one in liar_http.LIES.items()
+    ),
+    Family(name="page that acts", base="ladder", tell=_active_page, rules=frozenset({"VER-36"})),
+    Family(
+        name="page with other figures",
+        base="ladder",
+        tell=_other_figures,
+        named="NOT CHECKED, may say anything: report.html",
+    ),
+    Family(
+        name="another output.xml",
+        base="ladder",
+        tell=_other_robot,
+        named="NOT CHECKED, may say anything: output.xml",
+    ),
+)
+
+
+def copied(place: Path, base: str, to: Path) -> Path:
+    """Return a copy of the honest run that a family starts from."""
+    if base == "made":
+        return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
+    return Path(shutil.copytree(evidence.unpacked(place, base) / base, to / base))
+
+
+def told(family: Family, seed: int, *, place: Path, to: Path, key: Path) -> Path:
+    """Return a bundle that tells a family's lie by a seed, signed by the owner of `key`."""
+    to.mkdir(parents=True)
+    folder = copied(place, family.base, to)
+    return liar.signed(folder, to / "lie.tar", key, **family.tell(folder, seed))

@@ -1,0 +1,94 @@
+"""Lies about requests of a vendor who owns the signing key, as `liar` tells them about frames."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.former_http import genesis
+from bmwg.reports.store.read import header_hash
+
+Json = dict[str, Any]
+HttpLie = Callable[[Json, list[Json], random.Random], None]
+
+
+def _closed(lines: list[Json]) -> list[Json]:
+    return [line for line in lines if line["phase"] == "measured" and line["rate_rps"] is None]
+
+
+def quicker_requests(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Say that each request took half of its time; the time of all of them stays."""
+    for line in _closed(lines):
+        line["mean_request_ns"] //= 2
+
+
+def slower_rival(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Say that the requests of one form took many times as long."""
+    form = chance.choice(sorted({line["cell"].split("/")[1] for line in _closed(lines)}))
+    for line in _closed(lines):
+        if line["cell"].split("/")[1] == form:
+            line["elapsed_ns"] *= 20
+            line["mean_request_ns"] *= 20
+
+
+def never_waited(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Write all repetitions within a second, as a program does that makes them up."""
+    for number, line in enumerate(lines):
+        line["at"] = f"{lines[0]['at'][:19]}.{number * 1000:06d}Z"
+
+
+def nothing_moved(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Say that right answers came whose bodies nobody received."""
+    for line in _closed(lines):
+        line["body_octets"] //= 10
+
+
+def more_hits(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Say that a cache answered more often than it was asked."""
+    for line in lines:
+        if line["proxied"]:
+            line["hits"] = line["proxied"] * 2
+
+
+def higher_rate(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Say that the same requests were offered at ten times the rate."""
+    for line in lines:
+        if line["rate_rps"]:
+            line["rate_rps"] *= 10
+
+
+def times_moved(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Put the run's end before its repetitions."""
+    run["ended_at"] = run["started_at"]
+
+
+LIES: dict[HttpLie, str] = {
+    quicker_requests: "VER-34",
+    slower_rival: "VER-31",
+    never_waited: "VER-30",
+    nothing_moved: "STORE-07",
+    more_hits: "VER-34",
+    higher_rate: "STORE-07",
+    times_moved: "VER-35",
+}
+
+
+def told(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
+    """Change the repetitions of a run, and make the chain anew; answers are computed from them on reading."""
+    run = json.loads((folder / "run.json").read_text("ascii"))
+    lines = [json.loads(line) for line in (folder / "http.jsonl").read_bytes().splitlines()]
+    lie(run, lines, random.Random(seed))
+    prev = genesis(run["run_id"], header_hash(run))
+    octets = b""
+    for line in lines:
+        body = {key: value for key, value in line.items() if key != "hash"} | {"prev": prev}
+        prev = hashlib.sha256(canonical(body).encode("ascii")).hexdigest()
+        octets += canonical({**body, "hash": prev}).encode("ascii") + b"\n"
+    (folder / "http.jsonl").write_bytes(octets)
+    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="ascii")
+    return folder
