@@ -22,14 +22,15 @@ from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.workload import ab
 from bmwg.drivers.workload.row import Row, open_row
-from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.profile import Planned, load
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
-from bmwg.reports.http.journal import HttpJournal
+from bmwg.reports.store import RunStore
 from bmwg.resources.http_proxy.deployment import deployed
+from bmwg.resources.http_proxy.header import http_header
 from bmwg.resources.http_proxy.measure import CellRuns
+from bmwg.resources.http_proxy.measure import record as recorded
 
 REQUESTS, OCTETS, TIMES = 10_000, 1000, 5
-AT = "2026-01-31T08:00:00.000000Z"  # of the journal's lines; nobody reads them
 
 
 def by_hand(row: Row, endpoint: tuple[str, int]) -> tuple[float, float]:
@@ -81,10 +82,11 @@ def main() -> None:
         with open_row(folder, kept, f"harness-{os.getpid()}", sizes_octets=[OCTETS]) as row:
             place = hosting(Form.NATIVE, node=row.proxy, place=row.place, ledger=kept)
             with deployed(row, place, proxies=1, cache=False, stress_cpus=0, deadline_s=30) as made:
-                journal = HttpJournal(folder, "harness", "0" * 64)
+                header = http_header(load("quick"), {}, {}, {}, [planned])
+                store = RunStore.create(folder / "results", "harness", header)
 
                 def record(repetition: Repetition) -> int:
-                    return journal.append(repetition, AT)
+                    return recorded(store, planned, repetition)
 
                 by_hand(row, made.endpoints[0])  # warm-up
                 for _ in range(TIMES):
@@ -96,7 +98,7 @@ def main() -> None:
                     runs.run(made, "d")
                     ours_wall.append(time.monotonic() - began)
                     ours.append(runs.done[-1][1].elapsed_ns / 1e9)
-                journal.close()
+                store.close(None, "complete")
     report = {
         "kept_awake": held,
         "requests": REQUESTS,

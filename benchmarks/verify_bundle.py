@@ -19,7 +19,7 @@ from pathlib import Path
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import FRAMES, Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, assess
 from bmwg.reports.bundle.archive import write_archive
@@ -64,7 +64,10 @@ class Made:
             said = assess(result, self.profile.policy)
             self.bodies.append(
                 {
-                    "schema": "trial/1.0",
+                    "schema": "trial/2.0",
+                    "kind": FRAMES,
+                    "faults": [],
+                    "host": {},
                     "cell": cell.cell_id,
                     "deployment": cell.path,
                     "metric": metric,
@@ -112,7 +115,7 @@ class Made:
     def write(self, folder: Path) -> None:
         """Write the three files of the run."""
         run = {
-            "schema": "run/1.0",
+            "schema": "run/2.0",
             "run_id": folder.name,
             "toolkit": {"version": "0.1.0", "commit": "0" * 40, "dirty": False},
             "simulated": True,

@@ -51,6 +51,8 @@ KINDS: dict[str, Kind] = {
     "cni": Kind(function="bmwg.drivers.network.cni:detach", in_node=False, tolerant=True),
     "docker": Kind(function="bmwg.drivers.hosting.docker_daemon:remove", in_node=False),
     "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
+    "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
+    "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
     "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
     "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
     "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),

@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def claims(testbed: Testbed) -> tuple[str, ...]:
     cpus = set(testbed.tester.cpus)
     if any(node.kind is not NodeKind.SSH for node in testbed.nodes):
         cpus |= {*testbed.dut.cpus, *testbed.pods.cpus}
-    return (*(f"CPU {cpu}" for cpu in sorted(cpus)), *(f"lab port {port}" for port in testbed.lab_ports))
+    return claims_here(cpus, testbed.lab_ports)
 
 
 @contextmanager
@@ -46,7 +46,24 @@ def reserve(
 
     `spare` is the folder of a run that is about to be continued: what it left is cleared away by that.
     """
-    wanted = claims(testbed)
+    with reserve_claims(claims(testbed), spare=spare, lock_dir=lock_dir, index_dir=index_dir) as held:
+        yield held
+
+
+def claims_here(cpus: Collection[int], ports: Collection[str] = ()) -> tuple[str, ...]:
+    """Name these CPUs of this machine and these ports of lab hosts, for what names none in a testbed file."""
+    return (*(f"CPU {cpu}" for cpu in sorted(cpus)), *(f"lab port {port}" for port in ports))
+
+
+@contextmanager
+def reserve_claims(
+    wanted: tuple[str, ...],
+    *,
+    spare: Path | None = None,
+    lock_dir: Path = LOCK_DIR,
+    index_dir: Path = INDEX_DIR,
+) -> Iterator[tuple[str, ...]]:
+    """Hold what is named while the block runs, as `reserve` does."""
     if not wanted or os.geteuid() != 0:  # without root no node is opened; that is refused by name later
         yield ()
         return

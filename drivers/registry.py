@@ -10,7 +10,15 @@ from bmwg.methodology import offers
 from bmwg.methodology.paths import PathKind
 
 if TYPE_CHECKING:
-    from bmwg.drivers.api import MachineProvider, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
+    from bmwg.drivers.api import (
+        JsonValue,
+        MachineProvider,
+        NetworkDriver,
+        Node,
+        PodFunction,
+        PodRuntime,
+        UndoLog,
+    )
     from bmwg.drivers.hosting.instance import Place
     from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed
@@ -63,9 +71,15 @@ def function(name: str, bed: Bed) -> PodFunction:
     return made
 
 
-def runtime(name: str, *, run_dir: str, undo: UndoLog) -> PodRuntime:
-    """Make the pod runtime of that name. Raises what `load` raises."""
-    made: PodRuntime = load(RUNTIME, name, where="pods.runtime")(run_dir=run_dir, undo=undo)
+def runtime(
+    name: str, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
+) -> PodRuntime:
+    """Make the pod runtime of that name; `options` are its own of the testbed file.
+
+    Raises what `load` raises.
+    """
+    kind = load(RUNTIME, name, where="pods.runtime")
+    made: PodRuntime = kind(run_dir=run_dir, undo=undo, options=options or {})
     return made
 
 

@@ -103,7 +103,7 @@ class NetworkSpec:
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
 
-    `runtime` names what makes it.
+    `runtime` names what makes it, `options` are that one's own settings.
     """
 
     cpus: tuple[int, ...]
@@ -111,6 +111,7 @@ class PodSpec:
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
     runtime: str = CRUN
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def cpuset(self) -> str:
@@ -306,6 +307,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),
+            options=pods.get("options", {}),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),
         data=data,

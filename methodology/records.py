@@ -15,6 +15,7 @@ FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
+FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD = "baremetal", "pod"
@@ -57,6 +58,7 @@ class Validity(StrEnum):
     HOST_STALLED = "host_stalled"  # the SUT's host lost its CPU (watchdog, steal)
     FAULT = "fault"  # tester, DUT or link failed during the trial
     INCONSISTENT = "inconsistent"  # counts contradict each other
+    INCOMPLETE = "incomplete"  # not all that was asked for came about, and this kind of load needs all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,18 +353,24 @@ class Cell:
     that are measured (`none`: nothing forwards between the ports); `network` is the key in the testbed file,
     `none` where no network option takes part. `imix` is a genome of
     RFC 6985 (empty: all frames have one size); `frame_octets` is then its largest frame.
+
+    A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by
+    name, and `name` is the id that its kind gives it.
     """
 
     path: str
     hosting: str
     function: str
     network: str
-    frame_octets: int
+    frame_octets: int = 0
     direction: Direction = Direction.FORWARD
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
     vlan_id: int | None = None
     imix: str = ""
+    kind: str = FRAMES
+    axes: tuple[tuple[str, int | str], ...] = ()
+    name: str = ""
 
     @property
     def qualifies_tester(self) -> bool:
@@ -376,7 +384,12 @@ class Cell:
 
     @property
     def cell_id(self) -> str:
-        """`path/hosting/function/network/frame_octets/direction`, then what differs from the default."""
+        """`path/hosting/function/network/frame_octets/direction`, then what differs from the default.
+
+        That of another kind of load is its `name`.
+        """
+        if self.name:
+            return self.name
         parts = [self.path, self.hosting, self.function, self.network, str(self.frame_octets), self.direction]
         if self.frame_format is not FrameFormat.IPV4_UDP:
             parts.append(self.frame_format)

@@ -40,11 +40,7 @@ class Continuation:
     @property
     def text(self) -> str:
         """Say in a line what of the run stands already."""
-        answered = len(self.run.outcomes)
-        return (
-            f"continued after trial {len(self.run.trials)}: {answered} answers stand, "
-            f"{max(0, len(self.run.plan) - answered)} are left"
-        )
+        return standing_text(self.run)
 
     def recorded(self, planned: PlannedCell) -> Recorded:
         """Return the finished trials of a cell that has no answer yet."""
@@ -90,13 +86,28 @@ def continuation(folder: Path, selected: Collection[str] | None = None) -> Conti
 
     Raises ConfigError RES-01, RES-02, RES-03, and what `read_run` raises. Changes nothing.
     """
-    run = read_run(folder)
-    require_unfinished(run)
-    planned = {entry.test_id for entry in run.plan}
-    require_planned(run.run_id, planned, selected)
+    run = begun(folder, selected)
     testbed = parse_testbed(_yaml(run.testbed), Path(run.testbed_source or "run.json"))
     profile = parse_profile(_yaml(run.profile), source=f"profile of {run.run_id}")
     return Continuation(run=run, testbed=testbed, profile=profile)
+
+
+def begun(folder: Path, selected: Collection[str] | None = None) -> Run:
+    """Read a run of any kind of load that was cut off, and check that it can go on here with these tests.
+
+    Raises ConfigError RES-01, RES-02, RES-03, and what `read_run` raises. Changes nothing.
+    """
+    run = read_run(folder)
+    require_unfinished(run)
+    require_planned(run.run_id, {entry.test_id for entry in run.plan}, selected)
+    return run
+
+
+def standing_text(run: Run) -> str:
+    """Say in a line what of a run stands already."""
+    answered = len(run.outcomes)
+    left = max(0, len(run.plan) - answered)
+    return f"continued after trial {run.lines}: {answered} answers stand, {left} are left"
 
 
 def require_unfinished(run: Run) -> None:

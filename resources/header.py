@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
@@ -27,11 +28,7 @@ def run_header(
 
     `order_seed` is what its order was drawn from.
     """
-    version, commit, dirty = toolkit_state()
-    return RunHeader(
-        toolkit_version=version,
-        toolkit_commit=commit,
-        toolkit_dirty=dirty,
+    return header_of(
         simulated=testbed.tester.driver == "simulated",
         testbed=testbed.data,
         testbed_source=testbed.file,
@@ -41,8 +38,42 @@ def run_header(
         plan=tuple(
             StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),
-        procedures=versions(family for kind in BY_NAME.values() for family in kind.families),
+        families=(family for kind in BY_NAME.values() for family in kind.families),
         qualification_max_fps=QUALIFICATION_MAX_FPS,
         cases=suites.outside(selected),
+        order_seed=order_seed,
+    )
+
+
+def header_of(
+    *,
+    testbed: Mapping[str, Any],
+    profile: Mapping[str, Any],
+    plan: tuple[StoredPlan, ...],
+    families: Iterable[str],
+    medium_kind: str,
+    line_rate_bps: int | None = None,
+    testbed_source: str | None = None,
+    simulated: bool = False,
+    qualification_max_fps: int | None = None,
+    cases: tuple[suites.Case, ...] = (),
+    order_seed: int | None = None,
+) -> RunHeader:
+    """Return the header of a run that begins now, of any kind of load; `families` are its procedures."""
+    version, commit, dirty = toolkit_state()
+    return RunHeader(
+        toolkit_version=version,
+        toolkit_commit=commit,
+        toolkit_dirty=dirty,
+        simulated=simulated,
+        testbed=testbed,
+        testbed_source=testbed_source,
+        profile=profile,
+        medium_kind=medium_kind,
+        line_rate_bps=line_rate_bps,
+        plan=plan,
+        procedures=versions(families),
+        qualification_max_fps=qualification_max_fps,
+        cases=cases,
         order_seed=order_seed,
     )

@@ -21,7 +21,7 @@ from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.record.drift import Change, drift, reason
+from bmwg.methodology.record.drift import Change, drift, named_drift, reason
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
@@ -212,8 +212,18 @@ class PlatformGuard:
 
     def judged(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Look again; return a stretch's outcomes as they are, or invalid when the platform changed in it."""
-        changes = self.changed([outcome.outcome_id for outcome in outcomes])
-        return [invalid(outcome, changes) for outcome in outcomes] if changes else list(outcomes)
+        self.changed([outcome.outcome_id for outcome in outcomes])
+        return [self._as_recorded(outcome) for outcome in outcomes]
+
+    def judged_after_break(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The same for outcomes that end with a deployment that broke."""
+        self.changed_after_break([outcome.outcome_id for outcome in outcomes])
+        return [self._as_recorded(outcome) for outcome in outcomes]
+
+    def _as_recorded(self, outcome: Outcome) -> Outcome:
+        """A killed runner may have recorded a change without an answer: readers take it for the answer's."""
+        changes = named_drift(self._platform.drift, outcome.outcome_id)
+        return invalid(outcome, changes) if changes else outcome
 
     def changed(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
         """Look again; return what changed in the stretch that the named outcomes were measured in."""

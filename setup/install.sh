@@ -6,6 +6,7 @@
 #   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
+#   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)
 #   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
 #
 # A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
@@ -143,6 +144,9 @@ packages_step() {
     if [ "$mode" = http ]; then
         names="$names$(wanted_packages "$here/debian-packages-http.txt" "$here/debian-packages-vm.txt" | tr '\n' ' ')"
     fi
+    if [ "$mode" = kubernetes ]; then
+        names="$names$(wanted_packages "$here/debian-packages-kubernetes.txt" | tr '\n' ' ')"
+    fi
     if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
     if [ "$libvirt" = yes ]; then
         names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
@@ -167,7 +171,8 @@ packages_step() {
         if [ -d /run/systemd/system ]; then systemctl -q disable ssh.service ssh.socket 2>/dev/null || true; fi
         ;;
     esac
-    if [ "$mode" = http ] && [ -d /run/systemd/system ]; then
+    case "$mode" in http | kubernetes) own_services=yes ;; *) own_services=no ;; esac
+    if [ "$own_services" = yes ] && [ -d /run/systemd/system ]; then
         # installed for their programs: the suites start their own; what ran before stays as it was
         for service in squid docker containerd; do
             case " $missing" in
@@ -202,36 +207,29 @@ python_step() {
     hash=$(cat "$root/pyproject.toml" "$here/constraints.txt" | sha256sum | cut -d ' ' -f 1)
     stamp=$venv/bmwg-setup
     found=$(cat "$stamp" 2>/dev/null) || found=
-    kind=$mode
-    case "$found" in # what a checkout once had for the tests, it keeps
-    tests*) kind=tests ;;
-    http*) if [ "$kind" = main ]; then kind=http; fi ;;
+    wanted=run
+    case "$mode" in
+    tests) wanted=run,test,lint,docker,kubernetes,openstack ;;
+    http) wanted=run,docker ;;
+    kubernetes) wanted=run,kubernetes ;;
     esac
-    case "$libvirt ${found%% *}" in
-    yes* | *+libvirt*) kind=$kind+libvirt ;;
-    esac
-    case "$openstack ${found%% *}" in
-    yes* | *+openstack) kind=$kind+openstack ;;
-    esac
+    if [ "$openstack" = yes ]; then wanted=$wanted,openstack; fi
+    if [ "$libvirt" = yes ]; then wanted=$wanted,libvirt; fi
+    extras=
+    for extra in run test lint docker kubernetes openstack libvirt; do # what a checkout once had, it keeps
+        case ",$wanted,${found%% *}," in *",$extra,"*) extras=${extras:+$extras,}$extra ;; esac
+    done
     usable=no
     # a virtual environment that was moved has scripts that name the old place
     if new_enough "$venv/bin/python" && head -n 2 "$venv/bin/pip" 2>/dev/null | grep -qF "$venv/bin/python"; then
         usable=yes
     fi
-    if [ "$usable" = yes ] && [ "$found" = "$kind $hash" ]; then
+    if [ "$usable" = yes ] && [ "$found" = "$extras $hash" ]; then
         title "Python environment: .venv is up to date"
         return
     fi
     find_python
-    extras=run
-    case "$kind" in
-    tests*) extras=run,test,lint,docker,openstack ;;
-    http*) extras=run,docker ;;
-    esac
-    case "$kind" in *+openstack) extras=${extras:+$extras,}openstack ;; esac
-    case "$kind" in *+libvirt*) extras=${extras:+$extras,}libvirt ;; esac
-    extras=${extras:+[$extras]}
-    title "Python environment: .venv with $("$python" -V 2>&1)${extras:+ and }$extras"
+    title "Python environment: .venv with $("$python" -V 2>&1) and [$extras]"
     if [ "$usable" = no ]; then
         run 120 "$python" -m venv --clear "$venv" || {
             show_log
@@ -245,7 +243,7 @@ python_step() {
         if run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
             -c "$here/constraints.txt" 'setuptools>=77' &&
             run 900 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --retries 5 \
-                --no-build-isolation -c "$here/constraints.txt" -e "$root$extras"; then
+                --no-build-isolation -c "$here/constraints.txt" -e "$root[$extras]"; then
             break
         fi
         say "      pip install failed (try $try of 3)"
@@ -256,7 +254,7 @@ python_step() {
         fi
         try=$((try + 1))
     done
-    printf '%s %s\n' "$kind" "$hash" >"$stamp"
+    printf '%s %s\n' "$extras" "$hash" >"$stamp"
 }
 
 # ---------------------------------------------------------------- tester and commands
@@ -296,6 +294,15 @@ guest_step() {
         show_log
         stop "no guest kernel was unpacked" "see $log; 'sh setup/guest.sh' by hand shows the cause"
     }
+}
+
+kubernetes_step() {
+    title "Kubernetes: its programs from Go modules (5 to 15 minutes the first time)"
+    run 3000 sh "$here/kubernetes.sh" || {
+        show_log
+        stop "the programs of an embedded cluster were not built" "see $log; 'sh setup/kubernetes.sh' by hand shows the cause"
+    }
+    say "      $(tail -n 1 "$log")"
 }
 
 openstack_step() {
@@ -352,8 +359,9 @@ vswitch) vswitch=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
 openstack) mode=http steps=8 openstack=yes ;;
+kubernetes) mode=kubernetes steps=6 ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt' or 'openstack'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt', 'openstack' or 'kubernetes'" >&2
     exit 2
     ;;
 esac
@@ -370,6 +378,7 @@ if [ "$mode" = http ]; then
     http_step
     guest_step
 fi
+if [ "$mode" = kubernetes ]; then kubernetes_step; fi
 if [ "$openstack" = yes ]; then openstack_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

@@ -36,7 +36,7 @@ class KernelL3:
         """Yield a pod that forwards."""
         yield PodParts(forwarding=True)
 
-    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:
         """Give the pod its routes and fixed neighbours, so that it never asks."""
         steps = []
         for link in links:
@@ -50,6 +50,7 @@ class KernelL3:
             for arguments in routers.neighbour_arguments(link.interface, link.neighbours, link.neighbour_mac):
                 steps.append(batch.step(f"{_ROUTING}:set_neighbour", **arguments))
         pod.inside("bmwg.drivers.hosting.batch:run", steps=steps)
+        return ()
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:
         """Return evidence; the kernel forwards as soon as it is furnished."""

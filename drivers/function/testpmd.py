@@ -7,8 +7,6 @@ departure, the source that port's own; nothing above the Ethernet header changes
 from __future__ import annotations
 
 import re
-import shlex
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,8 +22,11 @@ if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow 
 
 BINARY = "/usr/bin/dpdk-testpmd"
 _MEND = "apt-get install dpdk"
-_COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
-_BUNDLES = "/run/bmwg-pods"
+CAPABILITIES = (
+    "CAP_NET_RAW",
+    "CAP_NET_ADMIN",
+    "CAP_IPC_LOCK",
+)  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
@@ -41,8 +42,7 @@ class Testpmd:
     )
 
     def __init__(self, bed: Bed) -> None:
-        self._folder = bed.run_dir / "commands"
-        self._undo = bed.undo
+        self._kinds = ""
         self._cpu = bed.testbed.pods.cpus[0]
 
     def probe(self) -> Missing | None:
@@ -53,38 +53,28 @@ class Testpmd:
 
     @contextmanager
     def parts(self, pod_id: str) -> Iterator[PodParts]:
-        """Yield a pod that takes its command line from a file: neighbours' MACs are known only after ADD."""
-        folder = self._folder / pod_id
-        entry = self._undo.before("folder", {"kind": "local"}, folder=str(folder))
-        folder.mkdir(parents=True)
-        try:
-            yield PodParts(
-                arguments=("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}"),
-                binds=((str(folder), _COMMAND_MOUNT, False),),
-            )
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            self._undo.done(entry)
+        """Yield a pod that is told its command line at its start: MACs are known only after ADD."""
+        yield PodParts(told_at_start=True, capabilities=CAPABILITIES, root=True)
 
-    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> None:
-        """Write the command line where the pod's program, a shell, takes it from."""
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]:
+        """Return the command line."""
         first, second = links
         line = arguments(
             devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
         )
-        file = self._folder / pod.pod_id / _COMMAND_FILE
-        file.write_text("exec " + shlex.join(line) + "\n", encoding="utf-8")
+        self._kinds = ", ".join(sorted(set(_DRIVER.findall(" ".join(line)))))
+        return line
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:
         """Wait until it forwards; return evidence. Raises DriverError PATH-06."""
-        said = pod.node.call(
-            "bmwg.drivers.function.testpmd:wait_ready", log=f"{_BUNDLES}/{pod.pod_id}/log", deadline_s=40.0
-        )
-        line = (self._folder / pod.pod_id / _COMMAND_FILE).read_text(encoding="utf-8")
-        kinds = sorted(set(_DRIVER.findall(line)))
-        return {"name": "testpmd", "forward_mode": "mac", "port_kind": ", ".join(kinds), "said": said}
+        return {
+            "name": "testpmd",
+            "forward_mode": "mac",
+            "port_kind": self._kinds,
+            "said": wait_ready(pod),
+        }
 
 
 def _packet_device(number: int, link: FunctionLink) -> str:
@@ -116,16 +106,15 @@ def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int
     )
 
 
-def wait_ready(*, log: str, ready_deadline_s: float = 20.0) -> str:
-    """Node function: wait until testpmd says that it forwards; return that line.
+def wait_ready(pod: Pod, *, within_s: float = 20.0) -> str:
+    """Wait until testpmd says that it forwards; return that line.
 
-    Raises DriverError PATH-06 with the last lines of its log when it does not within the deadline.
+    Raises DriverError PATH-06 with the last lines of its output when it does not within the deadline.
     """
-    due_s = time.monotonic() + ready_deadline_s
+    due_s = time.monotonic() + within_s
     lines: list[str] = []
     while time.monotonic() < due_s:
-        path = Path(log)
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        lines = pod.said()
         for line in lines:
             if _READY in line:
                 return line.strip()
@@ -135,8 +124,8 @@ def wait_ready(*, log: str, ready_deadline_s: float = 20.0) -> str:
     raise DriverError(
         "PATH-06",
         "testpmd in the pod does not forward",
-        expected=f"{_READY!r} in its log within {ready_deadline_s:g} s",
-        found=" | ".join(lines[-8:]) or "an empty log",
+        expected=f"{_READY!r} in its output within {within_s:g} s",
+        found=" | ".join(lines[-8:]) or "no output",
     )
 
 

@@ -37,11 +37,13 @@ _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
 class PodSpec:
     """A pod as intended. `cpus` is a cpuset list (`"1"`, `"2-3,5"`); limits are octets and 2 MiB pages.
 
-    `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are
-    `(source, destination, writable)`; everything else of the host's root is there, read-only. `capabilities`
-    are added to CAPABILITIES. `sysctls` are of the pod's own namespaces (`net.*`). `cpu_limit` is CPU time
-    per time on all of its CPUs together, 0: no quota. `netns` is the path of a network namespace that it
-    joins as that is; without one it gets a new one.
+    `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are `(source,
+    destination, writable)`; everything else of the host's root is there, read-only. `capabilities` are
+    the fewest by which its program runs (crun adds them to CAPABILITIES), as user 0 where `root`.
+    `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds its interfaces. `sysctls` are of
+    the pod's own namespaces (`net.*`). `cpu_limit` is CPU time per time on all of its CPUs together, 0:
+    no quota. `netns` is the path of a network namespace that it joins as that is; without one it gets a
+    new one.
     """
 
     pod_id: str
@@ -56,6 +58,9 @@ class PodSpec:
     capabilities: tuple[str, ...] = ()
     cpu_limit: float = 0.0
     netns: str = ""
+    told_at_start: bool = False
+    root: bool = True
+    endpoint: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no runtime could run."""
@@ -89,7 +94,7 @@ class PodSpec:
                 expected="0 at least",
                 found=str(self.hugepages_2mi),
             )
-        if not self.arguments:
+        if not self.arguments and not self.told_at_start:
             raise ConfigError(
                 "POD-01", f"pod {self.pod_id}: arguments", expected="a program", found="nothing"
             )

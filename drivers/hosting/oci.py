@@ -26,6 +26,7 @@ _PID_FILE = "pid"
 _ERROR_LINES = 20
 _LOG_TAIL_OCTETS = 8192
 _FAULT_LINES = 3
+_SAID_OCTETS, _SAID_LINES = 65536, 400  # choice: all that a function says until it forwards
 
 
 def probe() -> dict[str, str] | None:
@@ -177,6 +178,11 @@ def fault(*, pod_id: str, pid: int, start_ticks: int) -> str | None:
     return f"its first process has ended: {words or 'no output'}"
 
 
+def said(*, pod_id: str) -> list[str]:
+    """Node function: the last lines of what the pod's program has printed."""
+    return _tail(_BUNDLES / pod_id / "log", octets=_SAID_OCTETS, lines=_SAID_LINES)
+
+
 def sample(*, pod_id: str) -> dict[str, JsonValue]:
     """Node function: what all processes of the pod use; fields of `instance.Sample`."""
     pids: set[int] = set()
@@ -270,15 +276,15 @@ def _crun(state_dir: str, *arguments: str, deadline_s: float, log: Path | None =
     return done.stdout
 
 
-def _tail(log: Path) -> list[str]:
+def _tail(log: Path, *, octets: int = _LOG_TAIL_OCTETS, lines: int = _ERROR_LINES) -> list[str]:
     """The last lines of a pod's output, of which a pod may write as much as it likes."""
     try:
         with log.open("rb") as written:
-            written.seek(max(0, log.stat().st_size - _LOG_TAIL_OCTETS))
-            said = written.read(_LOG_TAIL_OCTETS)
+            written.seek(max(0, log.stat().st_size - octets))
+            tail = written.read(octets)
     except FileNotFoundError:
         return []
-    return said.decode(errors="replace").strip().splitlines()[-_ERROR_LINES:]
+    return tail.decode(errors="replace").strip().splitlines()[-lines:]
 
 
 def _logged(command: list[str], log: Path, deadline_s: float, environment: dict[str, str]) -> bounded.Ended:

@@ -98,6 +98,8 @@ class Bed:
             if link.kind == "veth":
                 ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
                 self.links.append(links.connect(*ends, mtu_octets=self.mtu_octets))
+        places = {node.name: self.node(node.name) for node in self.testbed.nodes}
+        stack.enter_context(self.runtime.standing(places, cpus=self.testbed.pods.cpuset))
 
     def node(self, name: str) -> NamespaceNode:
         """Return an open node; ConfigError PATH-01 when the testbed has none of that name."""
@@ -120,10 +122,11 @@ class Bed:
         """The place of the tester's own ports."""
         return self.node(TESTER)
 
-    @property
+    @cached_property
     def runtime(self) -> PodRuntime:
-        """What makes this testbed's pods."""
-        return registry.runtime(self.testbed.pods.runtime, run_dir=str(self.run_dir), undo=self.undo)
+        """What makes this testbed's pods, one for the run."""
+        pods = self.testbed.pods
+        return registry.runtime(pods.runtime, run_dir=str(self.run_dir), undo=self.undo, options=pods.options)
 
     def network(self, name: str) -> NetworkDriver:
         """Return a network option by its key in the testbed file."""
@@ -134,7 +137,8 @@ class Bed:
         """Return what `node` lacks for a network option; tried once and remembered for the run."""
         key = (network, node)
         if key not in self._missing:
-            self._missing[key] = self.network(network).probe(self.node(node))
+            driver = self.network(network)
+            self._missing[key] = self.runtime.refuses(driver) or driver.probe(self.node(node))
         return self._missing[key]
 
     def described(self, network: str, node: str) -> dict[str, JsonValue]:

@@ -14,6 +14,7 @@ from bmwg.drivers.api import (
     NetworkDriver,
     PlacedNode,
     Pod,
+    PodNetwork,
     TesterPort,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -127,11 +128,9 @@ def _endpoint(
         addresses=addresses,
         routes=routes,
     )
-    with (
-        created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}") as pod,
-        network.attach(node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=BRIDGE) as attached,
-    ):
-        check = network.check(node, attached, pod_id=pod.pod_id)
+    wanted = PodNetwork(driver=network, attachment=attachment, bridge=BRIDGE)
+    with created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", networks=[wanted]) as pod:
+        (attached,), (check,) = pod.attached, pod.checks
         keep = attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else addresses:
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
@@ -180,6 +179,7 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) 
         },
         "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
         "endpoints": [end.evidence() for end in pair],
+        "pod_runtime": dict(bed.runtime.describe()),
         "device_queues": [end.queue for end in pair],
         "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},
     }

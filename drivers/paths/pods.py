@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import PlacedNode, Pod, PodParts
+from bmwg.drivers.api import PlacedNode, Pod, PodNetwork, PodParts
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths.bed import Bed
 
@@ -13,8 +13,15 @@ _SLEEPS = PodParts()
 
 
 @contextmanager
-def created_pod(bed: Bed, node: PlacedNode, *, name: str, parts: PodParts = _SLEEPS) -> Iterator[Pod]:
-    """Make a pod of the testbed's size on `node`, its program not started; remove it on leaving."""
+def created_pod(
+    bed: Bed,
+    node: PlacedNode,
+    *,
+    name: str,
+    networks: Sequence[PodNetwork],
+    parts: PodParts = _SLEEPS,
+) -> Iterator[Pod]:
+    """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving."""
     limits = bed.testbed.pods
     spec = PodSpec(
         pod_id=name,
@@ -22,11 +29,14 @@ def created_pod(bed: Bed, node: PlacedNode, *, name: str, parts: PodParts = _SLE
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
         forwarding=parts.forwarding,
-        arguments=parts.arguments or SLEEPER,
+        arguments=() if parts.told_at_start else parts.arguments or SLEEPER,
+        told_at_start=parts.told_at_start,
         binds=parts.binds,
         capabilities=parts.capabilities,
+        root=parts.root,
+        endpoint=parts is _SLEEPS,
     )
-    with bed.runtime.made(node, spec) as pod:
+    with bed.runtime.made(node, spec, networks) as pod:
         bed.pods[name] = pod
         try:
             yield pod

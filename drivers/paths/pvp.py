@@ -17,6 +17,7 @@ from bmwg.drivers.api import (
     Missing,
     PathDriver,
     Pod,
+    PodNetwork,
     TesterPort,
 )
 from bmwg.drivers.network.handover import NETDEV, undriven
@@ -78,16 +79,15 @@ class PvpPath:
                 stack.enter_context(routers.forwarding(node))
                 for side in sides:
                     stack.enter_context(routers.router_addresses(node, side))
-            pod = stack.enter_context(self._pod(node.name))
-            attached, checks = [], []
             for side in sides:
-                attached.append(stack.enter_context(self._attached(pod, side)))
-                # before anything else joins: a bridge changes its MAC with its ports
-                checks.append(self._network.check(node, attached[-1], pod_id=pod.pod_id))
+                stack.enter_context(uplinks.cleared(node, self._uplink, nic=side.nic, bridge=_bridge(side)))
+            pod = stack.enter_context(self._pod(node.name, [self._wanted(side) for side in sides]))
+            attached = list(pod.attached)
+            for interface in attached:
+                self._widen(pod, interface)
             for side, interface in zip(sides, attached, strict=True):
                 stack.enter_context(self._joined(pod, side, interface))
-            self._function.furnish(pod, self._links(sides, attached))
-            pod.start()
+            pod.start(self._function.furnish(pod, self._links(sides, attached)))
             function = self._function.started(pod)
             settled = [self._network.settled(node, item, pod_id=pod.pod_id) for item in attached]
             device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
@@ -101,8 +101,9 @@ class PvpPath:
                     "attachments": [
                         {**item.evidence, **more} for item, more in zip(attached, settled, strict=True)
                     ],
-                    "checks": checks,
+                    "checks": list(pod.checks),
                     "pod": pod.describe(),
+                    "pod_runtime": dict(bed.runtime.describe()),
                     "hops": self._hops(sides, attached),
                     "forwarding": self._function.forwarding,
                     "device_queues": device_queues,
@@ -114,19 +115,17 @@ class PvpPath:
             )
 
     @contextmanager
-    def _pod(self, node_name: str) -> Iterator[Pod]:
+    def _pod(self, node_name: str, networks: list[PodNetwork]) -> Iterator[Pod]:
         name = f"bmwg-{self._bed.next_id()}"
         node = self._bed.node(node_name)
         with (
             self._function.parts(name) as parts,
             self._network.pod_parts(node, name) as more,
-            created_pod(self._bed, node, name=name, parts=parts | more) as pod,
+            created_pod(self._bed, node, name=name, networks=networks, parts=parts | more) as pod,
         ):
             yield pod
 
-    @contextmanager
-    def _attached(self, pod: Pod, side: Side) -> Iterator[Attached]:
-        bridge = f"bmwg-br{side.number}"
+    def _wanted(self, side: Side) -> PodNetwork:
         nic = side.nic
         attachment = Attachment(
             network=self._cell.network,
@@ -148,14 +147,7 @@ class PvpPath:
                     for subnet, via in zip(OUTER[side.number].subnets, inner.router, strict=True)
                 ),
             )
-        with (
-            uplinks.cleared(pod.node, self._uplink, nic=nic, bridge=bridge),
-            self._network.attach(
-                pod.node, attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=bridge
-            ) as attached,
-        ):
-            self._widen(pod, attached)
-            yield attached
+        return PodNetwork(driver=self._network, attachment=attachment, bridge=_bridge(side))
 
     def _widen(self, pod: Pod, attached: Attached) -> None:
         """Have the attachment carry what the links do; plugins make it for ordinary frames."""
@@ -171,7 +163,7 @@ class PvpPath:
     @contextmanager
     def _joined(self, pod: Pod, side: Side, attached: Attached) -> Iterator[None]:
         if self._uplink == uplinks.BRIDGE_PORT:
-            with uplinks.bridged(pod.node, interfaces=(side.nic,), bridge=f"bmwg-br{side.number}"):
+            with uplinks.bridged(pod.node, interfaces=(side.nic,), bridge=_bridge(side)):
                 yield
         elif self._uplink == uplinks.ROUTED:
             host_interface = uplinks.host_side(pod.node, attached)
@@ -240,6 +232,10 @@ class PvpPath:
             part.append({"at": f"pod/{item.attachment.interface}", "what": inside})
             hops.extend(part if side.number == 0 else reversed(part))
         return hops
+
+
+def _bridge(side: Side) -> str:
+    return f"bmwg-br{side.number}"
 
 
 _: type[PathDriver] = PvpPath

@@ -119,7 +119,7 @@ def _workload(
         "pid": bed.pods[pod].pid,
         "kind": str(evidence.get("hosting", cell.hosting)),
         "function": "endpoint: its interface is the tester's port" if endpoint else str(cell.function),
-        "image": "the node's root file system, read-only",
+        "image": bed.pods[pod].image,
         "virtual_interfaces": {
             name: {"type": facts["kind"], "mtu_octets": facts["mtu_octets"], "network": cell.network}
             for name, facts in interfaces.items()

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
 
-from bmwg.drivers.api import JsonValue, Missing, Node, PlacedNode, Pod, PodRuntime, UndoLog
+from bmwg.drivers.api import (
+    Attached,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    Pod,
+    PodNetwork,
+    PodRuntime,
+    UndoLog,
+)
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.hosting.instance import Sample
+from bmwg.methodology.errors import ConfigError
 
 UNDO_KIND = "pod"
 _OCI = "bmwg.drivers.hosting.oci"
+_COMMAND_MOUNT, _COMMAND_FILE = "/run/bmwg-command", "command.sh"
 
 
 class CrunPod:
     """A pod of crun's. A restart gives it another first process and leaves its namespace."""
 
-    def __init__(self, node: PlacedNode, pod_id: str, state_dir: str, *, pid: int, start_ticks: int) -> None:
+    def __init__(
+        self,
+        node: PlacedNode,
+        pod_id: str,
+        state_dir: str,
+        *,
+        pid: int,
+        start_ticks: int,
+        command: Path | None = None,
+    ) -> None:
+        self.attached: tuple[Attached, ...] = ()
+        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        self._command = command
         self.node = node
         self.pod_id = pod_id
         self.pid = pid
@@ -28,9 +57,21 @@ class CrunPod:
         """The pod's network namespace, valid while its first process runs."""
         return f"/proc/{self.pid}/ns/net"
 
-    def start(self) -> None:
-        """Start the pod's program."""
+    @property
+    def image(self) -> str:
+        """What its root file system is."""
+        return "the node's root file system, read-only"
+
+    def start(self, arguments: Sequence[str] = ()) -> None:
+        """Start the pod's program; a shell takes arguments that are told only now from a file."""
+        if self._command is not None:
+            self._command.write_text("exec " + shlex.join(arguments) + "\n", encoding="utf-8")
         self.node.call(f"{_OCI}:start", pod_id=self.pod_id, state_dir=self._state_dir)
+
+    def said(self) -> list[str]:
+        """Return the last lines of its program's output."""
+        lines: list[str] = self.node.call(f"{_OCI}:said", pod_id=self.pod_id)
+        return lines
 
     def restart(self) -> dict[str, JsonValue]:
         """End the container and start it anew in the pod's own network namespace, as a kubelet does."""
@@ -77,8 +118,18 @@ class CrunPod:
 class CrunRuntime:
     """Makes pods by crun on the nodes of a run; their state lies below the run's folder."""
 
-    def __init__(self, *, run_dir: str, undo: UndoLog) -> None:
+    def __init__(
+        self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
+    ) -> None:
+        if options:
+            raise ConfigError(
+                "CFG-04",
+                "pods.options of the testbed file",
+                expected="none: crun has no settings",
+                found=", ".join(options),
+            )
         self._state_dir = f"{run_dir}/pods"
+        self._commands = Path(run_dir, "commands")
         self._undo = undo
 
     def probe(self, node: Node) -> Missing | None:
@@ -86,19 +137,68 @@ class CrunRuntime:
         found = node.call(f"{_OCI}:probe")
         return Missing(**found) if found else None
 
+    def refuses(self, network: NetworkDriver) -> Missing | None:
+        """Every network attaches to a process's namespace."""
+        return None
+
+    def standing(self, nodes: Mapping[str, PlacedNode], *, cpus: str) -> AbstractContextManager[None]:
+        """Nothing: crun has no service."""
+        return nullcontext()
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Its name; each pod tells the version."""
+        return {"runtime": "crun"}
+
     @contextmanager
-    def made(self, node: PlacedNode, spec: PodSpec) -> Iterator[Pod]:
-        """Make a pod, its program not started; remove it on leaving."""
+    def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
+        """Make a pod and attach its networks, its program not started; remove it on leaving."""
         undo: dict[str, JsonValue] = {"pod_id": spec.pod_id, "state_dir": self._state_dir}
+        with ExitStack() as stack:
+            command = None
+            if spec.told_at_start:
+                command = stack.enter_context(self._command_file(spec.pod_id))
+                mount = (str(command.parent), _COMMAND_MOUNT, False)
+                arguments = ("/bin/sh", f"{_COMMAND_MOUNT}/{_COMMAND_FILE}")
+                spec = replace(spec, arguments=arguments, binds=(*spec.binds, mount))
+            stack.enter_context(self._removed(node, undo))
+            made = node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=self._state_dir)
+            pod = CrunPod(
+                node,
+                spec.pod_id,
+                self._state_dir,
+                pid=made["pid"],
+                start_ticks=made["start_ticks"],
+                command=command,
+            )
+            for one in networks:
+                attached = stack.enter_context(
+                    one.driver.attach(
+                        node, one.attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=one.bridge
+                    )
+                )
+                pod.attached += (attached,)
+                # before anything else joins: a bridge changes its MAC with its ports
+                pod.checks += (one.driver.check(node, attached, pod_id=pod.pod_id),)
+            yield pod
+
+    @contextmanager
+    def _removed(self, node: PlacedNode, undo: dict[str, JsonValue]) -> Iterator[None]:
         entry = self._undo.before(UNDO_KIND, node.place, **undo)
         try:
-            made = node.call(f"{_OCI}:create", spec=spec.as_builtins(), state_dir=self._state_dir)
-            yield CrunPod(
-                node, spec.pod_id, self._state_dir, pid=made["pid"], start_ticks=made["start_ticks"]
-            )
+            yield
         finally:
             node.call(f"{_OCI}:delete", **undo)
             self._undo.done(entry)
+
+    @contextmanager
+    def _command_file(self, pod_id: str) -> Iterator[Path]:
+        """Yield where a pod's shell will find its program; the folder goes on leaving."""
+        folder = self._commands / pod_id
+        folder.mkdir(parents=True)
+        try:
+            yield folder / _COMMAND_FILE
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _: type[PodRuntime] = CrunRuntime

@@ -15,26 +15,51 @@ MEASURED = "measured"
 
 def problems(repetition: Repetition, cell: HttpCell) -> tuple[str, ...]:
     """Say why a repetition is no measurement; empty when it is one."""
-    found = list(repetition.faults)
-    if cell.workload is Workload.START:
-        return tuple(found)
-    if repetition.requests != repetition.asked_requests:
-        found.append(f"{repetition.requests} of {repetition.asked_requests} requests were completed")
-    if repetition.failed:
-        found.append(f"{repetition.failed} requests failed")
-    if repetition.non_2xx:
-        found.append(f"{repetition.non_2xx} answers had a status other than 2xx")
-    expected = repetition.requests * cell.object_octets
-    if repetition.body_octets != expected:
-        found.append(
-            f"{repetition.body_octets} octets of bodies, {expected} are {repetition.requests} objects"
-        )
-    for when, (status, right) in zip(("before", "after"), repetition.probes, strict=False):
+    return (
+        *repetition.faults,
+        *shortcomings(
+            workload=cell.workload,
+            object_octets=cell.object_octets,
+            asked_requests=repetition.asked_requests,
+            requests=repetition.requests,
+            failed=repetition.failed,
+            non_2xx=repetition.non_2xx,
+            body_octets=repetition.body_octets,
+            probes=repetition.probes,
+        ),
+    )
+
+
+def shortcomings(
+    *,
+    workload: Workload,
+    object_octets: int,
+    asked_requests: int,
+    requests: int,
+    failed: int,
+    non_2xx: int,
+    body_octets: int,
+    probes: Sequence[tuple[int, bool]],
+) -> tuple[str, ...]:
+    """Say what of the requests of a closed loop did not come about as asked; empty when all did."""
+    if workload is Workload.START:
+        return ()
+    found = []
+    if requests != asked_requests:
+        found.append(f"{requests} of {asked_requests} requests were completed")
+    if failed:
+        found.append(f"{failed} requests failed")
+    if non_2xx:
+        found.append(f"{non_2xx} answers had a status other than 2xx")
+    expected = requests * object_octets
+    if body_octets != expected:
+        found.append(f"{body_octets} octets of bodies, {expected} are {requests} objects")
+    for when, (status, right) in zip(("before", "after"), probes, strict=False):
         if status != 200:
             found.append(f"the probe {when} it got status {status}" if status else f"no answer {when} it")
         elif not right:
             found.append(f"the body of the probe {when} it is another object")
-    if len(repetition.probes) < 2:
+    if len(probes) < 2:
         found.append("its bodies were not probed before and after")
     return tuple(found)
 

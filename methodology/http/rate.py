@@ -16,7 +16,7 @@ from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition
 from bmwg.methodology.records import OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial import Assessment, JudgedTrial
 
 _FRAME_OCTETS = 64  # the search needs some size and uses it for nothing else
 
@@ -38,20 +38,35 @@ def judged(seq: int, repetition: Repetition, spec: TrialSpec) -> JudgedTrial:
     """Return a repetition as a trial of the search."""
     good = max(0, repetition.requests - repetition.failed)
     fault = "; ".join(repetition.faults)
-    bad = [status for status, right in repetition.probes if status != 200 or not right]
-    if bad and not fault:
-        fault = f"the probes beside it were not answered rightly: status {bad[0]}"
+    found = assessed(
+        asked_requests=repetition.asked_requests,
+        unsent_requests=repetition.unsent_requests,
+        probes=repetition.probes,
+    )
+    if fault:
+        found = Assessment(validity=Validity.FAULT, reason=fault)
     counts = StreamCounts(
         intended_frames=repetition.asked_requests,
         sent_frames=repetition.asked_requests,
         received_frames=good,
     )
+    fault = found.reason if found.validity is Validity.FAULT else ""
     result = TrialResult(spec=spec, streams=(counts,), wall_time_ns=repetition.wall_ns, fault=fault or None)
-    validity = Validity.FAULT if fault or not repetition.asked_requests else Validity.VALID
-    if validity is Validity.VALID and repetition.unsent_requests:
-        fault = f"{repetition.unsent_requests} of {repetition.asked_requests} requests not offered as asked"
-        validity = Validity.SENT_SHORT
-    return JudgedTrial(seq=seq, result=result, validity=validity, reason=fault)
+    return JudgedTrial(seq=seq, result=result, validity=found.validity, reason=found.reason)
+
+
+def assessed(*, asked_requests: int, unsent_requests: int, probes: Sequence[tuple[int, bool]]) -> Assessment:
+    """Say whether a repetition of an open loop without a fault may be part of a bound."""
+    bad = [status for status, right in probes if status != 200 or not right]
+    if bad:
+        reason = f"the probes beside it were not answered rightly: status {bad[0]}"
+        return Assessment(validity=Validity.FAULT, reason=reason)
+    if not asked_requests:
+        return Assessment(validity=Validity.FAULT)
+    if unsent_requests:
+        reason = f"{unsent_requests} of {asked_requests} requests not offered as asked"
+        return Assessment(validity=Validity.SENT_SHORT, reason=reason)
+    return Assessment(validity=Validity.VALID)
 
 
 def search(measure: Callable[[int], tuple[int, Repetition]], settings: Mapping[str, Any]) -> SearchResult:

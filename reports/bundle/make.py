@@ -16,13 +16,14 @@ from bmwg.reports.checker.deviations import SUBMISSION_FILE, yaml_document
 from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.judge import judge
-from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
+from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
+from bmwg.reports.store.former_http import FILES as FORMER_FILES
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
 _RENDERED = ("report.rst", "report.html")
-_WHERE_THERE = ("deviations.yaml", *HTTP_FILES, *_RENDERED)
+_WHERE_THERE = ("deviations.yaml", *FORMER_FILES, *_RENDERED)
 
 
 def make_bundle(
@@ -86,7 +87,10 @@ def redacted(evidence: Evidence, salt: bytes) -> Evidence:
         evidence,
         platform=redact_platform(evidence.platform, salt, names=sealed_texts(evidence.run)),
         run=run,
-        outcomes=tuple(outcome_from_json(entry) for entry in run["outcomes"]),
+        outcomes=(
+            *(outcome_from_json(entry) for entry in run["outcomes"]),
+            *(evidence.former.outcomes if evidence.former else ()),
+        ),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bmwg.reports.checker.evidence import Load
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
@@ -26,7 +25,7 @@ def _isolated(scope: Scope) -> Answer:
     testbed: Mapping[str, Any] = scope.evidence.run["testbed"] if scope.evidence.run else {}
     if "row" in testbed:
         return not_assessed("a row of hosts: no file shows where their cables lead")
-    if scope.evidence.load is Load.REQUESTS:
+    if not scope.evidence.of_frames:
         return _between_places(testbed)
     tester = testbed.get("tester")
     ports = tester.get("ports") if isinstance(tester, dict) else None

@@ -229,7 +229,7 @@ def _described(evidence: Evidence, document: str) -> list[ClauseVerdict]:
 
 def _whole(evidence: Evidence, document: str) -> Scope | None:
     """Return a scope of the whole run, whatever its kind of load; None when nothing in it was executed."""
-    if evidence.run is None or not evidence.executions:
+    if evidence.run is None or not evidence.lines:
         return None
     return Scope(evidence=evidence, benchmark=document, outcomes=evidence.outcomes, trials=evidence.trials)
 

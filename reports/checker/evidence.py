@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology import suites
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.former.registry import replayable
-from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import (
+    FRAMES,
     Cell,
     LatencyHistogram,
     Outcome,
@@ -31,13 +32,12 @@ from bmwg.methodology.records import (
 )
 from bmwg.methodology.suites import Case
 from bmwg.methodology.throughput import ENVELOPE_METRIC
-from bmwg.methodology.trial import JudgedTrial, TrialPolicy, assess
+from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.findings import Finding, of_error
-from bmwg.reports.checker.source import HTTP_FILES, RunFiles
+from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.http.journal import checked_lines
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import (
     PlannedCell,
@@ -46,12 +46,13 @@ from bmwg.reports.store.codec import (
     result_from_json,
     times_from_json,
 )
-from bmwg.reports.store.journal import checked_line, genesis
+from bmwg.reports.store.former_http import ANSWERS, JOURNAL, FormerHttp, former_http
+from bmwg.reports.store.journal import checked_line, execution, genesis
 from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
+from bmwg.reports.store.upgrade import of_today
 
 MAX_DOCUMENT_OCTETS = 16 << 20
-HTTP_PROFILE = "http_profile/1.0"
 _MAX_MISJUDGED = 20
 _MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
@@ -76,11 +77,16 @@ class Trial:
     times: TrialTimes | None = None
 
 
-class Load(StrEnum):
-    """The kind of load that a run offered."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What each line of the journal has, whatever the kind of load."""
 
-    FRAMES = "frames"
-    REQUESTS = "requests"
+    seq: int
+    cell_id: str
+    deployment_id: str
+    metric: str
+    at: str
+    platform: tuple[int, int, str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +94,8 @@ class Evidence:
     """What a run's files hold. `findings` are what reading them found; None and empty stand for unreadable.
 
     `whole_journal` is False where the chain broke: what rests on trials can then not be replayed.
-    A run of frames has `trials`, one of requests `repetitions`, each with its line's number.
+    `trials` are those of frames, `executions` those of other kinds of load. `former` is there for a run of
+    requests from before these had a place in the one journal.
     """
 
     files: RunFiles
@@ -99,7 +106,8 @@ class Evidence:
     plan: tuple[PlannedCell, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     trials: tuple[Trial, ...] = ()
-    repetitions: tuple[tuple[int, Repetition], ...] = ()
+    executions: tuple[Execution, ...] = ()
+    former: FormerHttp | None = None
     whole_journal: bool = False
     deviations: tuple[Declared, ...] = ()
     submission: Mapping[str, Any] | None = None
@@ -107,15 +115,43 @@ class Evidence:
     by_cell: Mapping[tuple[str, str], Outcome] = field(default_factory=dict)
 
     @property
-    def load(self) -> Load:
-        """The kind of load of the run."""
-        of_requests = self.run is not None and self.run["profile"].get("schema") == HTTP_PROFILE
-        return Load.REQUESTS if of_requests else Load.FRAMES
+    def load(self) -> str:
+        """The kind of load of the run, as its profile says."""
+        return kinds.of_profile(self.run["profile"]) if self.run is not None else FRAMES
 
     @property
-    def executions(self) -> int:
-        """How often load was offered: trials of frames, or repetitions of requests."""
-        return len(self.trials) + len(self.repetitions)
+    def of_frames(self) -> bool:
+        """Whether the run's profile is one of frames."""
+        return self.load == FRAMES
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What all lines of the journal have, of every kind of load, in order."""
+        frames = (
+            Line(
+                seq=one.trial.seq,
+                cell_id=one.cell_id,
+                deployment_id=one.deployment_id,
+                metric=one.metric,
+                at=one.at,
+                platform=one.platform,
+            )
+            for one in self.trials
+        )
+        others = (
+            Line(
+                seq=one.seq,
+                cell_id=one.cell_id,
+                deployment_id=one.deployment_id,
+                metric=one.metric,
+                at=one.at,
+                platform=one.platform,
+            )
+            for one in self.executions
+        )
+        return (
+            tuple(sorted((*frames, *others), key=lambda line: line.seq)) if self.executions else tuple(frames)
+        )
 
     def of(self, cell_id: str, metric: str) -> tuple[Trial, ...]:
         """Return the trials of one cell and metric, in order."""
@@ -155,7 +191,7 @@ class Evidence:
     def whole(self, trial: Trial) -> JudgedTrial:
         """Return a trial with its histograms, read again from its line."""
         data = json.loads(self.files.piece(JOURNAL_FILE, trial.start, trial.octets))
-        return replace(trial.trial, result=result_from_json(data["spec"], data["result"]))
+        return replace(trial.trial, result=result_from_json(of_today(data)))
 
 
 def read_evidence(
@@ -172,7 +208,12 @@ def read_evidence(
     profile = _profile(run, findings) if run else None
     plan, outcomes = _answers(run, files, findings) if run else ((), ())
     trials: list[Trial] = []
-    whole = run is not None and _journal(files, run, profile, trials, findings, verified=verified)
+    executions: list[Execution] = []
+    whole = run is not None and _journal(files, run, profile, trials, executions, findings, verified=verified)
+    former = _former(files, run, platform, findings)
+    if former is not None:
+        plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)
+        executions += former.executions
     try:
         deviations = declared(files, run)
     except ToolkitError as error:
@@ -190,7 +231,8 @@ def read_evidence(
         plan=plan,
         outcomes=outcomes,
         trials=tuple(trials),
-        repetitions=_repetitions(files, run),
+        executions=tuple(executions),
+        former=former,
         whole_journal=whole,
         deviations=deviations,
         submission=submission,
@@ -214,8 +256,12 @@ def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) ->
 
 
 def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
-    if run["profile"].get("schema") == HTTP_PROFILE:
-        return None  # has no trials; `verify.http_run` holds it against its own schema
+    name = kinds.of_profile(run["profile"])
+    if name != FRAMES:  # planned by its kind, which says what is wrong with it
+        if wrong := kinds.kind(name, "run.json").wrong_profile(run["profile"]):
+            said = ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
+            findings.append(of_error(said))
+        return None
     try:
         return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
     except ToolkitError as error:
@@ -223,15 +269,27 @@ def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
         return None
 
 
-def _repetitions(files: RunFiles, run: Mapping[str, Any] | None) -> tuple[tuple[int, Repetition], ...]:
-    """Read the repetitions of a run of requests; none where they cannot be read, which VER-16 tells."""
-    if run is None or run["profile"].get("schema") != HTTP_PROFILE or not files.has(HTTP_FILES[1]):
-        return ()
+def _former(
+    files: RunFiles,
+    run: Mapping[str, Any] | None,
+    platform: Mapping[str, Any] | None,
+    findings: list[Finding],
+) -> FormerHttp | None:
+    """Read what a run of requests kept in files of its own; None for a run without, or with broken ones."""
+    if run is None or not files.has(ANSWERS) or not files.has(JOURNAL):
+        return None  # where one of them is missing, VER-15 says so
+    if kinds.of_profile(run["profile"]) == FRAMES:
+        return None
     try:
-        lines = [line for _, line, whole in files.lines(HTTP_FILES[1]) if whole]
-        return checked_lines(lines, HTTP_FILES[1], run["run_id"], header_hash(run))
-    except (ToolkitError, ValueError, KeyError, TypeError):
-        return ()
+        data = strict_json(files.octets(ANSWERS), ANSWERS, MAX_DOCUMENT_OCTETS)
+        lines = [line for _, line, whole in files.lines(JOURNAL) if whole]
+        return former_http(data, lines, run, platform or {}, header_hash(run))
+    except ToolkitError as error:
+        findings.append(of_error(error))
+    except Exception as error:  # an edited journal can ask a search for anything
+        text = f"{type(error).__name__}: {error}"
+        findings.append(_finding("VER-16", files, "repetitions that the search can be run over", text))
+    return None
 
 
 def _answers(
@@ -242,7 +300,10 @@ def _answers(
             tuple(planned_from_json(entry) for entry in run["plan"]),
             tuple(outcome_from_json(entry) for entry in run["outcomes"]),
         )
-    except ValueError as error:
+    except ToolkitError as error:
+        findings.append(of_error(error))
+        return (), ()
+    except (ValueError, KeyError, TypeError) as error:
         findings.append(_finding("VER-01", files, "cells whose id is made of their fields", str(error)))
         return (), ()
 
@@ -252,6 +313,7 @@ def _journal(
     run: Mapping[str, Any],
     profile: Profile | None,
     trials: list[Trial],
+    executions: list[Execution],
     findings: list[Finding],
     *,
     verified: bool,
@@ -280,28 +342,59 @@ def _journal(
             prev = data["hash"]
             if number == run["journal"]["trials"]:
                 hash_at_known = prev
-            trial, wrong = _trial(data, start, len(line), policy, specs, where)
-            trials.append(trial)
+            data = of_today(data)
+            if data["kind"] == FRAMES:
+                trial, wrong = _trial(data, start, len(line), policy, specs, where)
+                trials.append(trial)
+            else:
+                other, wrong = _execution(data, where)
+                executions.append(other)
             if wrong and (misjudged := misjudged + 1) <= _MAX_MISJUDGED:
                 findings.append(wrong)
     except ToolkitError as error:
         findings.append(of_error(error))
         return False
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + 1}"
+        where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + len(executions) + 1}"
         findings.append(of_error(ConfigError("BND-07", where, expected="a trial", found=str(error))))
         return False
     stated = run["journal"]["trials"]
-    if stated != len(trials) or hash_at_known != run["journal"]["hash"]:
+    read = len(trials) + len(executions)
+    if stated != read or hash_at_known != run["journal"]["hash"]:
         findings.append(
             _finding(
                 "VER-02",
                 files,
                 f"{stated} trials, the last of hash {run['journal']['hash'][:16]}",
-                f"{len(trials)} trials, the last of hash {prev[:16]}",
+                f"{read} trials, the last of hash {prev[:16]}",
             )
         )
     return True
+
+
+def _execution(data: Mapping[str, Any], where: str) -> tuple[Execution, Finding | None]:
+    """Read a trial of another kind of load than frames, judged anew by its kind."""
+    numbers = [value for value in data["result"].values() if isinstance(value, int)]
+    if max(numbers, default=0) > _MAX_NUMBER:
+        raise ValueError(f"a number above {_MAX_NUMBER}")
+    said = execution(data)
+    found = kinds.kind(data["kind"], where).assess(said.body)
+    if (found.validity, found.reason) == (said.validity, said.reason) or (
+        said.body.faults and found.validity is said.validity
+    ):
+        return said, None
+    wrong = _misjudged(where, found, said.validity, said.reason)
+    return replace(said, validity=found.validity, reason=found.reason), wrong
+
+
+def _misjudged(where: str, found: Assessment, validity: Validity, reason: str) -> Finding:
+    return Finding(
+        rule_id="VER-03",
+        clause="",
+        where=where,
+        expected=f"{found.validity.value} {found.reason}".strip(),
+        found=f"{validity.value} {reason}".strip(),
+    )
 
 
 def _trial(
@@ -321,7 +414,7 @@ def _trial(
             raise ValueError(f"a number above {_MAX_NUMBER}")
     if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
         raise ValueError(f"a number above {_MAX_NUMBER}")
-    whole = result_from_json(data["spec"], data["result"])
+    whole = result_from_json(data)
     spec = specs.setdefault(whole.spec, whole.spec)
     said = data["assessment"]
     validity, reason = Validity(said["validity"]), said["reason"]
@@ -329,13 +422,7 @@ def _trial(
     if policy is not None:
         found = assess(whole, policy)
         if found.validity is not validity or (found.reason != reason and whole.fault is None):
-            wrong = Finding(
-                rule_id="VER-03",
-                clause="",
-                where=where,
-                expected=f"{found.validity.value} {found.reason}".strip(),
-                found=f"{validity.value} {reason}".strip(),
-            )
+            wrong = _misjudged(where, found, validity, reason)
         validity = found.validity
     bound = data.get("platform")
     trial = Trial(

@@ -9,12 +9,11 @@ from typing import Protocol
 from bmwg.methodology.errors import ConfigError
 
 MAX_LINE_OCTETS = 1 << 20
-HTTP_FILES = ("http.json", "http.jsonl")  # answers and journal of a run of HTTP experiments
 _LIMITS = {
     "run.json": 16 << 20,
     "platform.json": 16 << 20,
     "deviations.yaml": 1 << 20,
-    HTTP_FILES[0]: 16 << 20,
+    "http.json": 16 << 20,  # of runs from before the one journal
 }
 
 

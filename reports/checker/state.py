@@ -7,7 +7,7 @@ from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.record.drift import run_drift
-from bmwg.reports.checker.evidence import Evidence, Load
+from bmwg.reports.checker.evidence import Evidence
 
 _MAX_NAMED = 5
 
@@ -28,12 +28,12 @@ def state(evidence: Evidence) -> tuple[str, ...]:
         said.append(f"indicative: the profile {run['profile']['name']} shortens the procedures")
     if run["status"] != "complete":
         said.append(f"incomplete: the run is {run['status']}")
-    if not evidence.outcomes and evidence.load is Load.FRAMES:
+    if not evidence.outcomes:
         said.append("empty: the run holds no outcome")
     if not evidence.whole_journal:
         said.append("broken: the journal could not be read to its end")
     said.extend(_platform(evidence.platform))
-    times = [run["started_at"], *(trial.at for trial in evidence.trials)]
+    times = [run["started_at"], *(line.at for line in evidence.lines)]
     if times != sorted(times):
         said.append("clock: the machine's time went backwards during the run")
     return tuple(said)

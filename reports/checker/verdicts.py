@@ -8,12 +8,14 @@ from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitBug
+from bmwg.methodology.kinds.registry import KINDS
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import FRAMES, Outcome
 from bmwg.methodology.requirements import Basis, Level, Requirement, VerdictBasis, requirement
-from bmwg.reports.checker.evidence import Evidence, Load, Trial
+from bmwg.reports.checker.evidence import Evidence, Trial
 
-EVERY_LOAD = frozenset(Load)
+OF_FRAMES = frozenset({FRAMES})
+EVERY_LOAD = frozenset({FRAMES, *KINDS})
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 
 
@@ -31,7 +33,7 @@ class Verdict(StrEnum):
 class Scope:
     """What a clause is judged on: one benchmark's outcomes that were tried, and their trials.
 
-    A run of requests has neither: its executions are `evidence.repetitions`.
+    A run of another kind of load than frames has neither: see `evidence.executions`.
     """
 
     evidence: Evidence
@@ -76,7 +78,7 @@ class ClauseRule:
     requirement: str
     benchmarks: tuple[str, ...]
     check: Callable[[Scope], Answer]
-    loads: frozenset[Load] = frozenset({Load.FRAMES})
+    loads: frozenset[str] = OF_FRAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ class ClauseVerdict:
 
 
 def clause(
-    row: str, *benchmarks: str, loads: frozenset[Load] = frozenset({Load.FRAMES})
+    row: str, *benchmarks: str, loads: frozenset[str] = OF_FRAMES
 ) -> Callable[[Callable[[Scope], Answer]], ClauseRule]:
     """Make a function the rule of a row. It registers nothing: each module lists its rules itself.
 

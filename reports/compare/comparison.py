@@ -8,6 +8,7 @@ from statistics import median
 
 from bmwg.methodology import directions
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.registry import KINDS
 from bmwg.methodology.records import Cell, Outcome
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.compare.field_rules import Place, Role
@@ -27,6 +28,7 @@ HEADLINE = (
     "throughput.rfc2544_26_1",
     "tester.envelope",
     *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
+    *(metric for kind in KINDS.values() for metric in kind.headline),
 )
 SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
 

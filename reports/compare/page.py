@@ -11,10 +11,10 @@ from bmwg.reports.compare.fields import Difference
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.compare.statistics import ALPHA, CHANGE_ALPHA
 from bmwg.reports.compare.trend import Series, Trend
-from bmwg.reports.render.facts import option
+from bmwg.reports.render.facts import cell_words
 from bmwg.reports.render.guest import guest_sentences
 from bmwg.reports.render.results import quantity_text
-from bmwg.reports.render.text import NONE, esc, fold, percent, table, title, unit
+from bmwg.reports.render.text import NONE, esc, fold, percent, table, title
 
 _SHOWN = 400
 
@@ -127,7 +127,7 @@ def _numbers(made: Comparison) -> list[str]:
         return [esc("Measured and simulated runs are never set side by side."), ""]
     rows = [
         [
-            esc(f"{option(row.cell)}, {unit(row.cell.frame_octets, 'octets')}"),
+            esc(cell_words(row.cell)),
             esc(row.metric),
             esc(sample_text(row.samples[row.first], row)),
             esc(f"{row.second}: {sample_text(row.samples[row.second], row)}"),
@@ -211,7 +211,7 @@ def trend_page(made: Trend) -> str:
     ]
     rows = [
         [
-            esc(f"{option(one.cell)}, {unit(one.cell.frame_octets, 'octets')}"),
+            esc(cell_words(one.cell)),
             esc(one.metric),
             str(len(one.numbers)),
             str(one.gaps),
@@ -240,7 +240,7 @@ def trend_page(made: Trend) -> str:
 
 
 def _changes(one: Series) -> Iterable[str]:
-    yield from title(f"{one.metric}: {option(one.cell)}, {unit(one.cell.frame_octets, 'octets')}", 2)
+    yield from title(f"{one.metric}: {cell_words(one.cell)}", 2)
     rows = []
     for change in one.changes:
         ratio = change.after / change.before - 1 if change.before else 0.0

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from bmwg.methodology import directions
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import FRAMES, Cell
 from bmwg.reports.compare.comparison import Comparison, Row, Sample
 from bmwg.reports.compare.fields import Difference
-from bmwg.reports.compare.page import banners, change_text
+from bmwg.reports.compare.page import banners, change_text, sample_text
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.render.ascii import ascii_only
 from bmwg.reports.render.facts import ENVELOPE, LATENCY, THROUGHPUT, option
@@ -70,16 +70,19 @@ def _numbers(made: Comparison) -> list[str]:
     first = made.sides[0].name
     second = "other" if several else made.sides[1].name
     keys = [key for key in by_cell if key in shown]
+    of_frames = all(cell.kind == FRAMES for cell in cells.values())
 
     def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
         percentiles = "/".join(tails)
-        head = ("cell", f"throughput {first}", f"throughput {second}", "change")
+        word = "throughput" if of_frames else "answer"
+        head = ("cell", f"{word} {first}", f"{word} {second}", "change")
         table: list[tuple[str, ...]] = [(*head, f"{percentiles} {first}", f"{percentiles} {second}")]
         for key in keys:
             rows = by_cell[key]
-            searched = next((rows[metric] for metric in _SEARCHED if metric in rows), None)
             cell = cells[key[0]]
-            name = f"{option(cell)} {cell.frame_octets}" + (f" {key[1]}" if several else "")
+            wanted = _SEARCHED if cell.kind == FRAMES else tuple(rows)
+            searched = next((rows[metric] for metric in wanted if metric in rows), None)
+            name = _name(cell) + (f" {key[1]}" if several else "")
             numbers = [_load(searched, which) for which in ("first", "second")]
             told = [_tail(rows, which, tails) for which in ("first", "second")]
             table.append((name, *numbers, change_text(searched) if searched else "-", *told))
@@ -99,12 +102,17 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
-    lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
+    if any(cell.kind == FRAMES for cell in cells.values()):
+        lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
             "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"
         )
     return lines
+
+
+def _name(cell: Cell) -> str:
+    return f"{option(cell)} {cell.frame_octets}" if cell.kind == FRAMES else cell.cell_id
 
 
 def _of(row: Row, which: str) -> Sample:
@@ -118,6 +126,8 @@ def _load(row: Row | None, which: str) -> str:
     sample = _of(row, which)
     if not sample.numbers:
         return _types(sample.others)
+    if row.cell.kind != FRAMES:
+        return sample_text(sample, row)
     text = f"{median(sample.numbers):,.0f}"
     if len(sample.numbers) > 1:
         text += f" [{_short(min(sample.numbers))}-{_short(max(*sample.numbers, *sample.wide_ends))}]"
@@ -158,7 +168,7 @@ def _verdicts(made: Comparison) -> list[str]:
     told: Counter[str] = Counter()
     for row in made.rows:
         if row.shows:
-            told[f"{row.verdict}: {option(row.cell)} {row.cell.frame_octets}, {row.metric}"] += 1
+            told[f"{row.verdict}: {_name(row.cell)}, {row.metric}"] += 1
         else:
             reason = row.verdict.removeprefix("no difference shown")
             whole = "p above what chance allows" if reason.startswith(" (p") else reason.removeprefix(": ")

@@ -1,146 +1,58 @@
-"""`http.json`: what was planned and how each cell ended. Numbers stand in the journal alone.
-
-Reading computes every answer anew from the journal, so an answer can never differ from its repetitions.
-Ids: STORE-04 schema, STORE-07 files that contradict each other.
-"""
+"""The answers of a run's HTTP experiments with all that its repetitions tell: always computed."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
-
-from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http import judge, rate
-from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http.records import HttpOutcome, Repetition
+from bmwg.methodology.kinds import requests
 from bmwg.methodology.record.drift import named_drift
-from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.journal import JOURNAL_FILE, read_journal
-from bmwg.reports.store.checks import check_version
-from bmwg.reports.store.files import write_atomically
-from bmwg.reports.store.read import PLATFORM_FILE, load_document
-from bmwg.schemas.validation import problems
-
-ANSWERS_FILE = "http.json"
-SCHEMA = "http/1.0"
-_WITHOUT_NUMBER = (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED)
+from bmwg.reports.store import Run
 
 
-def write_answers(
-    folder: Path, run_id: str, plan: Sequence[Planned], outcomes: Mapping[str, HttpOutcome]
-) -> None:
-    """Write the file anew. Raises TestbedError STORE-08, ToolkitBug STORE-05."""
-    data = {
-        "schema": SCHEMA,
-        "run_id": run_id,
-        "plan": [
-            {
-                "test": entry.test_id,
-                "cell": asdict(entry.cell),
-                "repetitions": entry.repetitions,
-                "least_repetitions": entry.least,
-                "rate": entry.rate,
-            }
-            for entry in plan
-        ],
-        "outcomes": [
-            {
-                "cell": cell_id,
-                "type": outcome.type.value,
-                "from_journal": bool(outcome.repetitions),
-                "reason": outcome.reason,
-                "mend": outcome.mend,
-                "quality": list(outcome.quality),
-            }
-            for cell_id, outcome in outcomes.items()
-        ],
-    }
-    if found := problems(data, "http"):
-        raise ToolkitBug("STORE-05", "http: breaks its own schema", found=str(found[0]))
-    write_atomically(folder / ANSWERS_FILE, (json.dumps(data, indent=1) + "\n").encode("utf-8"))
-
-
-def has_answers(folder: Path) -> bool:
+def has_answers(run: Run) -> bool:
     """Tell whether a run holds HTTP experiments."""
-    return (folder / ANSWERS_FILE).is_file()
+    cells = (*(one.cell for one in run.plan), *(one.cell for one in run.outcomes))
+    return any(cell.kind == requests.NAME for cell in cells)
 
 
-def planned_tests(folder: Path) -> frozenset[str]:
-    """Return the ids of the tests that a run planned. Raises ConfigError STORE-04."""
-    return frozenset(entry["test"] for entry in _document(folder / ANSWERS_FILE)["plan"])
+def repetitions_of(run: Run) -> tuple[tuple[int, Repetition], ...]:
+    """Return the repetitions of a run, each with the number of its line."""
+    return tuple(
+        (one.seq, requests.repetition_of(one)) for one in run.executions if one.body.kind == requests.NAME
+    )
 
 
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError("STORE-04", f"{path}", expected="JSON", found=str(error)) from error
-    check_version(data, "http", str(path))
-    if wrong := problems(data, "http"):
-        raise ConfigError("STORE-04", f"{path}", expected="a file of its schema", found=str(wrong[0]))
-    return data
+def answers_of(run: Run) -> tuple[HttpOutcome, ...]:
+    """Return the answers of a run in the plan's order, each computed from its repetitions.
 
-
-def read_answers(folder: Path, run_id: str, header_sha256: str) -> tuple[HttpOutcome, ...]:
-    """Return the answers of a run in the plan's order, each computed from the journal.
-
-    Raises ConfigError STORE-01, STORE-04, STORE-07.
+    Raises ConfigError STORE-07 for one that these contradict.
     """
-    path = folder / ANSWERS_FILE
-    data = _document(path)
-    if data["run_id"] != run_id:
-        raise _contradiction(path, f"run id {run_id}", data["run_id"])
-    platform = load_document(folder / PLATFORM_FILE, "platform")
-    return answers_of(data, read_journal(folder, run_id, header_sha256), path, platform)
-
-
-def answers_of(
-    data: Mapping[str, Any],
-    repetitions: Sequence[tuple[int, Repetition]],
-    path: Path,
-    platform: Mapping[str, Any],
-) -> tuple[HttpOutcome, ...]:
-    """Return the answers of a file that keeps to its schema, each computed from repetitions.
-
-    An answer whose platform changed, as `platform.json` says, is invalid. Raises ConfigError STORE-07.
-    """
-    ended = {entry["cell"]: entry for entry in data["outcomes"]}
+    stated = {one.cell.cell_id: one for one in run.outcomes if one.cell.kind == requests.NAME}
+    repetitions = repetitions_of(run)
+    planned = requests.planned_by(run.profile) if stated else {}
     found = []
-    for planned in data["plan"]:
-        cell = _cell(planned["cell"])
-        entry = ended.get(cell.cell_id)
-        if entry is None:
-            continue
-        kind = OutcomeType(entry["type"])
-        if not entry["from_journal"]:
-            if kind not in _WITHOUT_NUMBER:
-                raise _contradiction(path, f"{cell.cell_id} from repetitions", f"{kind} without any")
-            answer = HttpOutcome(cell=cell, type=kind, reason=entry["reason"], mend=entry["mend"])
-        else:
-            if planned["rate"] is not None:
-                answer = rate.outcome(cell, repetitions, planned["rate"])
-            else:
-                least = planned.get("least_repetitions", planned["repetitions"])
-                answer = judge.outcome(cell, repetitions, wanted=least, planned=planned["repetitions"])
-            answer = judge.drifted(answer, named_drift(platform, cell.cell_id))
-            if answer.type is not kind:
-                raise _contradiction(path, f"{cell.cell_id} as its repetitions say: {answer.type}", kind)
-            answer = replace(answer, quality=tuple(entry["quality"]))
+    for cell_id in (one.cell.cell_id for one in run.plan if one.cell.cell_id in stated):
+        outcome = stated[cell_id]
+        changes = [
+            change
+            for name in (outcome.outcome_id, cell_id)  # by the second in runs from before the one journal
+            for change in named_drift(run.platform, name)
+        ]
+        mend = run.mends.get(outcome.outcome_id, "")
+        try:
+            answer = requests.details(planned.get(cell_id), outcome, repetitions, changes, mend)
+        except ValueError as error:
+            raise _contradiction(run, f"{cell_id} from its repetitions", str(error)) from error
+        if (answer.type, answer.repetitions) != (outcome.type, outcome.trials):
+            raise _contradiction(run, f"{cell_id} as its repetitions say: {answer.type}", outcome.type)
         found.append(answer)
     return tuple(found)
 
 
-def _cell(data: Mapping[str, Any]) -> HttpCell:
-    return HttpCell(**{**data, "workload": Workload(data["workload"])})
-
-
-def _contradiction(path: Path, expected: str, found: str) -> ConfigError:
+def _contradiction(run: Run, expected: str, found: str) -> ConfigError:
     return ConfigError(
         "STORE-07",
-        f"{path} and {JOURNAL_FILE} contradict each other",
+        f"{run.folder}: an answer and its repetitions contradict each other",
         expected=expected,
         found=found,
         hint="one of the files was changed after the run",

@@ -12,7 +12,7 @@ from typing import Any
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import POD_PREFIX, SLOW_FORMS, HttpOutcome, Workload
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import has_answers, read_answers
+from bmwg.reports.http.answers import answers_of, has_answers
 from bmwg.reports.http.words import FORM_WORDS, accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.guest import guest_words
@@ -37,10 +37,10 @@ def plot_name(experiment: str) -> str:
 
 
 def http_plots(run: Run) -> tuple[Plot, ...]:
-    """Draw every experiment that has a number. Raises ConfigError as `read_answers`."""
-    if not has_answers(run.folder):
+    """Draw every experiment that has a number. Raises ConfigError as `answers_of`."""
+    if not has_answers(run):
         return ()
-    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    outcomes = answers_of(run)
     titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
     kinds = "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS}))
     made = (

@@ -9,10 +9,9 @@ from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
 from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import has_answers, read_answers
+from bmwg.reports.http.answers import answers_of, has_answers, repetitions_of
 from bmwg.reports.http.charts import plot_name
 from bmwg.reports.http.host_table import host_table
-from bmwg.reports.http.journal import read_journal
 from bmwg.reports.http.option_table import option_section
 from bmwg.reports.http.order_tables import order_section
 from bmwg.reports.http.words import (
@@ -41,13 +40,13 @@ _MEBI = 1 << 20
 
 
 def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: []) -> list[str]:
-    """Return the section, empty for a run without HTTP experiments. Raises ConfigError as `read_answers`.
+    """Return the section, empty for a run without HTTP experiments. Raises ConfigError as `answers_of`.
 
     `figure` gives the lines of a plot by its name, none where the form of the report shows none.
     """
-    if not has_answers(run.folder):
+    if not has_answers(run):
         return []
-    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    outcomes = answers_of(run)
     lines = title("HTTP proxy by hosting form", 1)
     if not outcomes:
         return [*lines, "The run holds no answer.", ""]
@@ -68,18 +67,17 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     lines += option_section(run, outcomes, words)
     lines += [*order_section(outcomes, words, titles), *_without(outcomes)]
-    journal = read_journal(run.folder, run.run_id, run.header_sha256)
-    return [*lines, *host_table([one for _, one in journal], words, several=on_hosts(run))]
+    return [*lines, *host_table([one for _, one in repetitions_of(run)], words, several=on_hosts(run))]
 
 
 def http_summary(run: Run) -> str:
     """Say in some words what the run holds of HTTP experiments; empty for a run without.
 
-    Raises ConfigError as `read_answers`.
+    Raises ConfigError as `answers_of`.
     """
-    if not has_answers(run.folder):
+    if not has_answers(run):
         return ""
-    outcomes = read_answers(run.folder, run.run_id, run.header_sha256)
+    outcomes = answers_of(run)
     repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
     forms = "; ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
     told = f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
@@ -149,7 +147,7 @@ def _rates(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[st
         for outcome in outcomes
     ]
     head = ["hosting form", "object", "type", "highest rate with nothing failed or late", "lowest with some"]
-    head += ["request p50 / p95 / p99 at that rate", "lines of http.jsonl"]
+    head += ["request p50 / p95 / p99 at that rate", "trials"]
     return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
 
 
@@ -227,7 +225,7 @@ def _details(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[
         )
     head = ["object", "hosting form", "all requests", "request p50 / p95 / p99"]
     head += ["first octet p50 / p95 / p99", "CPU of the proxies (100 % is one)", "memory of the proxies"]
-    head += ["from the cache", "lines of http.jsonl", "remarks"]
+    head += ["from the cache", "trials", "remarks"]
     return table(head, rows, "Totals, percentiles (middle of the repetitions) and what the proxies used")
 
 

@@ -8,9 +8,20 @@ from dataclasses import dataclass
 
 from bmwg.methodology import directions
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.records import (
+    BAREMETAL,
+    FRAMES,
+    NOTHING,
+    POD,
+    Cell,
+    Outcome,
+    OutcomeType,
+    Quantity,
+    Validity,
+)
 from bmwg.methodology.standing import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 
 THROUGHPUT = "throughput.rfc2544_26_1"
@@ -22,7 +33,10 @@ _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """A run with what several sections ask of it. Outcomes stand in the order of the ladder."""
+    """A run with what several sections ask of it: answers of frames, in the order of the ladder.
+
+    `never_reached` are planned cells of any kind of load.
+    """
 
     run: Run
     outcomes: tuple[Outcome, ...]
@@ -90,13 +104,15 @@ def facts(run: Run) -> Facts:
     answered = {(outcome.metric, outcome.cell.cell_id) for outcome in run.outcomes}
     counted = Counter(trial.validity for trial in run.trials)
     planned = dict.fromkeys(
-        cell.path for cell in (*(p.cell for p in run.plan), *(o.cell for o in run.outcomes))
+        cell.path
+        for cell in (*(p.cell for p in run.plan), *(o.cell for o in run.outcomes))
+        if cell.kind == FRAMES
     )
     places = {path: number for number, path in enumerate(planned)}
     return Facts(
         run=run,
         outcomes=tuple(
-            sorted(run.outcomes, key=lambda outcome: (_order(outcome.cell, places), outcome.metric))
+            sorted(run.of_kind(FRAMES), key=lambda outcome: (_order(outcome.cell, places), outcome.metric))
         ),
         never_reached=tuple(
             planned for planned in run.plan if (planned.metric, planned.cell.cell_id) not in answered
@@ -118,6 +134,13 @@ def _traffic(cell: Cell) -> tuple[object, ...]:
 
 def _judged(trial: JournalTrial) -> JudgedTrial:
     return JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
+
+
+def cell_words(cell: Cell) -> str:
+    """Return a cell as a reader would call it: path, option and frame size, or what its kind varies."""
+    if cell.kind != FRAMES:
+        return cell.cell_id
+    return f"{option(cell)}, {unit(cell.frame_octets, 'octets')}"
 
 
 def option(cell: Cell) -> str:

@@ -120,7 +120,7 @@ def summary(facts: Facts) -> list[str]:
         rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
     head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
     counted_types = table(head, rows, "Answers by metric and type")
-    if not rows and not has_answers(facts.run.folder):
+    if not rows and not has_answers(facts.run):
         counted_types = ["", "The run holds no answer.", ""]
     return [*title("State of the run", 1), *_run_facts(facts), *counted_types]
 

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.records import (
+    FRAMES,
     Bound,
     Cell,
     CpuWatch,
@@ -167,8 +170,22 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
     )
 
 
+_HOST = "host."  # how the names begin of what the machine did meanwhile, beside a tester's own counters
+
+
+def frames_body(result: TrialResult) -> Body:
+    """Return a trial of frames as a line of the journal holds it."""
+    return Body(
+        kind=FRAMES,
+        spec=spec_to_json(result.spec),
+        result=result_to_json(result),
+        faults=() if result.fault is None else (result.fault,),
+        host={name: count for name, count in result.auxiliary if name.startswith(_HOST)},
+    )
+
+
 def result_to_json(result: TrialResult) -> Json:
-    """Write a trial as it was, without its spec."""
+    """Write a trial as it was, without its spec, faults and what the machine did."""
     disturbance = result.disturbance
     return {
         "streams": [_stream_to_json(stream) for stream in result.streams],
@@ -184,16 +201,16 @@ def result_to_json(result: TrialResult) -> Json:
                 else {}
             ),
         },
-        "fault": result.fault,
-        "auxiliary": dict(result.auxiliary),
+        "auxiliary": {name: count for name, count in result.auxiliary if not name.startswith(_HOST)},
     }
 
 
-def result_from_json(spec: Mapping[str, Any], data: Mapping[str, Any]) -> TrialResult:
-    """Read a trial as it was; `spec` is the line's own spec. Raises ValueError on a broken list of groups."""
+def result_from_json(line: Mapping[str, Any]) -> TrialResult:
+    """Read a trial of frames from a line of today's form. Raises ValueError on a broken list of groups."""
+    data = line["result"]
     disturbance = data["disturbance"]
     return TrialResult(
-        spec=spec_from_json(spec),
+        spec=spec_from_json(line["spec"]),
         streams=tuple(_stream_from_json(stream) for stream in data["streams"]),
         wall_time_ns=data["wall_time_ns"],
         disturbance=None
@@ -203,8 +220,8 @@ def result_from_json(spec: Mapping[str, Any], data: Mapping[str, Any]) -> TrialR
             largest_stall_ns=_pairs(disturbance["largest_stall_ns"]),
             watches=tuple(_watch_from_json(one) for one in disturbance.get("watches", ())),
         ),
-        fault=data["fault"],
-        auxiliary=tuple(sorted(data["auxiliary"].items())),
+        fault="; ".join(line["faults"]) if line["faults"] else None,
+        auxiliary=tuple(sorted({**data["auxiliary"], **line["host"]}.items())),
     )
 
 
@@ -231,7 +248,17 @@ def times_from_json(data: Mapping[str, Any] | None) -> TrialTimes | None:
 
 
 def cell_to_json(cell: Cell) -> Json:
-    """Write a cell: its fields and the id that they make."""
+    """Write a cell: its fields and the id that they make; one of another kind than frames with its axes."""
+    if cell.kind != FRAMES:
+        return {
+            "kind": cell.kind,
+            "cell_id": cell.cell_id,
+            "path": cell.path,
+            "hosting": cell.hosting,
+            "function": cell.function,
+            "network": cell.network,
+            "axes": dict(cell.axes),
+        }
     return {
         "cell_id": cell.cell_id,
         "path": cell.path,
@@ -248,7 +275,12 @@ def cell_to_json(cell: Cell) -> Json:
 
 
 def cell_from_json(data: Mapping[str, Any]) -> Cell:
-    """Read a cell. Raises ValueError when its id is not the one that its fields make."""
+    """Read a cell. Raises ValueError when its id is not the one that its fields make.
+
+    One of a kind of load that nothing registers is ConfigError STORE-03.
+    """
+    if data.get("kind", FRAMES) != FRAMES:
+        return _other_cell(data)
     cell = Cell(
         path=data["path"],
         hosting=data["hosting"],
@@ -263,6 +295,14 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
     )
     if cell.cell_id != data["cell_id"]:
         raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")
+    return cell
+
+
+def _other_cell(data: Mapping[str, Any]) -> Cell:
+    cell = kinds.kind(data["kind"], f"cell {data['cell_id']}").cell(data)
+    if (made := cell_to_json(cell)) != dict(data):
+        differ = [name for name in made if made[name] != data.get(name)]
+        raise ValueError(f"cell {data['cell_id']}: expected {made[differ[0]]} as {differ[0]}, found another")
     return cell
 
 

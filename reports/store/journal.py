@@ -21,20 +21,17 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.records import LARGEST_COUNT, TrialResult, TrialSpec, Validity
+from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.kinds.kind import Body, Execution
+from bmwg.methodology.records import FRAMES, LARGEST_COUNT, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.store.checks import check_document, check_own, check_version, read_bytes
-from bmwg.reports.store.codec import (
-    result_from_json,
-    result_to_json,
-    spec_from_json,
-    spec_to_json,
-    times_to_json,
-)
+from bmwg.reports.store.codec import result_from_json, spec_from_json, times_from_json, times_to_json
 from bmwg.reports.store.files import not_written, sync_folder
 from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.redact import redact
+from bmwg.reports.store.upgrade import TRIAL_SCHEMAS, of_today
 
 _TAIL = len(',"hash":"') + 64 + len('"}')
 _REASON_CHARACTERS = 2000  # of the schema
@@ -75,15 +72,20 @@ class JournalTrial:
     @property
     def result(self) -> TrialResult:
         """The whole trial, with latency buckets, decoded anew on each call."""
-        data = json.loads(self.line)
-        return result_from_json(data["spec"], data["result"])
+        return result_from_json(of_today(json.loads(self.line)))
+
+
+Recorded = JournalTrial | Execution  # a trial of frames, or of another kind of load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalContent:
-    """What a journal holds. `torn` are the bytes after the last newline: an append that was cut off."""
+    """What a journal holds: `trials[n]` has sequence number n + 1. `torn` are the bytes after the last
+    newline: an append that was cut off.
+    """
 
-    trials: tuple[JournalTrial, ...]
+    trials: tuple[Recorded, ...]
+    hashes: tuple[str, ...]
     torn: bytes
     whole_octets: int
 
@@ -97,16 +99,17 @@ def read_journal(path: Path, first_prev: str) -> JournalContent:
     """Read and verify a journal. Raises ConfigError with the line number; changes nothing."""
     data = read_bytes(path)
     end = data.rfind(b"\n") + 1
-    trials: list[JournalTrial] = []
+    trials: list[Recorded] = []
+    hashes: list[str] = []
     prev, form = first_prev, None
     for number, line in enumerate(_lines(data, end), start=1):
         where = f"{path}: line {number}"
         checked = checked_line(line, number, prev, where, form)
         form = checked["schema"]
-        trial = _taken(checked, line, where)
-        prev = trial.line_hash
-        trials.append(trial)
-    return JournalContent(trials=tuple(trials), torn=data[end:], whole_octets=end)
+        trials.append(_taken(checked, line, where))
+        prev = checked["hash"]
+        hashes.append(prev)
+    return JournalContent(trials=tuple(trials), hashes=tuple(hashes), torn=data[end:], whole_octets=end)
 
 
 def _lines(data: bytes, end: int) -> Iterator[bytes]:
@@ -130,14 +133,18 @@ def _broken(where: str, expected: str, found: str) -> ConfigError:
 def checked_line(line: bytes, number: int, prev: str, where: str, form: str | None = None) -> dict[str, Any]:
     """Return one line as data, its schema, form, hash and place in the chain verified. Raises ConfigError.
 
-    `form` is the format of the journal's first line, which all of its lines have.
+    It is as it stands: `upgrade.of_today` gives it the form of today. `form` is the format of the journal's
+    first line, which all of its lines have.
     """
     try:
         data: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where, form)
-    check_document(emptied(data), "trial", where)
+    light = emptied(data)
+    check_document(light, TRIAL_SCHEMAS[data["schema"]], where)
+    if "kind" in data:
+        check_document(_body(light), kinds.body_schema(data["kind"], where), where)
     body = line[:-_TAIL] + b"}"
     found = hashlib.sha256(body).hexdigest()
     if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
@@ -155,13 +162,47 @@ def checked_line(line: bytes, number: int, prev: str, where: str, form: str | No
     return data
 
 
-def _taken(data: dict[str, Any], line: bytes, where: str) -> JournalTrial:
+def _body(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"spec": data["spec"], "result": data["result"]}
+
+
+def _taken(data: dict[str, Any], line: bytes, where: str) -> Recorded:
     try:
-        return _light(data, line)
+        return recorded(of_today(data), line)
     except ValueError as error:
         raise _broken(
             where, "whole groups, and counts and a spec that a trial can have", str(error)
         ) from error
+
+
+def recorded(data: dict[str, Any], line: bytes) -> Recorded:
+    """Return what a line of today's form holds. Raises ValueError for what no trial can have."""
+    return _light(data, line) if data["kind"] == FRAMES else execution(data)
+
+
+def execution(data: Mapping[str, Any]) -> Execution:
+    """Return a trial of another kind of load than frames, from a line of today's form."""
+    bound = data.get("platform")
+    return Execution(
+        seq=data["seq"],
+        cell_id=data["cell"],
+        deployment_id=data["deployment"],
+        metric=data["metric"],
+        test_id=data["test"],
+        phase=data["phase"],
+        validity=Validity(data["assessment"]["validity"]),
+        reason=data["assessment"]["reason"],
+        at=data["at"],
+        body=Body(
+            kind=data["kind"],
+            spec=data["spec"],
+            result=data["result"],
+            faults=tuple(data["faults"]),
+            host=data["host"],
+        ),
+        platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
+        times=times_from_json(data.get("times")),
+    )
 
 
 def _pairs_of(disturbance: dict[str, Any]) -> list[list[int]]:
@@ -195,7 +236,7 @@ def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
         received_frames=sum(stream["received_frames"] for stream in streams),
         largest_gap_ns=max((stream["largest_gap_ns"] for stream in streams), default=0),
         largest_lateness_ns=max((stream["largest_lateness_ns"] for stream in streams), default=0),
-        fault=result["fault"],
+        fault="; ".join(data["faults"]) or None,
         line_hash=data["hash"],
         line=line,
     )
@@ -243,24 +284,22 @@ class JournalWriter:
         metric: str,
         test_id: str,
         phase: str,
-        result: TrialResult,
+        body: Body,
         validity: Validity,
         reason: str,
         at: str,
         platform: Mapping[str, Any] | None = None,
         times: TrialTimes | None = None,
-    ) -> JournalTrial:
+    ) -> Recorded:
         """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug.
 
         `platform` is what the trial is bound to of platform.json, `times` when its steps happened.
         """
         if self._broken is not None:
             raise not_written(self._path, self._broken)
-        data_result = result_to_json(result)
-        if result.fault is not None:
-            data_result["fault"] = redact(result.fault)[:_REASON_CHARACTERS]
-        body = {
-            "schema": "trial/1.0",
+        line_data: dict[str, Any] = {
+            "schema": "trial/2.0",
+            "kind": body.kind,
             "seq": self.trials + 1,
             "prev": self.last_hash,
             "cell": cell_id,
@@ -268,25 +307,29 @@ class JournalWriter:
             "metric": metric,
             "test": test_id,
             "phase": phase,
-            "spec": spec_to_json(result.spec),
-            "result": data_result,
+            "spec": dict(body.spec),
+            "result": dict(body.result),
+            "faults": [redact(fault)[:_REASON_CHARACTERS] for fault in body.faults],
+            "host": dict(body.host),
             "assessment": {"validity": validity.value, "reason": redact(reason)[:_REASON_CHARACTERS]},
             "at": at,
         }
         if platform is not None:
-            body["platform"] = dict(platform)
+            line_data["platform"] = dict(platform)
         if times is not None:
-            body["times"] = times_to_json(times)
+            line_data["times"] = times_to_json(times)
         try:
-            text = canonical(body)
+            text = canonical(line_data)
         except (TypeError, ValueError) as error:
             raise ToolkitBug("STORE-05", "trial: cannot be written as JSON", found=str(error)) from error
         line_hash = hashlib.sha256(text.encode("ascii")).hexdigest()
         line = f'{text[:-1]},"hash":"{line_hash}"}}'.encode("ascii")
-        whole = {**body, "hash": line_hash}
-        check_own(emptied(whole), "trial")
+        whole = {**line_data, "hash": line_hash}
+        light = emptied(whole)
+        check_own(light, "trial")
+        check_own(_body(light), kinds.body_schema(body.kind, "trial"))
         try:
-            trial = _light(whole, line)
+            trial = recorded(whole, line)
         except ValueError as error:
             raise ToolkitBug("STORE-05", "trial: breaks its own form", found=str(error)) from error
         self._write(line + b"\n")

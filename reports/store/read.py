@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.record.seals import sealed
 from bmwg.methodology.records import Bound, Outcome
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version, read_bytes
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
+from bmwg.reports.store.former_http import ANSWERS, JOURNAL, former_http
 from bmwg.reports.store.journal import JournalTrial, genesis, read_journal
 
 RUN_FILE = "run.json"
@@ -51,7 +53,7 @@ def header_hash(document: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run as its files tell it, verified. `trials[n]` has sequence number n + 1.
+    """A run as its files tell it, verified. `trials` are those of frames, `executions` those of other kinds.
 
     `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
     what reading had to repair. `interruptions` say when and why the run was cut off and went on.
@@ -86,13 +88,26 @@ class Run:
     notes: tuple[str, ...]
     interruptions: tuple[Mapping[str, Any], ...] = ()
     platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
+    executions: tuple[Execution, ...] = ()
     order_seed: int | None = None  # from which the order of the plan was drawn; None: option after option
 
     def trial(self, seq: int) -> JournalTrial:
-        """Return the trial of a sequence number. Raises LookupError when the journal has none."""
-        if not 1 <= seq <= len(self.trials):
-            raise LookupError(f"trial {seq}: expected 1..{len(self.trials)}")
-        return self.trials[seq - 1]
+        """Return the trial of frames of a sequence number. Raises LookupError when the journal has none."""
+        if not self.executions and 1 <= seq <= len(self.trials):
+            return self.trials[seq - 1]
+        found = next((trial for trial in self.trials if trial.seq == seq), None)
+        if found is None:
+            raise LookupError(f"trial {seq}: expected a trial of frames among 1..{self.lines}")
+        return found
+
+    @property
+    def lines(self) -> int:
+        """How many trials of all kinds of load the run has."""
+        return len(self.trials) + len(self.executions)
+
+    def of_kind(self, kind: str) -> tuple[Outcome, ...]:
+        """Return the answers for cells of one kind of load."""
+        return tuple(outcome for outcome in self.outcomes if outcome.cell.kind == kind)
 
 
 def read_run(path: Path) -> Run:
@@ -108,16 +123,17 @@ def read_run(path: Path) -> Run:
     _agree(path, "platform.json's run id", document["run_id"], platform["run_id"])
     first_prev = genesis(document["run_id"], header_sha256)
     content = read_journal(path / JOURNAL_FILE, first_prev)
-    trials = content.trials
     known = document["journal"]["trials"]
-    if known > len(trials):
-        raise _contradiction(path, f"at least {known} trials in the journal", str(len(trials)))
+    if known > len(content.trials):
+        raise _contradiction(path, f"at least {known} trials in the journal", str(len(content.trials)))
     _agree(
         path,
         f"the hash of journal line {known}",
         document["journal"]["hash"],
-        trials[known - 1].line_hash if known else first_prev,
+        content.hashes[known - 1] if known else first_prev,
     )
+    trials = tuple(one for one in content.trials if isinstance(one, JournalTrial))
+    executions = tuple(one for one in content.trials if isinstance(one, Execution))
     notes = []
     if content.torn:
         notes.append(
@@ -129,7 +145,14 @@ def read_run(path: Path) -> Run:
         plan = tuple(planned_from_json(entry) for entry in document["plan"])
     except ValueError as error:
         raise _contradiction(path, "cells whose id is made of their fields", str(error)) from error
-    _check_outcomes(path, outcomes, len(trials))
+    mends = {entry["id"]: entry["mend"] for entry in document["outcomes"] if entry["mend"]}
+    if (path / ANSWERS).is_file():
+        former = former_http(
+            _json(path / ANSWERS), _whole_lines(path / JOURNAL), document, platform, header_sha256
+        )
+        plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)
+        executions, mends = (*executions, *former.executions), {**mends, **former.mends}
+    _check_outcomes(path, outcomes, len(trials) + len(executions))
     return Run(
         folder=path,
         run_id=document["run_id"],
@@ -150,31 +173,42 @@ def read_run(path: Path) -> Run:
         status=document["status"],
         interruption=document["interruption"],
         outcomes=outcomes,
-        mends={entry["id"]: entry["mend"] for entry in document["outcomes"] if entry["mend"]},
+        mends=mends,
         trials=trials,
         platform_before=platform["base"]["before"],
         platform_after=platform["base"]["after"],
         deployments=platform["deployments"],
-        journal_hash=trials[-1].line_hash if trials else first_prev,
+        journal_hash=content.hashes[-1] if content.hashes else first_prev,
         notes=tuple(notes),
         interruptions=tuple(document.get("interruptions", ())),
         platform=platform,
+        executions=executions,
         order_seed=document.get("order_seed"),
     )
 
 
 def load_document(path: Path, kind: str) -> dict[str, Any]:
     """Read one JSON file and hold it against schema `kind`. Raises ConfigError STORE-02, -03, -04."""
-    try:
-        data = json.loads(read_bytes(path), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError("STORE-02", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
+    data = _json(path)
     check_version(data, kind, str(path))
     check_document(data, kind, str(path))
     if kind == "run":
         check_kind_of_load(data, str(path))
     document: dict[str, Any] = data
     return document
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(read_bytes(path), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError("STORE-02", f"{path}: cannot be read", expected="JSON", found=str(error)) from error
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """Return the lines of a journal that were acknowledged: those with a newline."""
+    octets = read_bytes(path)
+    return octets[: octets.rfind(b"\n") + 1].split(b"\n")[:-1]
 
 
 def _refuse_constant(name: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.record.redaction import sealed_texts
 from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
@@ -18,7 +19,13 @@ from bmwg.methodology.suites import Case
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import binding
 from bmwg.reports.store.checks import check_own
-from bmwg.reports.store.codec import Json, PlannedCell, outcome_to_json, planned_to_json
+from bmwg.reports.store.codec import (
+    Json,
+    PlannedCell,
+    frames_body,
+    outcome_to_json,
+    planned_to_json,
+)
 from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
@@ -115,7 +122,7 @@ class RunStore:
         started = clock()
         folder = _new_folder(results_dir, run_id, started)
         run: Json = {
-            "schema": "run/1.0",
+            "schema": "run/2.0",
             "run_id": folder.name,
             "toolkit": {
                 "version": header.toolkit_version,
@@ -180,7 +187,7 @@ class RunStore:
             journal.close()
             raise
         journal.trials = len(content.trials)
-        journal.last_hash = content.trials[-1].line_hash if content.trials else first_prev
+        journal.last_hash = content.hashes[-1] if content.hashes else first_prev
         repairs = (
             (f"{len(content.torn)} octets of a cut-off append were moved to {aside.name}",) if aside else ()
         )
@@ -242,7 +249,33 @@ class RunStore:
         reason: str = "",
         times: TrialTimes | None = None,
     ) -> int:
-        """Record one trial, and when its steps happened; return its sequence number once it is on the disk.
+        """Record one trial of frames, and when its steps happened, as `append` does."""
+        return self.append(
+            cell_id=cell_id,
+            deployment_id=deployment_id,
+            metric=metric,
+            test_id=test_id,
+            phase=phase,
+            body=frames_body(result),
+            validity=validity,
+            reason=reason,
+            times=times,
+        )
+
+    def append(
+        self,
+        *,
+        cell_id: str,
+        deployment_id: str,
+        metric: str,
+        test_id: str,
+        phase: str,
+        body: Body,
+        validity: Validity,
+        reason: str = "",
+        times: TrialTimes | None = None,
+    ) -> int:
+        """Record one trial of any kind of load; return its sequence number once it is on the disk.
 
         Raises TestbedError STORE-08 (disk) and ToolkitBug STORE-05 (a record that breaks our own schema).
         """
@@ -252,7 +285,7 @@ class RunStore:
             metric=metric,
             test_id=test_id,
             phase=phase,
-            result=result,
+            body=body,
             validity=validity,
             reason=reason,
             at=utc_text(self._clock()),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bmwg.reports.checker.evidence import Evidence, Load
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.store.canonical import sha256_of
 
@@ -54,7 +54,7 @@ def strangers(evidence: Evidence, in_history: Callable[[str], bool] | None = Non
     own = {
         key: value
         for key, value in run["profile"].items()
-        if not (key == "networks" and evidence.load is Load.REQUESTS)
+        if not (key == "networks" and not evidence.of_frames)
     }
     if name in known().profiles and sha256_of(own) not in known().profiles[name]:
         said.append(

@@ -14,7 +14,7 @@ from typing import Any
 
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import Direction, TrialResult
-from bmwg.reports.checker.evidence import Evidence, Load
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify.timing import (
     CLOCK_ERROR_S,
@@ -35,7 +35,7 @@ _INTERFACES = ("xdp", "af_xdp", "af_packet", "auto")  # kinds of ports whose int
 
 
 def _real(evidence: Evidence) -> bool:
-    return evidence.run is not None and not evidence.run["simulated"] and evidence.load is Load.FRAMES
+    return evidence.run is not None and not evidence.run["simulated"] and evidence.of_frames
 
 
 def _executions(evidence: Evidence) -> list[Execution]:
@@ -122,7 +122,7 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
 def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
     """Kind and rate in the header are the testbed's; a port that the record calls virtual has no rate."""
     run = evidence.run
-    if run is None or evidence.load is Load.REQUESTS:
+    if run is None or not evidence.of_frames:
         return
     medium = run["medium"]
     declared = run["testbed"].get("medium")
@@ -203,8 +203,8 @@ def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     """No line was written before the run began or after it ended; no run is older than the toolkit."""
     if evidence.run is not None:
         stamped = [
-            Execution(where=f"trial {trial.trial.seq}", begin=trial.at, end=trial.at, duration_ns=0)
-            for trial in evidence.trials
+            Execution(where=f"trial {line.seq}", begin=line.at, end=line.at, duration_ns=0)
+            for line in evidence.lines
         ]
         yield from outside(stamped, evidence.run["started_at"], evidence.run["ended_at"])
 

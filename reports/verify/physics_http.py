@@ -9,8 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import Repetition, Workload
-from bmwg.reports.checker.findings import Shortfall
-from bmwg.reports.verify.timing import Count, Execution, Within
+from bmwg.methodology.kinds import requests
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.store.read import JOURNAL_FILE
+from bmwg.reports.verify.timing import (
+    Count,
+    Execution,
+    Within,
+    clock_question,
+    contradictions,
+    too_close,
+    too_short,
+)
 
 _CLIENTS_EXACT_NS = 2_000_000  # choice: ab and JMeter tell of whole milliseconds, at both ends
 _RATE_RATIO = 1e-3  # choice: as of frames
@@ -93,3 +104,53 @@ def beyond_rate(lines: Lines, journal: str, line_rate_bps: int | None) -> Iterat
                 f"at most {most:.0f} on the medium",
                 str(one.body_octets),
             )
+
+
+def _lines(evidence: Evidence) -> Lines:
+    return [
+        (one.seq, one.at, requests.repetition_of(one))
+        for one in evidence.executions
+        if one.body.kind == requests.NAME
+    ]
+
+
+def _of(evidence: Evidence) -> list[Execution]:
+    """Return the repetitions of a run; none of a run of another kind of load, or with a broken profile."""
+    run = evidence.run
+    if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
+        return []
+    plan = requests.planned_by(run["profile"])
+    return executions(JOURNAL_FILE, run["started_at"], _lines(evidence), plan)
+
+
+@rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)
+def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
+    """Between two lines lies at least the repetition's wall time."""
+    yield from too_close(_of(evidence))
+
+
+@rule("VER-31", "", "a repetition takes at least the time that its requests took", exit_code=2)
+def repetitions_last(evidence: Evidence) -> Iterator[Shortfall]:
+    """The wall time of a repetition is not below its client's life, nor below what its requests took."""
+    yield from too_short(_of(evidence))
+
+
+@rule("VER-32", "", "no more octets than the medium can carry", exit_code=2)
+def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
+    """No repetition moves more octets than fit on the medium at its declared rate."""
+    if run := evidence.run:
+        yield from beyond_rate(_lines(evidence), JOURNAL_FILE, run["medium"]["line_rate_bps"])
+
+
+@rule("VER-34", "", "what client and proxies counted goes together", exit_code=2)
+def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
+    """Requests, octets, hits and times of a repetition contain each other as they must."""
+    yield from contradictions(_of(evidence))
+
+
+def http_questions(evidence: Evidence) -> tuple[str, ...]:
+    """Return what a reader should ask of the repetitions' times."""
+    return tuple(clock_question(_of(evidence)))
+
+
+RULES: tuple[Rule[Evidence], ...] = (lines_apart, repetitions_last, within_line_rate, counts_agree)

@@ -23,8 +23,12 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
         return
     try:
         yield from _hidden(platform)
-        trials = ((f"trial {one.trial.seq}", one.deployment_id, one.platform) for one in evidence.trials)
-        yield from not_of_the_file(sealed_form(platform), trials)
+        bonds = (
+            (f"trial {one.seq}", one.deployment_id, one.platform)
+            for one in evidence.lines
+            if one.platform is not None or _watched(evidence, platform)
+        )
+        yield from not_of_the_file(sealed_form(platform), bonds)
         link = run["journal"].get("platform")
         if link is None and run["status"] == "complete":
             yield "run.json: journal.platform", "the link of a run that has ended", "none"
@@ -32,6 +36,11 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
             yield "platform.json", f"the file, and drivers, of link {link[:16]} in run.json", "another"
     except LookupError as error:
         yield f"platform.json: {error}", "every sealed text, or the commitment to it", "none"
+
+
+def _watched(evidence: Evidence, platform: Mapping[str, Any]) -> bool:
+    """Whether each line is bound: runs of requests were not before their platform was watched."""
+    return evidence.former is None or "drift" in platform
 
 
 def _hidden(platform: Mapping[str, Any]) -> Iterator[Shortfall]:

@@ -14,7 +14,6 @@ from typing import Any
 from bmwg.methodology import procedures
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.source import HTTP_FILES
 from bmwg.reports.store.binding import WITH_DRIVERS
 
 _Run = Mapping[str, Any]
@@ -32,7 +31,7 @@ class Protection:
 
 
 def _of_requests(evidence: Evidence) -> bool:
-    return evidence.files.has(HTTP_FILES[0])
+    return not evidence.of_frames
 
 
 def _of_frames(evidence: Evidence) -> bool:
@@ -83,6 +82,14 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         what="what drivers told of themselves is bound to the run's end, and may be hidden field by field",
         after="4327fa19fd95",
         present=lambda run, platform: run.get("platform_bound", 0) >= WITH_DRIVERS,
+    ),
+    Protection(
+        name="one-journal",
+        what="repetitions of HTTP stand in the run's one journal, each with its validity, redacted, its end "
+        "bound; plan and procedures stand under the header's hash, CPUs were reserved and leaks watched for",
+        after="77e44c9b3248",
+        present=lambda run, platform: run["schema"] != "run/1.0",
+        wanted=_of_requests,
     ),
 )
 

@@ -10,10 +10,10 @@ from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.procedures import last_commit
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import physics
+from bmwg.reports.verify import other_kinds, physics, physics_http
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
@@ -39,6 +39,8 @@ def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
         if count > 1:
             yield f"{metric} on {cell_id}", "one outcome", str(count)
     for outcome in evidence.outcomes:
+        if outcome.cell.kind != FRAMES:
+            continue  # VER-16 holds its id against its kind's own
         wire = outcome.cell.qualifies_tester
         if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
             wire and outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC)
@@ -58,10 +60,13 @@ def no_trial_hidden(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.run or not evidence.whole_journal:
         return
     answered = {(outcome.cell.cell_id, recorded_as(outcome.metric)) for outcome in evidence.outcomes}
-    for (cell_id, metric), group in evidence.by_group.items():
+    groups: dict[tuple[str, str], list[int]] = {}
+    for line in evidence.lines:
+        groups.setdefault((line.cell_id, line.metric), []).append(line.seq)
+    for (cell_id, metric), group in groups.items():
         if (cell_id, metric) not in answered and evidence.run["status"] == "complete":
             yield (
-                f"trial {group[0].trial.seq} and {len(group) - 1} more",
+                f"trial {group[0]} and {len(group) - 1} more",
                 f"an outcome of {metric} on {cell_id}",
                 "none",
             )
@@ -83,7 +88,8 @@ def outcomes_follow(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.whole_journal:
         return
     for outcome in evidence.outcomes:
-        yield from contradictions(evidence, outcome)
+        if outcome.cell.kind == FRAMES:  # of others VER-16 does the same
+            yield from contradictions(evidence, outcome)
 
 
 @rule("VER-09", "", "every planned cell of a complete run has an outcome")
@@ -125,7 +131,7 @@ def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
     """The journal's deployment ids stand in platform.json."""
     if evidence.platform is None:
         return
-    for deployment in dict.fromkeys(trial.deployment_id for trial in evidence.trials):
+    for deployment in dict.fromkeys(line.deployment_id for line in evidence.lines):
         if deployment not in evidence.platform["deployments"]:
             yield "platform.json: deployments", deployment, "none of that id"
 
@@ -223,4 +229,6 @@ RULES: tuple[Rule[Evidence], ...] = (
     procedures_known,
     platform_bound,
     *physics.RULES,
+    *physics_http.RULES,
+    *other_kinds.RULES,
 )

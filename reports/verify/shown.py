@@ -36,11 +36,7 @@ def _proven(verified: Verification) -> Iterator[str]:
     evidence = verified.evidence
     if evidence is None or evidence.run is None:
         return
-    if verified.http is not None:
-        http = verified.http
-        yield f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
-    else:
-        yield f"{len(evidence.outcomes)} outcomes follow from {len(evidence.trials)} trials, replayed here"
+    yield f"{len(evidence.outcomes)} outcomes follow from {len(evidence.lines)} trials, replayed here"
     yield "the journal hangs together: each line holds the hash of the one before it"
     if verified.trust == TRUSTED:
         yield "the files are those that the holder of the key you named has signed"

@@ -17,12 +17,13 @@ from bmwg.reports.checker.deviations import SUBMISSION_FILE
 from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
-from bmwg.reports.checker.source import HTTP_FILES, FolderFiles
+from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.store.former_http import FILES as FORMER_FILES
 from bmwg.reports.verify.earlier import by_earlier_rules
-from bmwg.reports.verify.http_run import HttpEvidence, http_findings, http_questions
 from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
+from bmwg.reports.verify.physics_http import http_questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
@@ -56,7 +57,6 @@ class Verification:
     notes: tuple[str, ...]
     evidence: Evidence | None = None
     judgement: Judgement | None = None
-    http: HttpEvidence | None = None
     lacks: tuple[Lacking, ...] = ()
     questions: tuple[str, ...] = ()
     rendered: tuple[str, ...] = ()
@@ -73,8 +73,7 @@ class Verification:
 def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = None) -> Verification:
     """Verify a run folder: there are no hashes of parts and no signature to check."""
     evidence = read_evidence(FolderFiles(folder))
-    http_found, http = http_findings(evidence)
-    findings = [*evidence.findings, *_ruled(evidence), *http_found]
+    findings = [*evidence.findings, *_ruled(evidence)]
     judgement = _judged(evidence, findings)
     return Verification(
         findings=tuple(findings),
@@ -82,10 +81,9 @@ def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = No
         notes=("a run folder has no manifest: hashes of parts and a signature were not checked",),
         evidence=evidence,
         judgement=judgement,
-        http=http,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
-        questions=(*questions(evidence), *http_questions(http)),
+        questions=(*questions(evidence), *http_questions(evidence)),
     )
 
 
@@ -132,8 +130,7 @@ def _verify(
         octets = archive.octets(SUBMISSION_FILE)
         submission = _attempt(lambda: submission_data(octets, SUBMISSION_FILE), findings)
     evidence = read_evidence(archive, submission)
-    http_found, http = http_findings(evidence)
-    findings += [*evidence.findings, *_ruled(evidence), *http_found]
+    findings += [*evidence.findings, *_ruled(evidence)]
     findings += _page(archive)
     judgement = _judged(evidence, findings)
     if document is not None and judgement is not None:
@@ -164,11 +161,10 @@ def _verify(
         notes=tuple(notes),
         evidence=evidence,
         judgement=judgement,
-        http=http,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
         signature=_signature(archive, trust),
-        questions=(*questions(evidence), *http_questions(http)),
+        questions=(*questions(evidence), *http_questions(evidence)),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )
@@ -273,14 +269,14 @@ def _rendered(
     if not wanted:
         notes.append("the bundle holds no report")
         return ()
-    if len(evidence.trials) > MAX_RENDERED_TRIALS:
+    if len(evidence.lines) > MAX_RENDERED_TRIALS:
         notes.append(f"the report was not rendered anew: more than {MAX_RENDERED_TRIALS} trials")
         return ()
     same = []
     with tempfile.TemporaryDirectory(prefix="bmwg-verify-") as temporary:
         folder = Path(temporary) / "run"
         folder.mkdir()
-        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml", *HTTP_FILES):
+        for name in ("run.json", "platform.json", "trials.jsonl", "deviations.yaml", *FORMER_FILES):
             if archive.has(name):
                 (folder / name).write_bytes(archive.octets(name))
         try:

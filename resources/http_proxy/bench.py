@@ -9,14 +9,15 @@ import os
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from bmwg.drivers.awake import kept_awake
 from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.instance import Hosting, VmDriver
+from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.locks import claims_here, reserve_claims
+from bmwg.drivers.record.deployment import take_row
 from bmwg.drivers.testbed_row import RowHost, row_hosts
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_hosts, open_lab_row
@@ -25,25 +26,31 @@ from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
-from bmwg.reports.http.answers import write_answers
-from bmwg.reports.http.journal import HttpJournal
+from bmwg.methodology.kinds.requests import outcome_of, repetition_of
+from bmwg.methodology.records import Outcome
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunStore, read_run
-from bmwg.reports.store.files import utc_text
-from bmwg.resources.continuation import check_platform, clear_away, find_run
+from bmwg.reports.store import Run, RunStore, read_run
+from bmwg.reports.store.redact import redact
+from bmwg.resources.continuation import begun, check_platform, clear_away, find_run, standing_text
+from bmwg.resources.firsts import Records
 from bmwg.resources.guest_record import record_guest
-from bmwg.resources.http_proxy.continued import HttpContinuation, http_continuation
 from bmwg.resources.http_proxy.deployment import deployed, start_serving
-from bmwg.resources.http_proxy.header import http_header, of_header, of_testbed, row_of_testbed
+from bmwg.resources.http_proxy.header import (
+    http_header,
+    of_header,
+    of_testbed,
+    profile_of_header,
+    row_of_testbed,
+)
 from bmwg.resources.http_proxy.line import line_of
 from bmwg.resources.http_proxy.machines import Machines, held_otherwise
-from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, start_runs
+from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, record, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
 from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
-from bmwg.resources.http_proxy.watch import HttpWatch
+from bmwg.resources.measure import is_of_cell
 from bmwg.resources.outcomes import one_line
-from bmwg.resources.platform import machine_record
+from bmwg.resources.platform import PlatformGuard, machine_record
 from bmwg.resources.progress import LineDisplay, open_display
 from bmwg.resources.settings import Settings
 
@@ -59,35 +66,36 @@ class HttpBench:
         profile: HttpProfile,
         plan: Sequence[Planned],
         store: RunStore,
-        journal: HttpJournal,
         ledger: Ledger,
         owner: str,
         display: LineDisplay,
         stack: ExitStack,
-        watch: HttpWatch,
+        guard: PlatformGuard,
+        leaks: LeakWatch,
         token: str,
         machines: Machines,
         vms: VmDriver,
         hosts: Sequence[RowHost] = (),
-        continued: HttpContinuation | None = None,
+        continued: Run | None = None,
     ) -> None:
         self.display = display
         self._profile = profile
         self._plan = plan
         self._store = store
-        self._journal = journal
         self._ledger = ledger
         self._owner = owner
         self._stack = stack
-        self._watch = watch
+        self._guard = guard
+        self._leaks = leaks
         self._token = token  # a continued run has the same names, which stand in its packet filters
         self._machines = machines
         self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
-        self._stage = Stage(self._row_of_this_run, ledger, store.folder.resolve(), watch.new_nodes)
+        self._stage = Stage(self._row_of_this_run, ledger, store.folder.resolve(), guard.forget_nodes)
         self._continued = continued
-        self._outcomes = dict(continued.outcomes) if continued else {}
-        self._deployments = continued.deployments if continued else 0
+        self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
+        self._outcomes = {one.cell.cell_id: one for one in continued.outcomes} if continued else {}
+        self._deployments = len(continued.deployments) if continued else 0
         self._stopped: BaseException | None = None
         self._failures: list[Exception] = []
 
@@ -100,77 +108,82 @@ class HttpBench:
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
         """Check the settings and make the run folder, or go on with one that was cut off.
 
-        Raises ConfigError HPROF-01, and what `http_continuation`, `vms_of_testbed` and `vms_of_header` raise,
-        before anything is touched.
+        Raises ConfigError HPROF-01, and what `begun`, `profile_of_header`, `vms_of_testbed`, `vms_of_header`
+        and `reserve_claims` raise, before anything is touched.
         """
         continued = None
         if settings.continue_run is not None:
-            continued = http_continuation(find_run(settings.continue_run, settings.results), selected)
-            profile, plan = continued.profile, list(continued.plan)
-            vms = vms_of_header(continued.run.testbed, settings)
+            continued = begun(find_run(settings.continue_run, settings.results), selected)
+            profile, row = profile_of_header(continued), continued.testbed
+            planned_before = {one.cell.cell_id for one in continued.plan}
+            plan = [planned for planned in profile.plan() if planned.cell.cell_id in planned_before]
+            vms = vms_of_header(continued.testbed, settings)
         else:
             networks = of_testbed(settings)
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
             vms = vms_of_testbed(settings, {planned.cell.form for planned in plan})
             row = row_of_testbed(settings)
-        hosts = row_hosts(continued.run.testbed if continued else row)
+        hosts = row_hosts(row)
+        ports = [port for host in hosts for port in host.ports]
         with ExitStack() as stack:
             display = open_display(settings.console, verbose=settings.verbose)
             stack.callback(display.close)
+            claims = claims_here((), [f"{host.ssh}/{port}" for host in hosts for port in host.ports])
+            if not hosts:  # clients, proxies and server share this machine's CPUs, all of them
+                claims = claims_here(os.sched_getaffinity(0))
+            stack.enter_context(reserve_claims(claims, spare=continued.folder if continued else None))
             if continued:
-                clear_away(continued.run.folder)  # what it made would stand in the platform's record
+                clear_away(continued.folder)  # what it made would stand in the platform's record
             # before the first record, and by the order of `stack` until after the closing one
             here = stack.enter_context(kept_awake(profile.keep_awake, os.sched_getaffinity(0)))
             machines = Machines(stack.enter_context(open_hosts(hosts)))
             machines.keep_awake(profile.keep_awake)
             platform = machine_record(
-                settings.overlay, continued.run.platform_before if continued else None, machines.record
+                settings.overlay, continued.platform_before if continued else None, machines.record
             )
             if continued:
-                check_platform(continued.run, platform)
-                store = stack.enter_context(RunStore.resume(continued.run.folder))
-                header_sha256 = continued.run.header_sha256
-                journal = HttpJournal.resume(store.folder, store.run_id, header_sha256)
+                check_platform(continued, platform)
+                store = stack.enter_context(RunStore.resume(continued.folder))
             else:
-                header = http_header(profile, networks, header_of(vms), row)
+                header = http_header(profile, networks, header_of(vms), row, plan)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 record_guest(store)
-                header_sha256 = read_run(store.folder).header_sha256
-                journal = HttpJournal(store.folder, store.run_id, header_sha256)
-                write_answers(store.folder, store.run_id, plan, {})
-            stack.callback(journal.close)
+            header_sha256 = continued.header_sha256 if continued else read_run(store.folder).header_sha256
             display.note(
                 f"run {store.run_id}: HTTP experiments, profile {profile.name}, {len(plan)} cells; "
                 f"results in {store.folder}"
             )
             if continued:
-                display.note(continued.text)
+                display.note(standing_text(continued))
             if otherwise := held_otherwise(here, machines.held):
                 display.note(otherwise)
-            if continued is None or continued.run.platform_before is None:
+            if continued is None or continued.platform_before is None:
                 store.set_platform(before=platform)
             ledger = Ledger(store.folder / "ledger.jsonl")
             owner = f"{store.run_id}-{secrets.token_hex(4)}"
             stack.callback(ledger.undo, ledger.before("owner", owner=owner))
             stack.enter_context(process.owned(owner))
+            leaks = stack.enter_context(LeakWatch(ports))
             return cls(
                 profile=profile,
                 plan=plan,
                 store=store,
-                journal=journal,
                 ledger=ledger,
                 owner=owner,
                 display=display,
                 stack=stack.pop_all(),
-                watch=HttpWatch(
+                guard=PlatformGuard(
+                    None,
                     store.platform,
                     display.note,
                     platform,
-                    continued.run.platform if continued else None,
-                    machines=machines,
-                    staying=[port for host in hosts for port in host.ports] or INTERFACES,
+                    continued.platform if continued else None,
+                    staying=ports or INTERFACES,
+                    look=machines.record,
+                    doctor=machines.examine,
                 ),
+                leaks=leaks,
                 token=header_sha256[:_TOKEN_CHARACTERS],
                 machines=machines,
                 vms=vms,
@@ -180,9 +193,9 @@ class HttpBench:
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
-        self._watch.begin_suite(suite)
+        self._guard.begin_suite(suite)
 
-    def outcomes(self, experiment: str, form: str, tag: str) -> list[HttpOutcome]:
+    def outcomes(self, experiment: str, form: str, tag: str) -> list[Outcome]:
         """Answer one test: an outcome for each of its cells, measured now unless it stands already.
 
         All selected cells of one deployment are measured while it stands. Raises ToolkitBug HBENCH-02.
@@ -214,9 +227,12 @@ class HttpBench:
         try:
             self._measure_group(group)
         except ToolkitError as error:
+            if not is_of_cell(error):
+                self._stopped = error
+                raise
             for planned in group:
                 if planned.cell.cell_id not in self._outcomes:
-                    self._keep(judge.failed(planned.cell, one_line(error)))
+                    self._keep(planned, judge.failed(planned.cell, redact(one_line(error))))
             self._try(self._stage.close)  # a node may be lost: the next cells have new ones
         except BaseException as error:
             self._stopped = error
@@ -229,7 +245,9 @@ class HttpBench:
         lack = lacking(self._stage, group)
         if lack is not None:
             for planned in group:
-                self._keep(judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend))
+                self._keep(
+                    planned, judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend)
+                )
             return
         if group[0].cell.workload is Workload.START:
             for planned in group:
@@ -244,7 +262,7 @@ class HttpBench:
                 self.display.note(f"{form}: {error}; a new deployment is made")
                 broken += 1
                 if left[0].ended or broken > left[0].planned.max_invalid:
-                    self._keep(self._watch.judged_after_break(left.pop(0).answer()))
+                    self._keep_judged(left.pop(0), self._guard.judged_after_break)
                 self._try(self._stage.close)
 
     def _measure_on_one(self, left: list[CellRuns], hosting: Hosting) -> None:
@@ -266,13 +284,13 @@ class HttpBench:
                 evidence["clients"] = self._stage.trex().ready()
             self._store.add_deployment(deployment_id, evidence)
             goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
-            with self._watch.over(row, deployment_id, evidence, goes_on=goes_on):
+            with self._guard.watched(deployment_id, evidence, lambda: self._taken(row), goes_on=goes_on):
                 while left:
                     if left[0].planned.rate is not None:
                         left[0].find_rate(deployment, deployment_id)
                     else:
                         left[0].run(deployment, deployment_id)
-                    self._keep(self._watch.judged(left.pop(0).answer()))
+                    self._keep_judged(left.pop(0), self._guard.judged)
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
         row = self._stage.row()
@@ -298,9 +316,13 @@ class HttpBench:
         told: list[dict[str, Any]] = []
         self._deployments += 1
         deployment_id = f"{planned.cell.form}-start-{self._deployments}"
-        with self._watch.over(row, deployment_id, of_form(), goes_on=bool(runs.done)):
+        goes_on = bool(runs.done)
+        with self._guard.watched(deployment_id, of_form(), lambda: self._taken(row), goes_on=goes_on):
             start_runs(runs, once, deployment_id)
-            self._keep(self._watch.judged(runs.answer()))
+            self._keep_judged(runs, self._guard.judged)
+
+    def _taken(self, row: Row) -> Records:
+        return {**take_row(row), **self._machines.others()}
 
     def _row_of_this_run(self) -> AbstractContextManager[Row]:
         common: dict[str, Any] = {
@@ -316,20 +338,40 @@ class HttpBench:
 
     def _runs(self, planned: Planned) -> CellRuns:
         """Return the runs of a cell, with what a run that goes on has of them already."""
-        recorded = self._continued.recorded(planned) if self._continued else ()
-        return CellRuns(planned, self._record, recorded, self._stage.trex, self._machines)
+        recorded = [
+            (one.seq, repetition_of(one))
+            for one in (self._continued.executions if self._continued else ())
+            if one.cell_id == planned.cell.cell_id
+        ]
+        return CellRuns(
+            planned,
+            lambda repetition: self._record(planned, repetition),
+            recorded,
+            self._stage.trex,
+            self._machines,
+            self._leaks,
+        )
 
-    def _record(self, repetition: Repetition) -> int:
-        bound = replace(repetition, platform=self._store.platform.bound(repetition.deployment))
-        return self._journal.append(bound, utc_text(datetime.now(UTC)))
+    def _record(self, planned: Planned, repetition: Repetition) -> int:
+        return record(self._store, planned, repetition)
 
-    def _keep(self, outcome: HttpOutcome) -> None:
+    def _keep_judged(self, runs: CellRuns, judged: Callable[[Sequence[Outcome]], list[Outcome]]) -> None:
+        """Keep what a cell's repetitions say, or that the platform changed in its stretch."""
+        outcome = outcome_of(runs.answer(), runs.planned.test_id)
+        self._add(judged([outcome])[0] if outcome.trials else outcome)
+
+    def _keep(self, planned: Planned, found: HttpOutcome) -> None:
+        self._add(outcome_of(found, planned.test_id), found.mend)
+
+    def _add(self, outcome: Outcome, mend: str = "") -> None:
+        self._store.add_outcome(outcome, mend=mend)
         self._outcomes[outcome.cell.cell_id] = outcome
-        write_answers(self._store.folder, self._store.run_id, self._plan, self._outcomes)
+        if mend:
+            self.mends[outcome.outcome_id] = mend
         self.display.note(f"{outcome.cell.cell_id}: {line_of(outcome)}")
 
     @property
-    def answered(self) -> Mapping[str, HttpOutcome]:
+    def answered(self) -> Mapping[str, Outcome]:
         """What stands so far, by cell."""
         return self._outcomes
 
@@ -355,7 +397,7 @@ class HttpBench:
             self.display.note(f"while closing: {error}")
 
     def _take_closing_record(self) -> None:
-        self._store.set_platform(after=machine_record(None, self._watch.before, self._machines.record))
+        self._store.set_platform(after=machine_record(None, self._guard.before, self._machines.record))
 
     def _end_run(self) -> None:
         left = sum(planned.cell.cell_id not in self._outcomes for planned in self._plan)

@@ -5,19 +5,20 @@ They are those of the testbed file; a run that goes on takes them from its heade
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
 from bmwg.drivers.testbed_row import KEY as ROW
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http.profile import HttpProfile
+from bmwg.methodology.http.profile import HttpProfile, Planned
+from bmwg.methodology.kinds.requests import METRICS, REQUESTS, cell_of, metric_of
 from bmwg.methodology.planning import Networks
-from bmwg.reports.store import RunHeader
+from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
+from bmwg.resources.header import header_of
 from bmwg.resources.http_proxy.vms import KEY as VMS
-from bmwg.resources.provenance import toolkit_state
 from bmwg.resources.settings import Settings
 
 _KEY = "networks"
@@ -55,24 +56,33 @@ def row_of_testbed(settings: Settings) -> dict[str, Any]:
     return {"name": data["name"], "nodes": nodes, ROW: data[ROW]}
 
 
+def profile_of_header(run: Run) -> HttpProfile:
+    """Return the profile that a run keeps. Raises ConfigError HPROF-02."""
+    if wrong := REQUESTS.wrong_profile(run.profile):
+        raise ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
+    return HttpProfile(name=run.profile["name"], data=run.profile)
+
+
 def http_header(
-    profile: HttpProfile, networks: Mapping[str, Any], vms: Mapping[str, Any], row: Mapping[str, Any]
+    profile: HttpProfile,
+    networks: Mapping[str, Any],
+    vms: Mapping[str, Any],
+    row: Mapping[str, Any],
+    plan: Sequence[Planned] = (),
 ) -> RunHeader:
     """Return the header of a run that begins now, with what `of_testbed`, `vms.header_of` and
     `row_of_testbed` return."""
-    version, commit, dirty = toolkit_state()
-    return RunHeader(
-        toolkit_version=version,
-        toolkit_commit=commit,
-        toolkit_dirty=dirty,
-        simulated=False,
+    return header_of(
         testbed={
             **(row or {"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]}),
             _KEY: networks,
             **({VMS: vms} if vms else {}),
         },
-        testbed_source=None,
         profile=profile.data,
+        plan=tuple(
+            PlannedCell(test_id=one.test_id, metric=metric_of(one.cell), cell=cell_of(one.cell))
+            for one in plan
+        ),
+        families=METRICS,
         medium_kind=CABLES if row else "veth",
-        line_rate_bps=None,
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
 from bmwg.methodology.errors import ToolkitBug, ToolkitError, TrialInvalid
-from bmwg.methodology.http.records import HttpOutcome
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.http_proxy.line import line_of
 from bmwg.resources.settings import Settings
@@ -43,19 +43,21 @@ class HttpProxy:
         self._bench.begin_suite(self._suite)
 
     @keyword(tags=["measurement"])
-    def measure_http_experiment(self, experiment: str, form: str) -> list[HttpOutcome]:
+    def measure_http_experiment(self, experiment: str, form: str) -> list[Outcome]:
         """Measure an experiment's cells on a hosting form; an invalid procedure fails the test."""
         self.open_http_bench()
         assert self._bench is not None
-        return _judged(self._bench.outcomes(experiment, form, _only_id(self._tags)))
+        return _judged(self._bench.outcomes(experiment, form, _only_id(self._tags)), self._bench.mends)
 
     @keyword(tags=["measurement"])
-    def measure_http_experiments(self, form: str, *experiments: str) -> list[HttpOutcome]:
+    def measure_http_experiments(self, form: str, *experiments: str) -> list[Outcome]:
         """Measure the cells of some experiments on one hosting form: one test with one judgement."""
         self.open_http_bench()
         assert self._bench is not None
         tag = _only_id(self._tags)
-        return _judged([one for name in experiments for one in self._bench.outcomes(name, form, tag)])
+        return _judged(
+            [one for name in experiments for one in self._bench.outcomes(name, form, tag)], self._bench.mends
+        )
 
     def start_suite(self, data: Any, result: Any) -> None:
         """Note once what all suites of this Robot run will measure: the plan of the run."""
@@ -79,7 +81,7 @@ class HttpProxy:
             bench.close()
 
 
-def _judged(outcomes: list[HttpOutcome]) -> list[HttpOutcome]:
+def _judged(outcomes: list[Outcome], mends: Mapping[str, str]) -> list[Outcome]:
     for outcome in outcomes:
         logger.info(f"{outcome.cell.cell_id}: {line_of(outcome)}")
     invalid = [outcome for outcome in outcomes if outcome.type is OutcomeType.INVALID]
@@ -89,11 +91,12 @@ def _judged(outcomes: list[HttpOutcome]) -> list[HttpOutcome]:
             f"{len(invalid)} of {len(outcomes)} cells have no valid procedure",
             expected="valid repetitions (profile's limits)",
             found="".join(f"\n            {outcome.cell.cell_id}: {outcome.reason}" for outcome in invalid),
-            hint="the journal http.jsonl holds every repetition and what was wrong with it",
+            hint="the journal trials.jsonl holds every repetition and what was wrong with it",
         )
     lacking = [outcome for outcome in outcomes if outcome.type is OutcomeType.NOT_ASSESSED]
     if len(lacking) == len(outcomes):
-        reasons = "; ".join(sorted({f"{o.reason} ({o.mend})" if o.mend else o.reason for o in lacking}))
+        told = {(outcome.reason, mends.get(outcome.outcome_id, "")) for outcome in lacking}
+        reasons = "; ".join(sorted(f"{reason} ({mend})" if mend else reason for reason, mend in told))
         raise SkipExecution(f"not assessed: {reasons or 'profile and testbed plan no cell here'}")
     return outcomes
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.http.records import HttpOutcome, Workload
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.kinds.requests import RATE, START
+from bmwg.methodology.records import Outcome, OutcomeType
 
 
-def line_of(outcome: HttpOutcome) -> str:
+def line_of(outcome: Outcome) -> str:
     """Say an outcome in one line."""
-    if outcome.rate_rps is not None:
-        return f"measured  {outcome.rate_rps} requests/s"
-    if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
+    if outcome.type is not OutcomeType.MEASURED:
         return f"{outcome.type.value}  {outcome.reason}"
-    half = outcome.time.half_width
+    told = {value.metric.removeprefix(f"{outcome.metric}."): value.number for value in outcome.values}
+    if outcome.metric == RATE:
+        return f"measured  {told['lossless']} requests/s"
+    half = told.get("half_width_95")
     spread = f" +/- {half / 1e6:.3f}" if half is not None else ""
-    what = "until it serves" if outcome.cell.workload is Workload.START else "a request"
-    return f"measured  {outcome.time.mean / 1e6:.3f}{spread} ms {what} (n = {outcome.time.count})"
+    what = "until it serves" if outcome.metric == START else "a request"
+    return f"measured  {told['mean'] / 1e6:.3f}{spread} ms {what} (n = {told['repetitions']})"

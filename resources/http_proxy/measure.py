@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from bmwg.drivers.isolation import LeakWatch
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
+from bmwg.methodology.kinds.requests import REQUESTS, answered, body_of, metric_of
+from bmwg.reports.store import RunStore
+from bmwg.reports.store.redact import redact
 from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.deployment import Deployment
 from bmwg.resources.http_proxy.machines import Machines
@@ -23,11 +28,27 @@ class DeploymentBrokenError(Exception):
     """An instance, the server or the load has ended; a new deployment is needed."""
 
 
+def record(store: RunStore, planned: Planned, repetition: Repetition) -> int:
+    """Write a repetition to the run's journal, judged; return its number once it is on the disk."""
+    body = body_of(repetition, planned.cell)
+    found = REQUESTS.assess(body)
+    return store.append(
+        cell_id=repetition.cell_id,
+        deployment_id=repetition.deployment,
+        metric=metric_of(planned.cell),
+        test_id=planned.test_id,
+        phase=repetition.phase,
+        body=body,
+        validity=found.validity,
+        reason=found.reason,
+    )
+
+
 class CellRuns:
     """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
     `recorded` are those that a run which goes on has already; `trex` gives TRex where it is the clients;
-    `machines` tell what else they did meanwhile.
+    `machines` tell what else they did meanwhile, `leaks` whether a test frame left the run's places.
     """
 
     def __init__(
@@ -37,13 +58,17 @@ class CellRuns:
         recorded: Sequence[tuple[int, Repetition]] = (),
         trex: Callable[[], AstfClients] | None = None,
         machines: Machines | None = None,
+        leaks: LeakWatch | None = None,
     ) -> None:
         self.planned = planned
+        self._leaks = leaks
         self.machines = machines or Machines()
         self._trex = trex
-        self.done = list(recorded)
+        # a search for a rate begins anew: its load would follow from a deployment that is gone
+        self.done = list(recorded) if planned.rate is None else []
+        self._earlier = [] if planned.rate is None else list(recorded)
         self._record = record
-        self._number = len(self.done)
+        self._number = len(recorded)
         self._began_s = time.monotonic()
 
     @property
@@ -66,16 +91,13 @@ class CellRuns:
         return self.valid >= wanted or self.invalid > self.planned.max_invalid
 
     def keep(self, repetition: Repetition) -> None:
-        """Write a repetition down."""
-        self.done.append((self._record(repetition), repetition))
+        """Write a repetition down, its faults as they may be published."""
+        kept = replace(repetition, faults=tuple(redact(fault) for fault in repetition.faults))
+        self.done.append((self._record(kept), kept))
 
     def answer(self) -> HttpOutcome:
         """Return what the repetitions say."""
-        if self.planned.rate is not None:
-            return rate.outcome(self.planned.cell, self.done, self.planned.rate)
-        return judge.outcome(
-            self.planned.cell, self.done, wanted=self.planned.least, planned=self.planned.repetitions
-        )
+        return answered(self.planned, [*self._earlier, *self.done])
 
     def find_rate(self, deployment: Deployment, deployment_id: str) -> None:
         """Search for the highest rate without a lost request. Raises DeploymentBrokenError."""
@@ -85,7 +107,8 @@ class CellRuns:
             self._one(deployment, deployment_id, judge.MEASURED, 0, rate_rps)
             return self.done[-1]
 
-        self.done.clear()  # a new deployment begins a new search
+        self._earlier += self.done  # a new deployment begins a new search
+        self.done = []
         found = rate.search(one, self.planned.rate)
         if isinstance(found.error, DeploymentBrokenError):
             raise found.error
@@ -110,11 +133,15 @@ class CellRuns:
         rate_rps: int | None = None,
     ) -> None:
         self._number += 1
+        if self._leaks is not None:
+            self._leaks.begin()
         began, first = time.monotonic_ns(), self.machines.sample()
         try:
             found = self._measured(deployment, requests, rate_rps)
         except ToolkitError as error:  # a node or daemon that is gone
             found = {"faults": (one_line(error),)}
+        if self._leaks is not None:
+            self._leaks.check()  # RFC 6815: the run ends before anything is concluded
         fault = _fault(deployment)
         if fault:
             found["faults"] = (*found.get("faults", ()), fault)

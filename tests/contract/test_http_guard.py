@@ -14,7 +14,7 @@ from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import read_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
 from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy.bench import HttpBench
@@ -48,8 +48,8 @@ def measured(folder, monkeypatch, form, acts, experiment="one_client"):
     left = dict(acts)
     record = HttpBench._record
 
-    def acting(self, repetition):
-        seq = record(self, repetition)
+    def acting(self, planned, repetition):
+        seq = record(self, planned, repetition)
         octets = next((one for one in left if f"/{one}o/" in repetition.cell_id), None)
         if octets is not None:
             command = ["nsenter", f"--target={self._stage.row().proxy.pid}", "--net", "--mount", "sh", "-c"]
@@ -70,22 +70,24 @@ def measured(folder, monkeypatch, form, acts, experiment="one_client"):
 
 
 def test_each_change_makes_its_own_cell_invalid_by_name(tmp_path, monkeypatch):
-    found = {one.cell.object_octets: one for one in measured(tmp_path, monkeypatch, "native", ACTS)}
+    found = {
+        dict(one.cell.axes)["object_octets"]: one for one in measured(tmp_path, monkeypatch, "native", ACTS)
+    }
     for octets, (_, path) in ACTS.items():
         assert found[octets].type is OutcomeType.INVALID, found[octets]
         assert path in found[octets].reason
-        assert found[octets].repetitions
-        assert found[octets].time is None
+        assert found[octets].trials
+        assert found[octets].values == ()
     assert found[100000].type is OutcomeType.MEASURED, found[100000]
 
     run = read_run(tmp_path / "r")
-    read = read_answers(run.folder, run.run_id, run.header_sha256)
+    read = answers_of(run)
     assert [(one.type, one.reason) for one in read] == [(one.type, one.reason) for one in found.values()]
     assert problems(dict(run.platform), "platform") == []
     assert [look["suite"] for look in run.platform["doctor"]] == ["the run"]
     (places,) = run.platform["records"].values()
     assert set(places) == {"client", "proxy", "server"}
-    for line in (run.folder / "http.jsonl").read_text().splitlines():
+    for line in (run.folder / "trials.jsonl").read_text().splitlines():
         assert {"host.steal_ns", "host.softirq_ns"} <= json.loads(line)["host"].keys()
     text = (run.folder / "report.rst").read_text().replace("\\_", "_")
     assert "State of the platform" in text
@@ -95,7 +97,7 @@ def test_each_change_makes_its_own_cell_invalid_by_name(tmp_path, monkeypatch):
     platform["drift"] = []  # somebody takes the changes out, so that the answers may stand
     (run.folder / "platform.json").write_text(json.dumps(platform))
     with pytest.raises(ConfigError, match="STORE-07"):
-        read_answers(run.folder, run.run_id, run.header_sha256)
+        answers_of(read_run(run.folder))
 
 
 @needs_docker

@@ -10,7 +10,6 @@ from tests.contract.http_support import needs_guest, needs_http, needs_pods
 
 from bmwg.drivers.hosting import qemu
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import read_answers
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
@@ -32,9 +31,7 @@ def test_a_proxy_in_a_pod_by_ipvlan_serves_in_a_guest_and_the_run_names_it(tmp_p
     )
     (folder,) = (record.parent for record in tmp_path.glob("*/run.json"))
     run = read_run(folder)
-    found = {
-        outcome.cell.cell_id: outcome.type for outcome in read_answers(folder, run.run_id, run.header_sha256)
-    }
+    found = {outcome.cell.cell_id: outcome.type for outcome in run.outcomes}
     assert found == {
         "one_client/pod_ipvlan/1p/1000o/1c": OutcomeType.MEASURED,
         "one_client/pod_ipvlan/1p/100000o/1c": OutcomeType.MEASURED,

@@ -41,7 +41,7 @@ RUNNER = f"""
 
 def lines_of(run: Path) -> list[bytes]:
     try:
-        return (run / "http.jsonl").read_bytes().splitlines(keepends=True)
+        return (run / "trials.jsonl").read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
         return []
 

@@ -96,4 +96,4 @@ def test_an_image_that_is_gone_when_its_cell_comes_is_not_assessed(tmp_path: Pat
         bench.close()
     assert answer.type is OutcomeType.NOT_ASSESSED
     assert "disk image small.raw: IMAGE-01" in answer.reason
-    assert "image" in answer.mend
+    assert "image" in bench.mends[answer.outcome_id]

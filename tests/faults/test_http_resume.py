@@ -12,7 +12,7 @@ from tests.faults.http_killed import REPETITIONS, killed_run, lines_of
 
 from bmwg.methodology.http.judge import MEASURED
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import read_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
@@ -23,22 +23,23 @@ CUT_OFF = b'{"cell":"cut off'  # as a power cut in the midst of a line would lea
 def test_a_killed_run_goes_on_from_its_journal(tmp_path: Path) -> None:
     run = killed_run(tmp_path)
     before = lines_of(run)
-    with (run / "http.jsonl").open("ab") as journal:
+    with (run / "trials.jsonl").open("ab") as journal:
         journal.write(CUT_OFF)
     done = support.bmwg(tmp_path, "resume", str(run))
     assert done.returncode == 0, done.stdout + done.stderr
     after = lines_of(run)
     assert after[: len(before)] == before
     measured = [json.loads(line) for line in after if json.loads(line)["phase"] == MEASURED]
-    assert [line["number"] for line in measured] == sorted({line["number"] for line in measured})
+    numbers = [line["spec"]["number"] for line in measured]
+    assert numbers == sorted(set(numbers))
     assert len({line["deployment"] for line in measured}) == 2
     ended = read_run(run)
     assert ended.status == "complete"
     assert len(ended.interruptions) == 1
-    (answer,) = read_answers(run, ended.run_id, ended.header_sha256)
+    (answer,) = answers_of(ended)
     assert answer.type is OutcomeType.MEASURED
     assert len(answer.repetitions) == REPETITIONS
-    assert (run / f"http.jsonl.torn-{len(before) + 1}").read_bytes() == CUT_OFF
+    assert (run / "trials.jsonl.torn-1").read_bytes() == CUT_OFF
     again = support.bmwg(tmp_path, "resume", str(run))
     assert again.returncode != 0
     assert "RES-01" in again.stdout + again.stderr
@@ -58,7 +59,7 @@ def test_what_is_made_anew_for_a_run_that_goes_on_is_no_drift(tmp_path: Path, fo
     done = support.bmwg(tmp_path, "resume", str(run))
     assert done.returncode == 0, done.stdout + done.stderr
     ended = read_run(run)
-    answers = read_answers(run, ended.run_id, ended.header_sha256)
+    answers = answers_of(ended)
     assert [(answer.type, answer.reason) for answer in answers] == [(OutcomeType.MEASURED, "")] * len(forms)
     assert ended.platform["drift"] == []
     last = [json.loads(line) for line in lines_of(run) if f"/{forms[-1]}/".encode() in line]
@@ -74,7 +75,7 @@ def test_what_is_made_anew_for_a_run_that_goes_on_is_no_drift(tmp_path: Path, fo
 
 def test_a_journal_that_was_changed_is_not_gone_on_with(tmp_path: Path) -> None:
     run = killed_run(tmp_path)
-    path = run / "http.jsonl"
+    path = run / "trials.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"requests":', b'"requests":1', 1))
     refused = support.bmwg(tmp_path, "resume", str(run))
     assert refused.returncode != 0

@@ -32,7 +32,7 @@ from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.http.records import FORMS
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import read_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
 from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy import needs
@@ -114,7 +114,7 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
         assert [answer.type for answer in answers] == [OutcomeType.MEASURED], answers
     finally:
         bench.close()
-    lines = [json.loads(line) for line in (tmp_path / "r" / "http.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "r" / "trials.jsonl").read_text().splitlines()]
     broken = [line for line in lines if line["faults"]]
     assert broken, "the kill fell between repetitions"
     assert len({line["deployment"] for line in lines}) > 1
@@ -133,8 +133,9 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
     finally:
         bench.close()
     assert answer.type is OutcomeType.NOT_ASSESSED
-    assert "apt-get install" in answer.mend
-    assert "apache2-utils" in answer.mend
+    mend = bench.mends[answer.outcome_id]
+    assert "apt-get install" in mend
+    assert "apache2-utils" in mend
 
 
 @pytest.mark.parametrize(
@@ -199,11 +200,12 @@ def test_a_rate_is_searched_recorded_and_found_again_from_the_journal(
     finally:
         bench.close()
     assert answer.type in (OutcomeType.AT_CEILING, OutcomeType.MEASURED), answer
-    assert len(answer.repetitions) >= 2
+    assert len(answer.trials) >= 2
     run = read_run(tmp_path / "r")
-    (again,) = read_answers(run.folder, run.run_id, run.header_sha256)
+    (again,) = answers_of(run)
+    rates = [value.number for value in answer.values]
     assert (again.type, again.rate_rps, again.repetitions) == (
         answer.type,
-        answer.rate_rps,
-        answer.repetitions,
+        rates[0] if rates else None,
+        answer.trials,
     )

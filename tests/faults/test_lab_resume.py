@@ -11,7 +11,7 @@ from tests.faults import support
 from tests.faults.http_killed import REPETITIONS, killed_run, lines_of
 
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http.answers import read_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 
@@ -40,7 +40,7 @@ def test_a_killed_run_leaves_nothing_on_its_hosts_and_goes_on(
         assert lines_of(run)[: len(before)] == before
         ended = read_run(run)
         assert ended.status == "complete"
-        (answer,) = read_answers(run, ended.run_id, ended.header_sha256)
+        (answer,) = answers_of(ended)
         assert (answer.type, len(answer.repetitions)) == (OutcomeType.MEASURED, REPETITIONS)
         assert [found.rule_id for found in verify_folder(run).findings] == []
         assert {"eth7", "eth8"} <= lab.interfaces("two").keys()

@@ -14,6 +14,7 @@ from bmwg.drivers.testbed import Testbed, load_testbed
 from bmwg.methodology import budget, planning, suites
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile as http_profile
+from bmwg.methodology.kinds.requests import metric_of
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.resources.http_proxy.header import of_testbed
 from bmwg.resources.progress import clock_text
@@ -84,7 +85,7 @@ def _print_http(chosen: argparse.Namespace, testbed: Testbed, tests: Collection[
     mine = [planned for planned in plan if planned.test_id in tests]
     for planned in mine:
         load = f"{planned.requests} requests, {planned.repetitions} repetitions"
-        print(f"{planned.test_id:<14} {planned.cell.experiment:<40} {planned.cell.cell_id:<48} {load}")
+        print(f"{planned.test_id:<14} {metric_of(planned.cell):<40} {planned.cell.cell_id:<48} {load}")
     print(f"{len(mine)} cells of HTTP experiments; how long they take follows from the servers' speed.")
 
 

@@ -22,8 +22,6 @@ from bmwg.reports.registry.pages import generated, strange
 from bmwg.reports.store.files import write_atomically
 from bmwg.resources.provenance import GIT_DEADLINE_S, in_history
 
-_NAMES = frozenset({"cell_id", "cell", "deployment", "platform", "seq", "prev", "hash", "at"})
-
 
 def add_parser(verbs: Any) -> None:
     """Add the verb to the command."""
@@ -140,9 +138,10 @@ def _digests(verified: Any) -> frozenset[str]:
         result = trial.trial.result
         if any(stream.received_frames for stream in result.streams):
             counted.append(repr((result.wall_time_ns, result.streams)))
-    for _, one in verified.http.repetitions if verified.http else ():
-        told = one.to_json()
-        counted.append(repr(sorted((key, str(told[key])) for key in told if key not in _NAMES)))
+    counted += [
+        repr(sorted((key, str(value)) for key, value in one.body.result.items()))
+        for one in verified.evidence.executions
+    ]
     return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32] for text in counted)
 
 

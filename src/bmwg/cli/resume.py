@@ -9,8 +9,8 @@ from typing import Any
 
 from bmwg.cli.run import all_suites, run_suites
 from bmwg.reports.http.answers import has_answers
-from bmwg.resources.continuation import continuation, find_run
-from bmwg.resources.http_proxy.continued import http_continuation
+from bmwg.resources.continuation import begun, continuation, find_run
+from bmwg.resources.http_proxy.header import profile_of_header
 from bmwg.resources.http_proxy.vms import vms_of_header
 from bmwg.resources.settings import Settings
 
@@ -33,13 +33,13 @@ def handle(chosen: argparse.Namespace) -> int:
     if chosen.testbed:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     # refused here, with one message, before any suite starts
-    if has_answers(folder):
-        continued = http_continuation(folder)
-        run, tests = continued.run, sorted({planned.test_id for planned in continued.plan})
+    run = begun(folder)
+    if has_answers(run):
+        profile_of_header(run)
         vms_of_header(run.testbed, Settings.from_environment())
     else:
-        run = continuation(folder).run
-        tests = sorted({planned.test_id for planned in run.plan})
+        continuation(folder)
+    tests = sorted({planned.test_id for planned in run.plan})
     if chosen.verbose:
         os.environ["BMWG_VERBOSE"] = "1"
     os.environ["BMWG_RUN"] = str(folder)

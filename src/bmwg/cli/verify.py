@@ -92,10 +92,7 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
         said += [str(finding) for finding in verified.findings]
         said.append(f"REJECTED: {len(verified.findings)} findings; {verified.trust}")
     elif evidence is not None and evidence.run is not None:
-        answers = f"{len(evidence.outcomes)} outcomes follow from {len(evidence.trials)} trials"
-        if verified.http is not None:
-            http = verified.http
-            answers = f"{len(http.answers)} answers follow from {len(http.repetitions)} repetitions"
+        answers = f"{len(evidence.outcomes)} outcomes follow from {len(evidence.lines)} trials"
         said.append(f"{_word(verified)}: {answers} of run {shown(evidence.run['run_id'])}{_beside(verified)}")
         said += [verified.trust, *who(verified.signature, evidence.submission, evidence.run)]
     said += [f"question: {question}" for question in verified.questions]

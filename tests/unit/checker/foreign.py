@@ -24,6 +24,7 @@ from bmwg.methodology.trial import assess
 from bmwg.reports.checker.evidence import Evidence, read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import result_from_json
+from bmwg.reports.store.upgrade import of_today
 
 Run = dict[str, Any]
 Change = Callable[[Run, list[Run], Run], None]  # of run.json, of the journal's lines, of platform.json
@@ -44,7 +45,7 @@ def said(make: Callable[[], Evidence], *changes: Change) -> Callable[[], Evidenc
             change(run, trials, platform)
         policy = parse_profile(json.dumps(run["profile"]), source="run.json").policy
         for body in trials:
-            found = assess(result_from_json(body["spec"], body["result"]), policy)
+            found = assess(result_from_json(of_today(body)), policy)
             body["assessment"] = {"validity": found.validity.value, "reason": found.reason}
         (folder / "platform.json").write_text(json.dumps(platform), encoding="ascii")
         replayable.forge(folder, run, trials)

@@ -8,18 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.unit.http import made
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import judge, profile
+from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http import words
-from bmwg.reports.http.answers import read_answers, write_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.host_table import host_table
-from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunStore, read_run
+from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.resources.http_proxy.measure import CellRuns
 
 AT = "2026-01-31T08:00:00.000000Z"
@@ -58,41 +59,26 @@ def repetition(cell: HttpCell, mean_ns: int) -> Repetition:
         elapsed_ns=mean_ns * 10,
         mean_request_ns=mean_ns,
         probes=((200, True), (200, True)),
+        deployment="native-1",
     )
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run with a number for native and Docker, and nothing to try a machine with."""
-    header = RunHeader(
-        toolkit_version="0",
-        toolkit_commit=None,
-        toolkit_dirty=None,
-        simulated=False,
-        testbed={"name": "row"},
-        testbed_source=None,
-        profile=profile.load("quick").data,
-        medium_kind="veth",
-        line_rate_bps=None,
-    )
-    store = RunStore.create(tmp_path, "r1", header)
-    journal = HttpJournal(store.folder, "r1", read_run(store.folder).header_sha256)
-    plan, outcomes = [planned(form) for form in FORMS], {}
+    two = made.shortened(profile.load("quick"), repetitions=2, least_repetitions=2)
+    plan = [planned(form) for form in FORMS]
+    store = RunStore.create(tmp_path, "r1", made.header(two, plan))
     for entry, base in zip(plan[:2], (1_000_000, 1_500_000), strict=False):
-        runs = CellRuns(entry, lambda rep: journal.append(rep, AT))
-        for more in (0, 10_000):
-            runs.keep(repetition(entry.cell, base + more))
-        outcomes[entry.cell.cell_id] = runs.answer()
+        made.answer(store, entry, [repetition(entry.cell, base + more) for more in (0, 10_000)])
     for entry in plan[2:]:
-        outcomes[entry.cell.cell_id] = judge.not_assessed(entry.cell, "no QEMU", "apt-get install qemu")
-    write_answers(store.folder, "r1", plan, outcomes)
-    journal.close()
+        made.not_assessed(store, entry, "no QEMU", "apt-get install qemu")
     store.close(None, "complete")
     return store.folder
 
 
 def test_answers_are_computed_from_the_journal(run: Path) -> None:
-    found = read_answers(run, "r1", read_run(run).header_sha256)
+    found = answers_of(read_run(run))
     assert [outcome.type for outcome in found] == [OutcomeType.MEASURED] * 2 + [OutcomeType.NOT_ASSESSED] * 3
     assert found[0].time is not None
     assert found[0].time.mean == 1_005_000
@@ -103,7 +89,7 @@ def test_a_changed_line_is_refused(run: Path) -> None:
     path = run / JOURNAL_FILE
     path.write_text(path.read_text().replace('"mean_request_ns":1000000', '"mean_request_ns":900000'))
     with pytest.raises(ConfigError) as caught:
-        read_answers(run, "r1", read_run(run).header_sha256)
+        answers_of(read_run(run))
     assert caught.value.error_id == "STORE-01"
 
 
@@ -111,24 +97,24 @@ def test_a_line_taken_out_is_refused(run: Path) -> None:
     path = run / JOURNAL_FILE
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     with pytest.raises(ConfigError) as caught:
-        read_answers(run, "r1", read_run(run).header_sha256)
+        answers_of(read_run(run))
     assert caught.value.error_id == "STORE-01"
 
 
 def test_an_answer_whose_platform_changed_is_invalid_by_name(run: Path) -> None:
     path = run / "platform.json"
     platform = json.loads(path.read_text())
-    cell_id = read_answers(run, "r1", read_run(run).header_sha256)[0].cell.cell_id
+    answer_id = read_run(run).outcomes[0].outcome_id
     changes = [{"path": "proxy: nic/nic0/mtu_octets", "before": "1500", "after": "1400"}]
-    platform["drift"] = [{"at": AT, "deployment": "d", "outcomes": [cell_id], "changes": changes}]
+    platform["drift"] = [{"at": AT, "deployment": "d", "outcomes": [answer_id], "changes": changes}]
     path.write_text(json.dumps(platform))
     with pytest.raises(ConfigError) as caught:
-        read_answers(run, "r1", read_run(run).header_sha256)
+        answers_of(read_run(run))
     assert caught.value.error_id == "STORE-07"  # the file still says that it was measured
-    answers = json.loads((run / "http.json").read_text())
-    answers["outcomes"][0]["type"] = "invalid"
-    (run / "http.json").write_text(json.dumps(answers))
-    found = read_answers(run, "r1", read_run(run).header_sha256)
+    document = json.loads((run / "run.json").read_text())
+    document["outcomes"][0] |= {"type": "invalid", "values": []}
+    (run / "run.json").write_text(json.dumps(document))
+    found = answers_of(read_run(run))
     assert (found[0].type, found[1].type) == (OutcomeType.INVALID, OutcomeType.MEASURED)
     assert "proxy: nic/nic0/mtu_octets: 1500 -> 1400" in found[0].reason
     assert (found[0].time, found[0].repetitions) == (None, (1, 2))
@@ -155,12 +141,12 @@ def test_the_page_tells_what_the_machine_did_meanwhile() -> None:
 
 
 def test_an_answer_that_its_repetitions_do_not_give_is_refused(run: Path) -> None:
-    path = run / "http.json"
+    path = run / "run.json"
     data = json.loads(path.read_text())
-    data["plan"][0]["least_repetitions"] = 3  # then two are too few
+    data["outcomes"][0]["trials"] = [1]
     path.write_text(json.dumps(data))
     with pytest.raises(ConfigError) as caught:
-        read_answers(run, "r1", read_run(run).header_sha256)
+        answers_of(read_run(run))
     assert caught.value.error_id == "STORE-07"
 
 

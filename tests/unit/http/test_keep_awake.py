@@ -13,11 +13,9 @@ from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.keep_awake import Held, KeepAwake
-from bmwg.reports.http.answers import write_answers
-from bmwg.reports.http.journal import HttpJournal
-from bmwg.reports.store import RunStore, read_run
-from bmwg.resources.http_proxy.continued import http_continuation
-from bmwg.resources.http_proxy.header import http_header
+from bmwg.reports.store import RunStore
+from bmwg.resources.continuation import begun
+from bmwg.resources.http_proxy.header import http_header, profile_of_header
 from bmwg.resources.http_proxy.machines import held_otherwise
 from bmwg.schemas.validation import problems
 
@@ -79,9 +77,7 @@ def test_a_file_that_does_not_say_it_asks_for_a_request_and_the_run_says_so() ->
 def cut_off(folder: Path, data: dict[str, Any]) -> Path:
     """The folder of a run with a profile that ended before its first repetition."""
     used = HttpProfile(name="quick", data=data)
-    with RunStore.create(folder, "r", http_header(used, {}, {}, {})) as store:
-        HttpJournal(store.folder, store.run_id, read_run(store.folder).header_sha256).close()
-        write_answers(store.folder, store.run_id, used.plan(), {})
+    with RunStore.create(folder, "r", http_header(used, {}, {}, {}, used.plan())) as store:
         store.close(None, "interrupted", reason="cut off")
     return folder / "r"
 
@@ -89,20 +85,20 @@ def cut_off(folder: Path, data: dict[str, Any]) -> Path:
 @pytest.mark.parametrize("asked", list(KeepAwake))
 def test_a_run_that_goes_on_has_what_it_was_begun_with(tmp_path: Path, asked: KeepAwake) -> None:
     data = dict(profile.load("quick").data) | {"keep_awake": asked.value}
-    assert http_continuation(cut_off(tmp_path, data)).profile.keep_awake is asked
+    assert profile_of_header(begun(cut_off(tmp_path, data))).keep_awake is asked
 
 
 def test_a_run_from_before_there_was_the_key_held_nothing(tmp_path: Path) -> None:
     data = dict(profile.load("quick").data)
     del data["keep_awake"]
-    assert http_continuation(cut_off(tmp_path, data)).profile.keep_awake is KeepAwake.NONE
+    assert profile_of_header(begun(cut_off(tmp_path, data))).keep_awake is KeepAwake.NONE
 
 
 def test_a_run_whose_profile_has_another_value_does_not_go_on(tmp_path: Path) -> None:
     folder = cut_off(tmp_path, dict(profile.load("quick").data) | {"keep_awake": "polling"})
     assert json.loads((folder / "run.json").read_text())["profile"]["keep_awake"] == "polling"
     with pytest.raises(ConfigError) as caught:
-        http_continuation(folder)
+        profile_of_header(begun(folder))
     assert caught.value.error_id == "HPROF-02"
 
 

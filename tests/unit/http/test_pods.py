@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.unit.http import made
 
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.paths.pod_hosting import conflist_sha256
@@ -18,11 +19,10 @@ from bmwg.methodology.http.orders import orders, savings
 from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
 from bmwg.methodology.http.records import FORMS, POD_PREFIX, HttpOutcome, Repetition
 from bmwg.reports.http import option_table
-from bmwg.reports.http.answers import read_answers, write_answers
-from bmwg.reports.http.journal import HttpJournal
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.words import forms_of
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, read_run
+from bmwg.reports.store import RunStore, read_run
 from bmwg.resources.http_proxy.header import of_header, of_testbed
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
@@ -147,45 +147,28 @@ def hosted(option: str) -> dict[str, Any]:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run with numbers for every form but one, whose kernel lacks it."""
-    made = with_pods("quick", "bridge", "ipvlan")
-    header = RunHeader(
-        toolkit_version="0",
-        toolkit_commit=None,
-        toolkit_dirty=None,
-        simulated=False,
-        testbed={"name": "row"},
-        testbed_source=None,
-        profile=made.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-    )
-    store = RunStore.create(tmp_path, "r1", header)
-    journal = HttpJournal(store.folder, "r1", read_run(store.folder).header_sha256)
+    two = made.shortened(with_pods("quick", "bridge", "ipvlan"), repetitions=2, least_repetitions=2)
     plan = [
-        replace(entry, repetitions=2, least_repetitions=2)
-        for entry in made.plan()
+        entry
+        for entry in two.plan()
         if (entry.cell.experiment, entry.cell.object_octets) == ("one_client", 1000)
     ]
     assert [entry.cell.form for entry in plan] == [*FORMS, "pod_bridge", "pod_ipvlan"]
-    outcomes = {}
+    store = RunStore.create(tmp_path, "r1", made.header(two, plan))
     for number, entry in enumerate(plan):
         if entry.cell.form == "pod_ipvlan":
-            outcomes[entry.cell.cell_id] = judge.not_assessed(entry.cell, "no ipvlan", "modprobe ipvlan")
+            made.not_assessed(store, entry, "no ipvlan", "modprobe ipvlan")
             continue
         store.add_deployment(f"{entry.cell.form}-1", hosted(entry.cell.form.removeprefix(POD_PREFIX)))
-        kept = []
-        for more in (0, 10_000):
-            rep = repetition(entry.cell, 1_000_000 * (number + 1) + more)
-            kept.append((journal.append(rep, AT), rep))
-        outcomes[entry.cell.cell_id] = judge.outcome(entry.cell, kept, wanted=2, planned=2)
-    write_answers(store.folder, "r1", plan, outcomes)
-    journal.close()
+        made.answer(
+            store, entry, [repetition(entry.cell, 1_000_000 * (number + 1) + more) for more in (0, 10_000)]
+        )
     store.close(None, "complete")
     return store.folder
 
 
 def test_the_page_shows_pods_beside_the_other_forms_with_option_and_hashes(run: Path) -> None:
-    assert len(read_answers(run, "r1", read_run(run).header_sha256)) == 7
+    assert len(answers_of(read_run(run))) == 7
     page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
     times = page[page.index("Mean processing time of a request") : page.index("Ratio to native")]
     for word in ("native", "Docker, routed", "Docker, NAT", "pod, bridge", "pod, ipvlan", "VM, emulated NIC"):

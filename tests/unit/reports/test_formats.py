@@ -14,10 +14,10 @@ from bmwg.cli.main import main
 from bmwg.methodology import procedures
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.former.registry import RULES
-from bmwg.reports.http.answers import read_answers
-from bmwg.reports.http.journal import checked_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.former_http import checked_lines, former_http
+from bmwg.reports.store.upgrade import TRIAL_SCHEMAS
 from bmwg.reports.verify.protections import PROTECTIONS
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.schemas import load
@@ -62,8 +62,8 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> ConfigError:
 @pytest.mark.parametrize(
     ("file", "schema", "what"),
     [
-        ("run.json", "run/2.0", "a newer toolkit wrote this format"),
-        ("run.json", "run/1.1", "a newer toolkit wrote this format"),
+        ("run.json", "run/3.0", "a newer toolkit wrote this format"),
+        ("run.json", "run/2.1", "a newer toolkit wrote this format"),
         ("run.json", "run/0.9", "no toolkit wrote this version of the format"),
         ("run.json", "platform/1.0", "another format where a run is expected"),
         ("run.json", 7, "no format is named"),
@@ -99,7 +99,7 @@ def test_a_run_of_an_unknown_kind_of_load_is_refused_by_name(
 
 
 def test_a_journal_of_a_newer_format_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edit_line(folder / "trials.jsonl", 1, schema="trial/2.0")
+    edit_line(folder / "trials.jsonl", 1, schema="trial/3.0")
     error = refused(folder, capsys)
     assert error.error_id == "STORE-03"
     assert "line 1: a newer toolkit wrote this format" in error.what
@@ -130,10 +130,9 @@ def test_repetitions_of_other_formats_are_refused() -> None:
     assert caught.value.error_id == "STORE-03"
 
 
-def test_answers_of_a_newer_format_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "http.json").write_text('{"schema": "http/2.0"}')
+def test_answers_of_a_newer_format_are_refused() -> None:
     with pytest.raises(ConfigError) as caught:
-        read_answers(tmp_path, RUN_ID, HEADER)
+        former_http({"schema": "http/2.0"}, [], {"run_id": RUN_ID}, {}, HEADER)
     assert caught.value.error_id == "STORE-03"
     assert "a newer toolkit" in caught.value.what
 
@@ -141,7 +140,11 @@ def test_answers_of_a_newer_format_are_refused(tmp_path: Path) -> None:
 def test_what_a_schema_demands_is_what_can_be_read() -> None:
     for kind, readable in READABLE.items():
         if kind != "profile":
-            assert load(kind)["properties"]["schema"] == {"const": readable[-1]}
+            demanded = load(kind)["properties"]["schema"]
+            assert demanded == ({"enum": list(readable)} if kind == "run" else {"const": readable[-1]})
+    for version, name in TRIAL_SCHEMAS.items():
+        assert load(name)["properties"]["schema"] == {"const": version}
+    assert tuple(TRIAL_SCHEMAS) == READABLE["trial"]
     assert {load(name)["properties"]["schema"]["const"] for name in ("profile", "http_profile")} == set(
         READABLE["profile"]
     )

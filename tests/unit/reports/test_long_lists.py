@@ -18,7 +18,8 @@ COUNTS = (
     *("largest_lateness_ns", "effective_duration_ns"),
 )
 TRIAL = {
-    "schema": "trial/1.0",
+    "schema": "trial/2.0",
+    "kind": "frames",
     "seq": 1,
     "prev": "0" * 64,
     "hash": "0" * 64,
@@ -40,9 +41,10 @@ TRIAL = {
         "streams": [{**dict.fromkeys(COUNTS, 3), "latency": LATENCY}],
         "wall_time_ns": 1,
         "disturbance": None,
-        "fault": None,
         "auxiliary": {},
     },
+    "faults": [],
+    "host": {},
     "assessment": {"validity": "valid", "reason": ""},
     "at": "2026-01-01T00:00:00.000000Z",
 }
@@ -51,6 +53,7 @@ TRIAL = {
 def refused(data):
     try:
         check_document(data, "trial", "trial")
+        check_document({"spec": data["spec"], "result": data["result"]}, "frames", "trial")
     except ConfigError:
         return True
     return False

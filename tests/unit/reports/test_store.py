@@ -77,8 +77,8 @@ def test_records_come_back_equal(tmp_path: Path) -> None:
         {"kernel": {}},
         {"kernel": {}},
     )
-    assert json.loads((store.folder / "run.json").read_text())["schema"] == "run/1.0"
-    assert (store.folder / "run.json").read_text().startswith('{\n "schema": "run/1.0",\n "run_id"')
+    assert json.loads((store.folder / "run.json").read_text())["schema"] == "run/2.0"
+    assert (store.folder / "run.json").read_text().startswith('{\n "schema": "run/2.0",\n "run_id"')
 
 
 def test_realistic_run_is_read_whole(made_folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_results_folder_that_cannot_be_made(tmp_path: Path) -> None:
         (3, lambda _line: "{}"),
         (3, lambda line: line + line),
         (3, lambda line: line[:-1]),
-        (5, lambda line: line.replace("trial/1.0", "trial/9.9")),
+        (5, lambda line: line.replace("trial/2.0", "trial/9.9")),
     ],
 )
 def test_a_changed_line_is_refused_by_its_number(made_folder: Path, tmp_path: Path, number, edit) -> None:
@@ -331,7 +331,7 @@ def test_both_validators_agree_on_the_journal_line(made_folder: Path) -> None:
     for key in load("trial")["required"]:
         broken = {name: value for name, value in fine.items() if name != key}
         assert problems(broken, "trial") != []
-        assert problems(fine | {key: []}, "trial") != []
+        assert problems(fine | {key: 7.5}, "trial") != []
 
 
 def test_canonical_form_refuses_what_is_no_json() -> None:

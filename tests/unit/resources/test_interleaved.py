@@ -24,9 +24,15 @@ TESTS = frozenset({"R2544-TPUT-1.1", "R2544-LAT-1.1"})
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 
 
-def profile(folder: Path) -> Path:
+def profile(folder: Path, sizes: tuple[int, ...] = SIZES) -> Path:
     data = dict(load_profile("quick").data)
-    data["trial"] = data["trial"] | {"duration_s": 0.2, "restabilize_s": 0, "learning_wait_s": 0}
+    data["trial"] = data["trial"] | {
+        "duration_s": 0.2,
+        "settle_s": 0,
+        "learning_wait_s": 0,
+        "drain_s": 0,
+        "restabilize_s": 0,
+    }
     data["latency"] = {"duration_s": 0.2, "frame_octets": [64, 128]}
     data["search"] = data["search"] | {"relative_width": 0.2}
     data["paths"] = [
@@ -36,7 +42,7 @@ def profile(folder: Path) -> Path:
             "hosting": "pod",
             "function": "kernel-l3",
             "networks": "all",
-            "frame_octets": list(SIZES),
+            "frame_octets": list(sizes),
         },
     ]
     data.pop("suites", None)
@@ -68,7 +74,7 @@ def test_each_block_has_every_option_once_in_an_order_of_its_own(tmp_path):
 def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path, monkeypatch):
     machine = dict(collect())  # once: what else starts on this machine is no part of the test
     monkeypatch.setattr(session, "machine_record", lambda *_: machine)
-    chosen = {"testbed": SIMULATED, "profile": str(profile(tmp_path)), "results": tmp_path}
+    chosen = {"testbed": SIMULATED, "profile": str(profile(tmp_path, (64, 128, 256))), "results": tmp_path}
     bench = Bench.open(Settings(**chosen, run_id="made", order_seed=3), TESTS)
     planned = [one.key for one in bench._session.plan]
     assert planned != [one.key for one in planning.interleaved(bench._session.plan, 4)]

@@ -58,6 +58,10 @@ class Written:
     def note_drift(self, deployment, outcomes, changes):
         self.data["drift"].append({"deployment": deployment, "outcomes": outcomes, "changes": changes})
 
+    @property
+    def drift(self):
+        return {"drift": self.data["drift"]}
+
 
 class Traffic:
     def describe(self):

@@ -73,6 +73,11 @@ class Kept:
     findings: frozenset[str] = frozenset()
     commit: str = COMMIT
 
+    @property
+    def signer(self) -> Path:
+        """The public key of whoever signed its bundles."""
+        return EVIDENCE / self.commit[:12] / "signer.pub"
+
 
 @cache
 def unpacked(folder: Path, name: str) -> Path:
@@ -154,7 +159,14 @@ KEPT = (
         answers=12,
         executions=59,
         bundles=("unsigned", "signed", "redacted"),
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "clause_rules 3", "standing 2"),
+        lacks=(
+            "kept-awake",
+            "drivers-bound",
+            "one-journal",
+            "clause_rules 2",
+            "clause_rules 3",
+            "standing 2",
+        ),
     ),
     Kept(
         name="both-ways",
@@ -162,6 +174,34 @@ KEPT = (
         answers=9,
         executions=49,
         lacks=tuple(LACKS_OF_BOTH_WAYS),
+        commit=LATER,
+    ),
+    Kept(  # the last of trial/1.0
+        name="packets-former",
+        sha256="a32a927d51599b65c2da7065d9e3c53aff4790d870a981fe2ab0e674f65df924",
+        answers=12,
+        executions=200,
+        bundles=("unsigned", "signed", "redacted"),
+        lacks=(
+            "clause_rules 3",
+            "standing 2",
+            "throughput.tst009_12_3 3",
+            "conditional_throughput.rfc9971 3",
+            _LATENCY,
+            "latency.rfc2544_26_2 3",
+            "pdv.rfc8219_7_3_1 3",
+            "frame_loss_ratio.rfc2544_26_3 3",
+            "back_to_back.rfc9004 3",
+        ),
+        commit=LATER,
+    ),
+    Kept(  # the last with a journal of its own
+        name="http-former",
+        sha256="2b2729c26e8294244d16370dcc54d280561a2915aff1b806de03f1edb2c8d51f",
+        answers=12,
+        executions=68,
+        bundles=("unsigned", "signed", "redacted"),
+        lacks=("one-journal", "clause_rules 2", "clause_rules 3", "standing 2"),
         commit=LATER,
     ),
 )

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bmwg.reports.http.journal import genesis
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.former_http import genesis
 from bmwg.reports.store.read import header_hash
 
 Json = dict[str, Any]

@@ -1,35 +1,37 @@
-"""A run of HTTP experiments verifies from its repetitions, as folder and as bundle; no changed one does."""
+"""A run of HTTP experiments verifies from its trials, as folder and as bundle; no changed one does.
+
+Runs of its former form (`http.json`, `http.jsonl`) stand in `test_former_http.py`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import mutations
 import pytest
 import replayable
+from tests.unit.http import made as requests_run
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http import judge, profile
+from bmwg.methodology.http import profile
 from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.kinds.requests import cell_of
 from bmwg.methodology.requirements import VerdictBasis
 from bmwg.reports.bundle.archive import write_archive
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_private, load_public
 from bmwg.reports.checker.judge import judge as judge_clauses
 from bmwg.reports.checker.verdicts import Verdict
-from bmwg.reports.http.answers import write_answers
-from bmwg.reports.http.journal import JOURNAL_FILE, HttpJournal, genesis
 from bmwg.reports.render.report import write_report
-from bmwg.reports.store import RunHeader, RunStore, binding, read_run
-from bmwg.reports.store.canonical import canonical, sha256_of
-from bmwg.reports.store.files import utc_text
+from bmwg.reports.store import RunStore, binding
+from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.codec import cell_to_json
+from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.http_proxy.measure import CellRuns
 
 ADDRESS = "10.11.12.13"  # outside the benchmarking networks
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -53,44 +55,33 @@ def repetition(planned, number, mean_ns, **changes):
     return Repetition(**(fields | changes))
 
 
-def make_run(results, *, watched=True, testbed=None):
+def make_run(results, *, testbed=None):
     """Write a complete run of the experiment with one client: native measured, the others not tried."""
     loaded = profile.load("quick")
-    header = RunHeader(
+    plan = [one for one in loaded.plan() if one.cell.experiment == "one_client"]
+    header = requests_run.header(
+        loaded,
+        plan,
         toolkit_version="0.1.0",
         toolkit_commit=COMMIT,
         toolkit_dirty=False,
-        simulated=False,
         testbed=testbed or {"name": "row"},
-        testbed_source=None,
-        profile=loaded.data,
-        medium_kind="veth",
-        line_rate_bps=None,
     )
     clock = replayable.Clock()
     with RunStore.create(results, "web", header, clock=clock) as store:
         store.add_deployment("native-1", {"hosting": {"form": "native"}, "endpoint": [ADDRESS, 3128]})
-        if watched:
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records("native-1", {"proxy": place})
-        bound = store.platform.bound("native-1") if watched else None
-        journal = HttpJournal(store.folder, "web", read_run(store.folder).header_sha256)
-        plan = [one for one in loaded.plan() if one.cell.experiment == "one_client"]
-        outcomes = {}
+        place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+        store.platform.note_records("native-1", {"proxy": place})
         for planned in plan:
             if planned.cell.form != "native":
-                outcomes[planned.cell.cell_id] = judge.not_assessed(planned.cell, "no daemon")
+                requests_run.not_assessed(store, planned, "no daemon")
                 continue
-            runs = CellRuns(
-                planned, lambda rep: journal.append(replace(rep, platform=bound), utc_text(clock()))
-            )
+            kept = []
             for number in range(planned.repetitions):
                 broken = {"failed": 1} if number == 1 else {}
-                runs.keep(repetition(planned, number + 1, 1_000_000 + 1000 * number, **broken))
-            runs.keep(repetition(planned, planned.repetitions + 1, 1_002_500))
-            outcomes[planned.cell.cell_id] = runs.answer()
-        write_answers(store.folder, "web", plan, outcomes)
-        journal.close()
+                kept.append(repetition(planned, number + 1, 1_000_000 + 1000 * number, **broken))
+            kept.append(repetition(planned, planned.repetitions + 1, 1_002_500))
+            requests_run.answer(store, planned, kept)
         store.close(None, "complete")
     write_report(store.folder)
     return store.folder
@@ -121,29 +112,24 @@ def rules(verification):
     return {finding.rule_id for finding in verification.findings}
 
 
-def chained(run, lines):
-    """Write a journal anew whose chain is whole."""
-    folder = read_run(run)
-    prev, octets = genesis("web", folder.header_sha256), b""
-    for number, line in enumerate(lines, start=1):
-        body = {key: value for key, value in line.items() if key != "hash"} | {"seq": number, "prev": prev}
-        prev = sha256_of(body)
-        octets += canonical({**body, "hash": prev}).encode("ascii") + b"\n"
-    (run / JOURNAL_FILE).write_bytes(octets)
+def chained(run, lines, document=None):
+    """Write run and journal anew, their chain whole and their bonds made again."""
+    replayable.forge(run, document or json.loads((run / "run.json").read_text()), lines)
 
 
 def journal_of(run):
-    return [json.loads(line) for line in (run / JOURNAL_FILE).read_text().splitlines()]
+    return replayable.bodies(run)
 
 
 def test_a_folder_verifies_and_is_never_graded(made, capsys):
     found = verify_folder(made)
     assert found.findings == ()
-    assert len(found.http.answers) == len(found.http.stated)
+    assert len(found.evidence.outcomes) == len(found.evidence.plan)
     assert not any("compliant" in one.grade for one in found.judgement.grades)
     assert main(["verify", str(made)]) == 0
     told = capsys.readouterr().out
-    assert f"{len(found.http.answers)} answers follow from {len(found.http.repetitions)} repetitions" in told
+    counted = f"{len(found.evidence.outcomes)} outcomes follow from {len(found.evidence.executions)} trials"
+    assert counted in told
     assert "the run holds no outcome" not in told.split("RFC2544")[0]
 
 
@@ -156,7 +142,7 @@ def test_the_report_of_an_http_run_begins_with_its_experiments_and_has_no_empty_
     packets |= {"Statement in the form of RFC 2544 section 26.1", "Validity of the trials"}
     packets |= {"Matrices of RFC 8172 section 4.4", "Tester: envelope and pacing", "Not assessed"}
     assert not packets & set(titles)
-    assert "trials in the journal" not in page
+    assert "Pacing over valid trials" not in page
 
 
 def test_a_bundle_verifies_with_its_report_rendered_anew(signed, keys):
@@ -164,15 +150,39 @@ def test_a_bundle_verifies_with_its_report_rendered_anew(signed, keys):
     assert found.findings == ()
     assert found.trust == "signed by the key that you named"
     assert not any("rendered" in note for note in found.notes)
-    assert found.http is not None
+    assert found.evidence.executions
 
 
 def lower_time(lines):
-    lines[0]["mean_request_ns"] -= 1
+    lines[0]["result"]["mean_request_ns"] -= 1
 
 
 def fewer_requests(lines):
-    lines[0]["asked_requests"] = lines[0]["requests"] = 1
+    lines[0]["spec"]["asked_requests"] = lines[0]["result"]["requests"] = 1
+
+
+def another_object(lines):
+    lines[0]["spec"]["object_octets"] += 1
+
+
+def another_test(lines):
+    lines[0]["test"] = "HP-TEN-1"
+
+
+def taken_for_valid(lines):
+    lines[1]["assessment"] = {"validity": "valid", "reason": ""}
+
+
+def frames(lines):
+    lines[0]["kind"] = "frames"
+
+
+def unknown_kind(lines):
+    lines[0]["kind"] = "streams"
+
+
+def without_bond(lines):
+    del lines[0]["platform"]
 
 
 def another_deployment(lines):
@@ -193,18 +203,26 @@ def hidden(lines):
 
 def never_chosen(lines):
     planned = next(one for one in profile.load("quick").plan() if one.cell.experiment == "one_client_cached")
-    lines.append({**lines[0], "cell": planned.cell.cell_id, "asked_requests": planned.requests})
+    spec = {**lines[0]["spec"], "asked_requests": planned.requests}
+    lines.append({**lines[0], "cell": planned.cell.cell_id, "spec": spec})
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
+        (lower_time, {"VER-16"}),
         (never_chosen, {"VER-18"}),
-        (fewer_requests, {"STORE-07", "VER-18"}),
-        (another_deployment, {"VER-18"}),
-        (unplanned_cell, {"STORE-07", "VER-18"}),
-        (dropped, {"STORE-07", "VER-16"}),
+        (fewer_requests, {"VER-18"}),
+        (another_object, {"VER-18"}),
+        (another_test, {"VER-18"}),
+        (another_deployment, {"VER-10"}),
+        (unplanned_cell, {"VER-18"}),
+        (dropped, {"VER-16"}),
         (hidden, {"VER-18"}),
+        (taken_for_valid, {"VER-03"}),
+        (frames, {"STORE-04"}),
+        (unknown_kind, {"STORE-03"}),
+        (without_bond, {"VER-14"}),
     ],
 )
 def test_a_journal_written_anew_must_agree_with_the_plan(run, change, expected):
@@ -214,11 +232,14 @@ def test_a_journal_written_anew_must_agree_with_the_plan(run, change, expected):
     assert rules(verify_folder(run)) & expected
 
 
-def test_a_broken_chain_is_refused(run):
+def test_a_broken_chain_is_refused(run, made):
     lines = journal_of(run)
     lower_time(lines)
     (run / JOURNAL_FILE).write_text("".join(canonical(line) + "\n" for line in lines))
-    assert rules(verify_folder(run)) == {"STORE-01"}
+    assert "STORE-04" in rules(verify_folder(run))  # a line without its hash
+    text = (made / JOURNAL_FILE).read_text().replace('"mean_request_ns":1000000', '"mean_request_ns":999999')
+    (run / JOURNAL_FILE).write_text(text)
+    assert "STORE-01" in rules(verify_folder(run))
     with pytest.raises(ConfigError, match="BND-05"):
         make_bundle(
             run, run / "b.tar", evidence=folder_evidence(run), findings=list(verify_folder(run).findings)
@@ -248,7 +269,7 @@ def another_hosting(platform):
 def test_each_repetition_tells_that_the_platform_file_was_changed(run, change):
     found = linked_anew(run, change)
     assert {one.rule_id for one in found} == {"VER-14"}
-    assert found[0].where == "http.jsonl: line 1"
+    assert found[0].where == "trial 1"
 
 
 def test_a_run_that_was_watched_cannot_lose_its_bonds(run):
@@ -259,6 +280,27 @@ def test_a_run_that_was_watched_cannot_lose_its_bonds(run):
     assert rules(verify_folder(run)) == {"VER-14"}
 
 
+def test_the_end_of_the_journal_is_bound(run):
+    """What the copy for HTTP had lost: trials cut off at the end were not missed by the run's own file."""
+    lines = (run / JOURNAL_FILE).read_bytes().splitlines(keepends=True)
+    (run / JOURNAL_FILE).write_bytes(b"".join(lines[:-1]))
+    assert "VER-02" in rules(verify_folder(run))
+
+
+def test_the_plan_stands_under_the_hash_of_the_header(run):
+    document = json.loads((run / "run.json").read_text())
+    document["plan"].pop()
+    (run / "run.json").write_text(json.dumps(document))
+    assert "VER-01" in rules(verify_folder(run))
+
+
+def test_an_unknown_version_of_a_procedure_is_named(run):
+    document = json.loads((run / "run.json").read_text())
+    document["procedures"]["processing_time"] = 9
+    chained(run, journal_of(run), document)
+    assert rules(verify_folder(run)) == {"VER-13"}
+
+
 def test_a_redacted_bundle_verifies_by_its_commitments(made, tmp_path):
     evidence = folder_evidence(made)
     bundle = make_bundle(made, tmp_path / "b.tar", evidence=evidence, findings=[], salt=b"s" * 32)
@@ -267,43 +309,44 @@ def test_a_redacted_bundle_verifies_by_its_commitments(made, tmp_path):
     assert ADDRESS.encode() not in bundle.read_bytes()
 
 
-def test_a_run_from_before_the_watch_verifies(tmp_path):
-    assert verify_folder(make_run(tmp_path, watched=False)).findings == ()
-
-
 @pytest.mark.parametrize("name", ["http.json", "http.jsonl"])
-def test_a_missing_file_is_named(run, name):
-    (run / name).unlink()
-    assert [(one.rule_id, one.where) for one in verify_folder(run).findings] == [("VER-15", name)]
-
-
-def test_a_run_of_packets_holds_no_such_files(run_copy, made):
-    shutil.copy(made / "http.json", run_copy)
-    assert rules(verify_folder(run_copy)) == {"VER-15"}
+def test_files_of_the_former_form_stand_in_no_run_of_today(run, run_copy, name):
+    for folder in (run, run_copy):
+        (folder / name).write_bytes(b"")
+        assert [(one.rule_id, one.where) for one in verify_folder(folder).findings] == [("VER-15", name)]
 
 
 def edited(run, change):
-    data = json.loads((run / "http.json").read_text())
-    change(data)
-    (run / "http.json").write_text(json.dumps(data))
+    document = json.loads((run / "run.json").read_text())
+    change(document)
+    chained(run, journal_of(run), document)
     return rules(verify_folder(run))
 
 
-def easier_plan(data):
-    data["plan"][0]["repetitions"] = 2
+def another_plan(data):
+    data["profile"]["repetitions"] = 9
 
 
 def part_of_a_test(data):
     gone = data["plan"].pop()
-    data["outcomes"] = [one for one in data["outcomes"] if gone["cell"]["form"] not in one["cell"]]
+    data["outcomes"] = [one for one in data["outcomes"] if one["cell"] != gone["cell"]]
 
 
 def number_from_nowhere(data):
-    data["outcomes"][-1] |= {"type": "measured"}
+    value = {"metric": "processing_time.mean", "number": 1.0, "unit": "ns"}
+    data["outcomes"][-1] |= {"type": "measured", "values": [value], "trials": [1]}
+
+
+def better_number(data):
+    data["outcomes"][0]["values"][0]["number"] -= 1
 
 
 def not_tried(data):
-    data["outcomes"][0] |= {"type": "not_assessed", "from_journal": False, "reason": "was slow"}
+    data["outcomes"][0] |= {"type": "not_assessed", "values": [], "trials": [], "reason": "was slow"}
+
+
+def fewer_trials(data):
+    data["outcomes"][0]["trials"].pop()
 
 
 def silent(data):
@@ -314,20 +357,37 @@ def no_answer(data):
     data["outcomes"].pop()
 
 
-def another_run(data):
-    data["run_id"] = "other"
+def another_id(data):
+    data["outcomes"][0]["id"] = "HP-TEN-1:one_client/native/1p/1000o/1c"
+
+
+def another_axis(data):
+    data["plan"][0]["cell"]["axes"]["clients"] = 2
+
+
+def no_such_axis(data):
+    data["plan"][0]["cell"]["axes"]["speed"] = 2
+
+
+def unknown_kind_of_cell(data):
+    data["plan"][0]["cell"]["kind"] = "streams"
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (easier_plan, "VER-17"),
+        (another_plan, "VER-16"),
         (part_of_a_test, "VER-17"),
-        (number_from_nowhere, "STORE-07"),
+        (number_from_nowhere, "VER-16"),
+        (better_number, "VER-16"),
         (not_tried, "VER-18"),
+        (fewer_trials, "VER-16"),
         (silent, "VER-16"),
-        (no_answer, "VER-18"),
-        (another_run, "VER-17"),
+        (no_answer, "VER-09"),
+        (another_id, "VER-16"),
+        (another_axis, "VER-01"),
+        (no_such_axis, "VER-01"),
+        (unknown_kind_of_cell, "STORE-03"),
     ],
 )
 def test_edited_answers_are_caught(run, change, expected):
@@ -336,8 +396,6 @@ def test_edited_answers_are_caught(run, change, expected):
 
 @pytest.mark.parametrize("text", [b"", b"[" * 5000, b'{"schema": NaN}', b"\xff", b"7"])
 def test_nonsense_is_refused_by_name(run, text):
-    (run / "http.json").write_bytes(text)
-    assert rules(verify_folder(run)) <= {"BND-07", "STORE-03", "STORE-04"}
     (run / JOURNAL_FILE).write_bytes(text + b"\n")
     assert verify_folder(run).exit_code != 0
 
@@ -345,7 +403,7 @@ def test_nonsense_is_refused_by_name(run, text):
 def test_single_changes_of_the_bundle_are_refused(signed, keys, tmp_path):
     """Octets of both parts, as they are and with a manifest made anew, against the signer's key."""
     trusted, parts = load_public(keys["signer.pub"]), mutations.parts_of(signed)
-    for name in ("http.json", "http.jsonl"):
+    for name in ("run.json", "trials.jsonl"):
         for place in range(0, len(parts[name]), len(parts[name]) // 12):
             octets = bytearray(parts[name])
             octets[place] ^= 1
@@ -357,11 +415,10 @@ def test_single_changes_of_the_bundle_are_refused(signed, keys, tmp_path):
 
 
 def test_what_was_planned_is_the_profiles(made):
-    stated = json.loads((made / "http.json").read_text())["plan"]
+    stated = json.loads((made / "run.json").read_text())["plan"]
     planned = [one for one in profile.load("quick").plan() if one.cell.experiment == "one_client"]
-    assert [entry["cell"] for entry in stated] == [
-        json.loads(json.dumps(asdict(one.cell))) for one in planned
-    ]
+    assert [entry["cell"] for entry in stated] == [cell_to_json(cell_of(one.cell)) for one in planned]
+    assert [entry["test"] for entry in stated] == [one.test_id for one in planned]
 
 
 ISOLATED = ("RFC8172-5-01", "RFC8204-6-01", "CINF08-7-01", "RFC6815-7-01", "RFC6815-5-02")

@@ -22,7 +22,7 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.http.answers import read_answers
+from bmwg.reports.http.answers import answers_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import TRUSTED, UNSIGNED, verify_bundle, verify_folder
@@ -43,10 +43,7 @@ def test_a_kept_run_is_verified_by_its_own_rules(place: Path, name: str) -> None
     assert found.evidence is not None
     assert found.evidence.run is not None
     assert found.evidence.run["toolkit"] == {"version": "0.1.0", "commit": of[name].commit, "dirty": False}
-    if found.http is None:
-        counted = len(found.evidence.outcomes), len(found.evidence.trials)
-    else:
-        counted = len(found.http.answers), len(found.http.repetitions)
+    counted = len(found.evidence.outcomes), len(found.evidence.lines)
     assert counted == (of[name].answers, of[name].executions)
 
 
@@ -73,7 +70,12 @@ def test_a_kept_run_is_read_and_rendered_and_nothing_is_made_up(kept: Any, name:
     folder = kept(name)
     run = read_run(folder)
     stated = json.loads((folder / "run.json").read_text())
-    assert [outcome.outcome_id for outcome in run.outcomes] == [one["id"] for one in stated["outcomes"]]
+    if (folder / "http.json").exists():
+        former = json.loads((folder / "http.json").read_text())["outcomes"]
+        found = {outcome.cell.cell_id: outcome.type.value for outcome in run.outcomes}
+        assert found == {one["cell"]: one["type"] for one in former}
+    else:
+        assert [outcome.outcome_id for outcome in run.outcomes] == [one["id"] for one in stated["outcomes"]]
     (folder / "report.html").unlink(missing_ok=True)
     assert write_report(folder).stat().st_size > 10_000
     text = (folder / "report.rst").read_text()
@@ -85,14 +87,14 @@ def test_a_kept_run_is_read_and_rendered_and_nothing_is_made_up(kept: Any, name:
 @pytest.mark.parametrize(("name", "kind"), BUNDLES)
 def test_a_kept_bundle_verifies_against_its_signer(place: Path, name: str, kind: str) -> None:
     path = evidence.unpacked(place, name) / f"{name}.{kind}.bmwg.tar"
-    key = None if kind == "unsigned" else load_public(evidence.SIGNER)
+    key = None if kind == "unsigned" else load_public(of[name].signer)
     found = verify_bundle(path, key)
     assert rules(found) == set()
     assert found.trust == (UNSIGNED if kind == "unsigned" else TRUSTED)
     assert tuple(one.name for one in found.lacks) == of[name].lacks
 
 
-@pytest.mark.parametrize("name", ["packets", "http"])
+@pytest.mark.parametrize("name", ["packets", "http", "packets-former", "http-former"])
 def test_a_redacted_bundle_shows_no_name_of_the_machine(place: Path, name: str) -> None:
     path = evidence.unpacked(place, name) / f"{name}.redacted.bmwg.tar"
     platform = mutations.parts_of(path)["platform.json"]
@@ -142,6 +144,10 @@ def test_the_history_of_procedures_has_each_version_once_in_order() -> None:
         ("unstable", "throughput.rfc2544_26_1", "unstable", None),
         ("unqualified", "tester.envelope", "invalid", None),
         ("resumed", "tester.envelope", "measured", 158113),
+        ("packets-former", "throughput.rfc2544_26_1", "measured", 243391),
+        ("packets-former", "throughput.tst009_12_3", "measured", 240000),
+        ("http-former", "processing_time", "measured", 906800.0),
+        ("http-former", "transaction_rate", "unstable", None),
     ],
 )
 def test_the_answers_are_those_that_were_given(
@@ -162,7 +168,7 @@ def test_the_answers_of_http_are_those_that_were_given(place: Path) -> None:
     """No file holds the numbers of a run of requests: they are computed on reading, so they are held here."""
     folder = evidence.unpacked(place, "http") / "http"
     run = read_run(folder)
-    answers = [asdict(one) for one in read_answers(folder, run.run_id, run.header_sha256)]
+    answers = [asdict(one) for one in answers_of(run)]
     text = json.dumps(answers, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == ANSWERS_OF_HTTP
     assert answers[0]["values"] == (505000.0, 595000.0, 622000.0, 583000.0, 565000.0)

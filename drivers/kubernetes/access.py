@@ -1,0 +1,135 @@
+"""How the API of a cluster is reached: by which kubeconfig and context, and from which network namespace.
+
+An embedded cluster's server listens in a node's network namespace alone. Its connections are opened by a
+thread that has entered that namespace; everything else is the official client's. Ids: KUBE-10 the
+kubeconfig or its context, KUBE-11 the client is not installed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import difflib
+import os
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+MEND = "pip install 'bmwg-toolkit[kubernetes]'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """A kubeconfig (empty: the default one), a context (empty: the current one), a namespace's path."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    netns: str = ""
+
+    def data(self) -> dict[str, JsonValue]:
+        """Return it as builtins, for a ledger."""
+        return {"kubeconfig": self.kubeconfig, "context": self.context, "netns": self.netns}
+
+
+def open_api(access: Access) -> Any:
+    """Return an `ApiClient` of the official client; close it.
+
+    Raises ConfigError KUBE-10, TestbedError KUBE-11.
+    """
+    try:
+        from kubernetes import client, config
+    except ImportError as error:
+        raise TestbedError("KUBE-11", "no Kubernetes client", found=str(error), hint=MEND) from error
+    configuration = client.Configuration()
+    try:
+        config.load_kube_config(
+            config_file=os.path.expanduser(access.kubeconfig) or None,
+            context=access.context or None,
+            client_configuration=configuration,
+        )
+    except Exception as error:  # ConfigException, yaml's errors and OSError
+        raise ConfigError(
+            "KUBE-10",
+            f"kubeconfig {access.kubeconfig or '(the default one)'}, context {access.context or '(current)'}",
+            expected="a readable kubeconfig with that context",
+            found=f"{type(error).__name__}: {error}".splitlines()[0][:300],
+            hint=_near_context(config, access),
+        ) from error
+    configuration.retries = False  # ours are in `client`: they know which answers may be asked again
+    api = client.ApiClient(configuration)
+    if access.netns:
+        _from_namespace(api, access.netns)
+    return api
+
+
+def _near_context(config: Any, access: Access) -> str:
+    try:
+        contexts, _ = config.list_kube_config_contexts(
+            config_file=os.path.expanduser(access.kubeconfig) or None
+        )
+    except Exception:  # the file itself is what is wrong
+        return "nothing was asked of a cluster"
+    names = [str(one["name"]) for one in contexts]
+    near = difflib.get_close_matches(access.context, names, 1)
+    return f"did you mean {near[0]}?" if near else f"it has {', '.join(names) or 'none'}"
+
+
+def _from_namespace(api: Any, netns: str) -> None:
+    """Have the client's connections opened in a network namespace, whoever asks."""
+    from urllib3.connection import HTTPSConnection
+    from urllib3.connectionpool import HTTPSConnectionPool
+
+    class Connection(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            return connected(netns, self.host, self.port or 443, 10.0)
+
+    class Pool(HTTPSConnectionPool):
+        ConnectionCls = Connection
+
+    manager = api.rest_client.pool_manager
+    manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, "https": Pool}
+
+
+def connected(netns: str, host: str, port: int, within_s: float) -> socket.socket:
+    """Return a TCP connection that was opened in the network namespace at `netns`; OSError as usual."""
+    done: list[socket.socket | BaseException] = []
+
+    def act() -> None:  # a thread of its own, for a namespace is a thread's
+        try:
+            descriptor = os.open(netns, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
+                    raise OSError(ctypes.get_errno(), f"setns to {netns}")
+            finally:
+                os.close(descriptor)
+            made = socket.create_connection((host, port), timeout=within_s)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            made.settimeout(None)
+            done.append(made)
+        except BaseException as error:
+            done.append(error)
+
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    thread.join(within_s + 5.0)
+    if not done:
+        raise TimeoutError(f"no connection to {host} port {port} within {within_s:g} s")
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]
+
+
+def of_options(options: Mapping[str, JsonValue]) -> Access:
+    """Return the access that a testbed file's `pods.options` names. Raises DriverError KUBE-10."""
+    unknown = sorted(
+        set(options) - {"cluster", "kubeconfig", "context", "namespace", "node_selector", "image"}
+    )
+    if unknown:
+        raise DriverError("KUBE-10", "pods.options", expected="known keys", found=", ".join(unknown))
+    return Access(kubeconfig=str(options.get("kubeconfig", "")), context=str(options.get("context", "")))

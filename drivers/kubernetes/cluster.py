@@ -1,0 +1,306 @@
+"""An embedded cluster on namespace nodes of a testbed: made for a run, ready within a deadline, gone with it.
+
+The control plane stands on the first node. What the cluster keeps lies below the run's folder, its sockets
+and addresses in the nodes' own namespaces; the host's network, services and kernel settings stay as they
+are. Ids: KUBE-02 it did not become ready.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import yaml
+
+from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
+from bmwg.drivers.kubernetes import attachments, settings
+from bmwg.drivers.kubernetes.access import Access
+from bmwg.drivers.kubernetes.certificates import Authority, signing_key
+from bmwg.drivers.kubernetes.client import Cluster
+from bmwg.drivers.kubernetes.programs import CONTROL_PLANE
+from bmwg.drivers.kubernetes.programs import folder as programs_folder
+from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.methodology.errors import DriverError, ToolkitError
+
+UNDO_KIND = "kubernetes_node"
+READY_S = 60.0  # what the embedded cluster must reach once its programs are built
+_NODE = "bmwg.drivers.kubernetes.node"
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_ROUTING = "bmwg.drivers.hosting.routing"
+_PREFIX = "192.0.2."  # RFC 5737: nodes' addresses, in the run's own namespaces
+_ALONE = "bmwg-node"  # the interface of a node that is alone
+_ADMIN = "admin"
+
+
+@dataclass(slots=True, kw_only=True)
+class Embedded:
+    """A cluster that stands: how it is reached, its nodes, and how long each step took (seconds)."""
+
+    access: Access
+    layouts: Mapping[str, Layout]
+    nodes: Mapping[str, PlacedNode]
+    image: Mapping[str, JsonValue]
+    took_s: dict[str, float] = field(default_factory=dict)
+
+
+@contextmanager
+def embedded(
+    nodes: Mapping[str, PlacedNode],
+    *,
+    run_dir: Path,
+    undo: UndoLog,
+    token: str,
+    function_cpus: str,
+    other_cpus: str,
+    interface: str = "",
+    within_s: float = READY_S,
+) -> Iterator[Embedded]:
+    """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
+
+    `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
+    for pods with CPUs of their own, `other_cpus` for all else.
+
+    Raises TestbedError KUBE-01, DriverError KUBE-02.
+    """
+    shared = run_dir / "cluster"
+    layouts = {
+        name: Layout(
+            name=name,
+            number=number,
+            folder=str(shared / name),
+            shared=str(shared),
+            programs=programs_folder(),
+            address=f"{_PREFIX}{number + 1}",
+            api_address=f"{_PREFIX}1",
+            cgroup=f"/bmwg-kubernetes-{token}-{name}",
+            function_cpus=function_cpus,
+            other_cpus=other_cpus,
+        )
+        for number, name in enumerate(nodes)
+    }
+    began_s = time.monotonic()
+    with ExitStack() as stack:
+        first = next(iter(nodes.values()))
+        stack.enter_context(_removed(first, undo, folder=str(shared), cgroup=f"/bmwg-kubernetes-{token}"))
+        shared.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write_shared(shared, layouts)
+        image = first.call(f"{_NODE}:build_image", archive=str(shared / "image.tar"), deadline_s=120.0)
+        made = Embedded(
+            access=Access(
+                kubeconfig=str(shared / f"{_ADMIN}.kubeconfig"),
+                netns=f"/proc/{first.place['pid']}/ns/net",
+            ),
+            layouts=layouts,
+            nodes=nodes,
+            image=image,
+        )
+        made.took_s["prepared"] = round(time.monotonic() - began_s, 3)
+        started: dict[str, Mapping[str, JsonValue]] = {}
+        for name, node in nodes.items():
+            _address(node, layouts, name, interface)
+            stack.enter_context(_node(node, undo, layouts[name], started, control_plane=node is first))
+        end_s = began_s + within_s
+        _wait_for_runtime(nodes, layouts, started, end_s)
+        made.took_s["runtime"] = round(time.monotonic() - began_s, 3)
+        with _cluster(made.access, end_s) as api:
+            _wait_for_api(api, first, layouts, started, end_s)
+            made.took_s["api"] = round(time.monotonic() - began_s, 3)
+            _furnish(api)
+            _wait_for_nodes(api, nodes, layouts, started, end_s)
+            made.took_s["ready"] = round(time.monotonic() - began_s, 3)
+        first.call(f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE))
+        yield made
+
+
+def _cluster(access: Access, end_s: float) -> Cluster:
+    return Cluster(access, within_s=max(5.0, end_s - time.monotonic()))
+
+
+@contextmanager
+def _removed(node: PlacedNode, undo: UndoLog, *, folder: str, cgroup: str) -> Iterator[None]:
+    """Take away a folder of the cluster's on leaving; its undo stands before it is made."""
+    entry = undo.before(UNDO_KIND, node.place, folder=folder, cgroup=cgroup)
+    try:
+        yield
+    finally:
+        node.call(f"{_NODE}:remove", folder=folder, cgroup=cgroup, deadline_s=40.0)
+        undo.done(entry)
+
+
+@contextmanager
+def _node(
+    node: PlacedNode,
+    undo: UndoLog,
+    layout: Layout,
+    started: dict[str, Mapping[str, JsonValue]],
+    *,
+    control_plane: bool,
+) -> Iterator[None]:
+    """Start one node's programs; end and remove them on leaving."""
+    place = {"folder": layout.folder, "cgroup": layout.cgroup}
+    entry = undo.before(UNDO_KIND, node.place, **place)
+    begun: dict[str, JsonValue] = {"pid": 0, "start_ticks": 0}
+    try:
+        done = node.call(f"{_NODE}:start", layout=asdict(layout), control_plane=control_plane)
+        begun = done["process"]
+        started[layout.name] = begun
+        yield
+    finally:
+        node.call(f"{_NODE}:stop", **place, **begun, deadline_s=60.0)
+        undo.done(entry)
+
+
+def _write_shared(shared: Path, layouts: Mapping[str, Layout]) -> None:
+    """Write the certificates of this run and the kubeconfigs that use them."""
+    pki, authority = shared / "pki", Authority()
+    first = next(iter(layouts.values()))
+    authority.pair.write(pki, "ca")
+    signing_key().write(pki, "tokens")
+    service = settings.SERVICE_NETWORK.rpartition(".")[0] + ".1"
+    names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost"]
+    names += [first.api_address, "127.0.0.1", service]
+    authority.server("kube-apiserver", names, organization="system:masters").write(pki, "apiserver")
+    users = {
+        _ADMIN: ("bmwg-run", "system:masters"),
+        "manager": ("system:kube-controller-manager", ""),
+        "scheduler": ("system:kube-scheduler", ""),
+        "proxy": ("system:kube-proxy", ""),
+        "multinet": ("bmwg:multinet", ""),
+    }
+    for name, (user, group) in users.items():
+        authority.client(user, group=group).write(pki, name)
+    for name, layout in layouts.items():
+        authority.client(f"system:node:{name}", group="system:nodes").write(pki, f"kubelet-{name}")
+        authority.server(f"system:node:{name}", [name, layout.address]).write(pki, name)
+    for user in users:
+        file = shared / f"{user}.kubeconfig"
+        file.write_text(yaml.safe_dump(settings.kubeconfig(first, user)))
+        file.chmod(0o600)
+
+
+def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interface: str) -> None:
+    """Give a node its address, and routes to services and to the pods of the others."""
+    own = interface or _ALONE
+    if not interface:
+        node.call(f"{_ROUTING}:add_bridge", bridge=_ALONE)
+    node.call(f"{_INTERFACES}:add_address", interface=own, address=f"{layouts[name].address}/24")
+    node.call(f"{_ROUTING}:set_forwarding", enabled=True)
+    node.call(f"{_ROUTING}:add_route", destination=settings.SERVICE_NETWORK, interface=own)
+    for other in layouts.values():
+        if other.name != name:
+            node.call(f"{_ROUTING}:add_route", destination=other.pod_network, via=other.address)
+
+
+def _wait_for_runtime(
+    nodes: Mapping[str, PlacedNode],
+    layouts: Mapping[str, Layout],
+    started: Mapping[str, Mapping[str, JsonValue]],
+    end_s: float,
+) -> None:
+    """Wait until containerd answers on each node, and give it the image."""
+    for name, node in nodes.items():
+        folder = layouts[name].folder
+        while not node.call(f"{_NODE}:runtime_answers", folder=folder):
+            _still(node, layouts[name], started[name], end_s, "containerd that answers")
+        archive = f"{layouts[name].shared}/image.tar"
+        node.call(f"{_NODE}:import_image", folder=folder, archive=archive, deadline_s=90.0)
+
+
+def _wait_for_api(
+    api: Cluster,
+    node: PlacedNode,
+    layouts: Mapping[str, Layout],
+    started: Mapping[str, Mapping[str, JsonValue]],
+    end_s: float,
+) -> None:
+    first = next(iter(layouts.values()))
+    while True:
+        with contextlib.suppress(ToolkitError):
+            if api.get("/api/v1/namespaces/default", within_s=1.0) is not None:
+                return
+        _still(node, first, started[first.name], end_s, "an API server that answers")
+
+
+def _wait_for_nodes(
+    api: Cluster,
+    nodes: Mapping[str, PlacedNode],
+    layouts: Mapping[str, Layout],
+    started: Mapping[str, Mapping[str, JsonValue]],
+    end_s: float,
+) -> None:
+    """Wait until each node is ready and pods may be made (the namespace's service account is there)."""
+    account = "/api/v1/namespaces/default/serviceaccounts/default"
+    while True:
+        listed = api.get("/api/v1/nodes") or {}
+        ready = {one["metadata"]["name"] for one in listed.get("items", []) if is_ready(one)}
+        if ready >= set(nodes) and api.get(account) is not None:
+            return
+        late = next((name for name in nodes if name not in ready), next(iter(nodes)))
+        _still(nodes[late], layouts[late], started[late], end_s, f"node {late} ready")
+
+
+def is_ready(node: Mapping[str, JsonValue]) -> bool:
+    """Whether a node says that it is ready and takes pods."""
+    conditions = (node.get("status") or {}).get("conditions") or []
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    taints = (node.get("spec") or {}).get("taints") or []
+    return ready and not any(one["key"].startswith("node.kubernetes.io/not-ready") for one in taints)
+
+
+def _still(
+    node: PlacedNode, layout: Layout, begun: Mapping[str, JsonValue], end_s: float, expected: str
+) -> None:
+    """Wait a moment; DriverError KUBE-02 past the deadline or when the node's programs have ended."""
+    if time.monotonic() < end_s:
+        time.sleep(0.1)
+        told = node.call(f"{_NODE}:state", folder=layout.folder, **begun)
+        if told["runs"]:
+            return
+    told = node.call(f"{_NODE}:state", folder=layout.folder, **begun)
+    words = "; ".join(f"{name}: {text}" for name, text in told["said"].items() if text)
+    if kept := os.environ.get("BMWG_KEEP_CLUSTER_LOGS"):
+        Path(kept).write_text(json.dumps(told, indent=1))
+    raise DriverError(
+        "KUBE-02",
+        f"the embedded cluster, node {layout.name}",
+        expected=f"{expected} within its deadline",
+        found=f"{'its programs run' if told['runs'] else 'its programs ended'}; {words}"[:3000],
+    )
+
+
+def _furnish(api: Cluster) -> None:
+    """Make what the cluster needs beside its own: the kind of further networks, and who may read it."""
+    api.apply(
+        f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{attachments.PLURAL}.{attachments.GROUP}",
+        attachments.custom_resource_definition(),
+    )
+    rules: Sequence[Mapping[str, JsonValue]] = (
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "patch"]},
+        {"apiGroups": [attachments.GROUP], "resources": [attachments.PLURAL], "verbs": ["get"]},
+    )
+    rbac = "rbac.authorization.k8s.io"
+    api.apply(
+        f"/apis/{rbac}/v1/clusterroles/bmwg-multinet",
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "bmwg-multinet"},
+            "rules": list(rules),
+        },
+    )
+    api.apply(
+        f"/apis/{rbac}/v1/clusterrolebindings/bmwg-multinet",
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "bmwg-multinet"},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "bmwg-multinet"},
+            "subjects": [{"apiGroup": rbac, "kind": "User", "name": "bmwg:multinet"}],
+        },
+    )

@@ -1,0 +1,161 @@
+"""The image of pods, as an OCI archive built from this machine's packages: no registry takes part.
+
+It holds a shell, the few programs that functions run, what these are linked with, and nothing else. Files are
+sorted and without times, so the same packages give the same digest.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import bounded
+from bmwg.drivers.hosting.bundle import SLEEPER
+from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
+from bmwg.methodology.errors import TestbedError
+
+_NEEDED = ("sh", "sleep", "cat")
+_OFFERED = ("dpdk-testpmd", "stdbuf")  # of functions; without one, that function is missing in the image
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+_FOLDERS = ("tmp", "run", "proc", "sys", "dev", "etc")
+
+
+def build(archive: Path) -> dict[str, JsonValue]:
+    """Write the archive; return its image's name, digest, size (octets) and programs.
+
+    Raises TestbedError KUBE-04.
+    """
+    files = _files()
+    layer = _layer(files)
+    diff_id = f"sha256:{hashlib.sha256(layer).hexdigest()}"
+    packed = gzip.compress(layer, compresslevel=1, mtime=0)
+    config = {
+        "architecture": _MACHINES.get(platform.machine(), platform.machine()),
+        "os": "linux",
+        "config": {
+            "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+            "Cmd": list(SLEEPER),
+            "User": "65534:65534",
+            "WorkingDir": "/",
+        },
+        "rootfs": {"type": "layers", "diff_ids": [diff_id]},
+        "history": [{"created_by": "bmwg, from this machine's packages"}],
+    }
+    blobs: dict[str, bytes] = {}
+    config_blob = _blob(blobs, json.dumps(config, sort_keys=True).encode())
+    layer_blob = _blob(blobs, packed)
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": {"mediaType": "application/vnd.oci.image.config.v1+json", **config_blob},
+        "layers": [{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", **layer_blob}],
+    }
+    manifest_blob = _blob(blobs, json.dumps(manifest, sort_keys=True).encode())
+    index = {
+        "schemaVersion": 2,
+        "manifests": [
+            {
+                "mediaType": manifest["mediaType"],
+                **manifest_blob,
+                "annotations": {"io.containerd.image.name": PAUSE_IMAGE},
+            }
+        ],
+    }
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(archive, "w") as tar:
+        _add(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
+        _add(tar, "index.json", json.dumps(index, sort_keys=True).encode())
+        for digest, data in sorted(blobs.items()):
+            _add(tar, f"blobs/sha256/{digest}", data)
+    return {
+        "name": PAUSE_IMAGE,
+        "digest": str(manifest_blob["digest"]),
+        "octets": len(layer),
+        "programs": [name for name in (*_NEEDED, *_OFFERED) if shutil.which(name)],
+    }
+
+
+def _files() -> list[str]:
+    """Paths that the image holds: programs, what they are linked with, and DPDK's drivers with theirs."""
+    lacking = [name for name in _NEEDED if shutil.which(name) is None]
+    if lacking:
+        raise TestbedError("KUBE-04", "the image of pods", expected="programs", found=f"no {lacking[0]}")
+    programs = {path for name in (*_NEEDED, *_OFFERED) if (path := shutil.which(name))}
+    extra: set[str] = set()
+    if shutil.which("stdbuf"):
+        extra |= {str(path) for path in Path("/usr/libexec/coreutils").glob("libstdbuf.so")}
+    if shutil.which("dpdk-testpmd"):
+        for pattern in ("librte_net_af_packet*", "librte_mempool_ring*", "librte_bus_vdev*"):
+            extra |= {str(path) for path in Path("/usr/lib").glob(f"*/dpdk/pmds-*/{pattern}")}
+    return sorted(programs | extra | _linked(programs | extra))
+
+
+def _linked(binaries: Iterable[str]) -> set[str]:
+    """Return the libraries that the loader would map for these."""
+    found: set[str] = set()
+    for binary in binaries:
+        try:
+            said = bounded.run(["ldd", binary], deadline_s=20.0).stdout
+        except (OSError, subprocess.SubprocessError) as error:
+            raise TestbedError("KUBE-04", f"libraries of {binary}", found=str(error)) from error
+        for line in said.splitlines():
+            words = line.replace("=>", " ").split()
+            found |= {word for word in words if word.startswith("/")}
+    return found
+
+
+def _layer(files: list[str]) -> bytes:
+    """Return an uncompressed layer: folders, links of a merged /usr, these files by the names they go by."""
+    folders: set[str] = set(_FOLDERS)
+    links: dict[str, str] = {}
+    contents: dict[str, Path] = {}
+    for name in ("bin", "sbin", "lib", "lib64"):
+        if os.path.islink(f"/{name}"):
+            links[name] = os.readlink(f"/{name}")
+    for path in files:
+        place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        while os.path.islink(place):
+            target = os.readlink(place)
+            links[place.lstrip("/")] = target
+            place = os.path.normpath(os.path.join(os.path.dirname(place), target))
+            place = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
+        contents[place.lstrip("/")] = Path(place)
+    for name in (*links, *contents):
+        folders |= {str(parent) for parent in Path(name).parents if str(parent) != "."}
+    for target in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64"):
+        folders |= {target, "usr"}
+    output = io.BytesIO()
+    with tarfile.open(fileobj=output, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for folder in sorted(folders - set(links)):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder in ("tmp", "run") else 0o755
+            tar.addfile(entry)
+        for name, target in sorted(links.items()):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+        for name, file in sorted(contents.items()):
+            _add(tar, name, file.read_bytes(), mode=file.stat().st_mode & 0o755)
+    return output.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, data: bytes, mode: int = 0o644) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(data), mode
+    tar.addfile(entry, io.BytesIO(data))
+
+
+def _blob(blobs: dict[str, bytes], data: bytes) -> dict[str, JsonValue]:
+    digest = hashlib.sha256(data).hexdigest()
+    blobs[digest] = data
+    return {"digest": f"sha256:{digest}", "size": len(data)}

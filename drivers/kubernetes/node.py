@@ -1,0 +1,280 @@
+"""One node of an embedded cluster: node functions that furnish, start, watch and remove it.
+
+All of its programs run below one first process in a PID namespace of its own (`first`); its cgroups have one
+root, its files one folder in the run's, its sockets lie in the node's own /run. Ids: KUBE-01 programs absent,
+KUBE-02 a node did not start, KUBE-03 not removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import bounded, cgroups, mounts, process
+from bmwg.drivers.hosting import programs as running
+from bmwg.drivers.kubernetes import image, programs, settings
+from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.methodology.errors import DriverError, TestbedError
+
+_UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child=SIGKILL"]
+_FIRST = "bmwg.drivers.kubernetes.first"
+_NAMESPACE = "k8s.io"  # of containerd: where its CRI plugin looks
+_TAIL_LINES = 4
+
+
+def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, JsonValue]:
+    """Node function: write this node's configuration and start its programs; returns pid and start time.
+
+    Nothing is waited for. Raises TestbedError KUBE-01.
+    """
+    lack = programs.missing()
+    if lack:
+        raise TestbedError("KUBE-01", f"no {lack['what']}", found=lack["reason"], hint=lack["mend"])
+    node = Layout(**layout)
+    folder = Path(node.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    make_cgroup(cgroup=node.cgroup)
+    mounts.in_memory(target="/var/log")  # a kubelet and containerd write there, whatever they are told
+    mounts.in_memory(target="/var/lib/kubelet")
+    _write_configuration(node)
+    wanted = settings.node_programs(node)
+    if control_plane:
+        wanted = settings.control_plane(node) + wanted
+    order = folder / "order.json"
+    order.write_text(json.dumps({"folder": node.folder, "cpus": node.other_cpus, "programs": wanted}))
+    begun = running.start(
+        command=[*_UNSHARE, "--propagation", "private", sys.executable, "-m", _FIRST, str(order)],
+        folder=node.folder,
+        packages=[],
+    )
+    return {"process": begun}
+
+
+def _write_configuration(node: Layout) -> None:
+    folder = Path(node.folder)
+    texts = {
+        "kubelet.yaml": yaml.safe_dump(settings.kubelet(node)),
+        "kube-proxy.yaml": yaml.safe_dump(settings.kube_proxy(node)),
+        "kubelet.kubeconfig": yaml.safe_dump(settings.kubeconfig(node, f"kubelet-{node.name}")),
+        "containerd.toml": settings.containerd(node),
+        "cni-conf/10-bmwg.conflist": json.dumps(settings.cni(node), indent=1),
+    }
+    for name, text in texts.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    plugins = folder / "cni-bin"
+    plugins.mkdir(exist_ok=True)
+    for plugin in Path(node.plugin_dir).iterdir():
+        with contextlib.suppress(FileExistsError):
+            (plugins / plugin.name).symlink_to(plugin)
+    ours = plugins / settings.NETWORK_PLUGIN
+    python = shlex.join([sys.executable, "-m", "bmwg.drivers.kubernetes.multinet"])
+    ours.write_text(f"#!/bin/sh\nexec {python}\n")
+    ours.chmod(0o755)
+
+
+def make_cgroup(*, cgroup: str) -> None:
+    """Node function: make the root of a node's cgroups in every hierarchy, with all CPUs and memory nodes."""
+    with open("/proc/self/mountinfo") as lines:
+        mounted = [line.split(" - ") for line in lines]
+    kind = "cgroup2" if cgroups.version() == 2 else "cgroup"
+    for left, right in mounted:
+        if right.split()[0] != kind:
+            continue
+        root = Path(left.split()[4])
+        place = root / cgroup.lstrip("/")
+        place.mkdir(exist_ok=True)
+        for name in ("cpuset.cpus", "cpuset.mems"):
+            if kind == "cgroup" and (root / name).exists():
+                (place / name).write_text((root / name).read_text())
+        if kind == "cgroup2":
+            offered = (root / "cgroup.controllers").read_text().split()
+            (root / "cgroup.subtree_control").write_text(" ".join(f"+{one}" for one in offered))
+
+
+def runtime_answers(*, folder: str) -> bool:
+    """Node function: whether containerd answers on this node."""
+    try:
+        done = bounded.run(["ctr", "--address", settings.SOCKET, "version"], deadline_s=5.0)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def import_image(*, folder: str, archive: str, within_s: float = 60.0) -> dict[str, JsonValue]:
+    """Node function: give containerd the image of pods from an archive; returns its names and digests.
+
+    Raises DriverError KUBE-02.
+    """
+    ctr = ["ctr", "--address", settings.SOCKET, "--namespace", _NAMESPACE]
+    command = [*ctr, "images", "import", "--no-unpack", archive]
+    done = bounded.run(command, deadline_s=within_s)
+    if done.returncode != 0:
+        raise DriverError(
+            "KUBE-02", shlex.join(command), expected="exit status 0", found=done.stderr.strip()[-400:]
+        )
+    listed = bounded.run([*ctr, "images", "ls", "-q"], deadline_s=10.0)
+    return {"images": listed.stdout.split()}
+
+
+def state(*, folder: str, pid: int, start_ticks: int) -> dict[str, JsonValue]:
+    """Node function: whether the node runs, how often each program was started, its last words."""
+    try:
+        told = json.loads(Path(folder, "programs.json").read_text())
+    except (OSError, ValueError):
+        told = {}
+    return {"runs": process.same(pid, start_ticks), "programs": told, "said": said(folder=folder)}
+
+
+def said(*, folder: str) -> dict[str, str]:
+    """Node function: the last lines of each program's log."""
+    words = {}
+    for log in sorted(Path(folder).glob("*.log")):
+        with contextlib.suppress(OSError):
+            lines = log.read_text(errors="replace").strip().splitlines()
+            words[log.stem] = " | ".join(lines[-_TAIL_LINES:])[-800:]
+    return words
+
+
+def container_pid(*, cgroup: str, pod_uid: str, container: str) -> dict[str, JsonValue] | None:
+    """Node function: first process of a container (or of a pod's sandbox) by its cgroup; None without.
+
+    The kernel tells process ids there as this node's agent sees them.
+    """
+    for folder in cgroups.folders(cgroup):
+        for place in folder.rglob(container):
+            if pod_uid not in str(place):
+                continue
+            pids = [int(text) for text in (place / "cgroup.procs").read_text().split()]
+            if pids:
+                return {"pid": min(pids), "start_ticks": process.start_ticks(min(pids)), "cgroup": str(place)}
+    return None
+
+
+def attached(*, cache_dir: str, pod_uid: str) -> dict[str, JsonValue] | None:
+    """Node function: what our CNI plugin attached to a pod, and when; None while it has not.
+
+    The latest sandbox's.
+    """
+    found = None
+    for file in sorted(Path(cache_dir).glob("*.added"), key=lambda one: one.stat().st_mtime_ns):
+        told = json.loads(file.read_text())
+        if told["pod_uid"] == pod_uid:
+            found = {**told, "container_id": file.stem}
+    return found
+
+
+def sample(*, cgroup: str, pod_uid: str) -> dict[str, JsonValue]:
+    """Node function: what all processes of a pod use; fields of `instance.Sample`."""
+    pids: set[int] = set()
+    for folder in cgroups.folders(cgroup):
+        for procs in folder.rglob(f"pod{pod_uid}/**/cgroup.procs"):
+            with contextlib.suppress(OSError):
+                pids |= {int(text) for text in procs.read_text().split()}
+    return running.use_of(sorted(pids))
+
+
+def kill(*, pid: int, start_ticks: int) -> dict[str, JsonValue]:
+    """Node function: kill one process; returns when, in nanoseconds of the node's monotonic clock."""
+    began_ns = time.monotonic_ns()
+    if process.same(pid, start_ticks):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)
+    return {"began_ns": began_ns}
+
+
+def now_ns() -> int:
+    """Node function: the node's monotonic clock."""
+    return time.monotonic_ns()
+
+
+def yield_cpus(*, pid: int, names: list[str], niceness: int = 19) -> dict[str, int]:
+    """Node function: have these programs step back where anything else wants a CPU; counts threads.
+
+    The control plane shares this machine's CPUs with tester and device; in a cluster it is another machine's.
+    """
+    changed: dict[str, int] = {}
+    for child in _descendants(pid):
+        with contextlib.suppress(OSError):
+            name = Path(f"/proc/{child}/exe").resolve().name
+            if name not in names:
+                continue
+            for task in os.listdir(f"/proc/{child}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(task), niceness)
+                changed[name] = changed.get(name, 0) + 1
+    return changed
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for text in task.read_text().split():
+            found += [int(text), *_descendants(int(text))]
+    return found
+
+
+def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
+    """Node function: end the node's programs with all that they run, and remove what they made.
+
+    Idempotent.
+    """
+    if process.same(pid, start_ticks):
+        for member in running.session(pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, 9)
+    end_s = time.monotonic() + 5.0
+    while process.same(pid, start_ticks) and time.monotonic() < end_s:
+        time.sleep(0.01)
+    process.reap(pid, deadline_s=1.0)
+    for path in ("/var/log", "/var/lib/kubelet"):
+        mounts.unmount(target=path)
+    remove(folder=folder, cgroup=cgroup)
+
+
+def remove(*, folder: str, cgroup: str, within_s: float = 20.0) -> bool:
+    """Node function: remove what a node that no longer runs has left: processes by cgroup, cgroups, files.
+
+    Idempotent. Raises DriverError KUBE-03 when something stays.
+    """
+    end_s = time.monotonic() + within_s
+    there = Path(folder).exists() or bool(cgroups.folders(cgroup))
+    for place in cgroups.folders(cgroup):
+        for procs in place.rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):
+                for text in procs.read_text().split():
+                    process.terminate(pid=int(text), start_ticks=process.start_ticks(int(text)), within_s=1.0)
+    left = cgroups.remove(cgroup, deadline_s=max(0.5, end_s - time.monotonic()))
+    _unmount_below(folder)
+    while Path(folder).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > end_s:
+            left.append(folder)
+            break
+        time.sleep(0.01)
+    if left:
+        raise DriverError("KUBE-03", "a Kubernetes node's files and cgroups", found=", ".join(left))
+    return there
+
+
+def _unmount_below(folder: str) -> None:
+    """Detach mounts below a folder: rmtree must never walk into one."""
+    with open("/proc/self/mountinfo") as lines:
+        points = [line.split()[4] for line in lines]
+    for point in sorted((p for p in points if p.startswith(f"{folder}/")), reverse=True):
+        mounts.unmount(target=point)
+
+
+def build_image(*, archive: str) -> dict[str, JsonValue]:
+    """Node function: build the archive of the pods' image from this machine's packages."""
+    return image.build(Path(archive))

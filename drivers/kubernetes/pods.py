@@ -1,0 +1,283 @@
+"""Pods by a cluster's API: made, waited for, told what to run, removed; each step with its time.
+
+Ids: KUBE-40 a pod did not come to run (the message has what the cluster said), KUBE-41 not removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.kubernetes import attachments, manifest
+from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
+from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
+
+# Reasons of a container that waits, or of a pod that is not placed, which no wait mends here.
+_HOPELESS = {
+    "ErrImageNeverPull": "the image is not on the node: import it, or let it be pulled",
+    "ImagePullBackOff": "the image cannot be fetched: check its name, the registry and imagePullSecrets",
+    "ErrImagePull": "the image cannot be fetched: check its name, the registry and imagePullSecrets",
+    "InvalidImageName": "the image's name is none",
+    "CreateContainerConfigError": "the pod's configuration is refused by the kubelet",
+    "RunContainerError": "the runtime did not start the program",
+    "CrashLoopBackOff": "the program ends at once: see its output",
+}
+_REJECTED = {
+    "SysctlForbidden": "allow net.ipv4.* and net.ipv6.* in the kubelet's allowedUnsafeSysctls",
+    "UnexpectedAdmissionError": "a device or CPU could not be given: see the kubelet's log",
+    "TopologyAffinityError": "the topology manager's policy refuses it",
+    "OutOfcpu": "more CPUs for pods on that node, or a smaller `pods.cpus`",
+    "OutOfmemory": "more memory on that node, or a smaller `pods.memory`",
+    "Evicted": "the node was short of something: see its conditions",
+    "NodeAffinity": "the node's labels are not those asked for",
+}
+_UNPLACED_S = 5.0  # choice: a pod that is refused by the scheduler may be placed when another has gone
+
+
+@dataclass(slots=True, kw_only=True)
+class Phases:
+    """When a pod's start came to each step: nanoseconds of the runner's monotonic clock, None until then."""
+
+    asked_ns: int = 0
+    accepted_ns: int | None = None
+    scheduled_ns: int | None = None
+    sandbox_ns: int | None = None
+    running_ns: int | None = None
+    cni: dict[str, JsonValue] = field(default_factory=dict)
+
+    def took_ms(self) -> dict[str, JsonValue]:
+        """Return the milliseconds from the request to each step; of CNI ADD what it took itself."""
+        steps = {
+            "api_accept": self.accepted_ns,
+            "scheduled": self.scheduled_ns,
+            "networks_reported": self.sandbox_ns,
+            "container_running": self.running_ns,
+        }
+        told: dict[str, JsonValue] = {
+            name: None if at is None else round((at - self.asked_ns) / 1e6, 3) for name, at in steps.items()
+        }
+        if self.cni:
+            told["cni_add"] = round((self.cni["ended_ns"] - self.cni["began_ns"]) / 1e6, 3)
+        return told
+
+
+def pods_path(namespace: str, name: str = "") -> str:
+    """Return the API's path of a namespace's pods, or of one."""
+    return f"/api/v1/namespaces/{namespace}/pods" + (f"/{name}" if name else "")
+
+
+def make(
+    api: Cluster,
+    body: Mapping[str, Any],
+    networks: Sequence[tuple[str, Mapping[str, Any]]],
+) -> Phases:
+    """Ask for a pod and, before it, for the resources `(name, conflist)` of its further networks."""
+    metadata = body["metadata"]
+    namespace = metadata["namespace"]
+    for name, conflist in networks:
+        api.apply(
+            f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}"
+            f"/{attachments.PLURAL}/{name}",
+            attachments.definition(name, namespace, conflist, metadata["labels"]),
+        )
+    phases = Phases(asked_ns=time.monotonic_ns())
+    api.apply(pods_path(namespace, metadata["name"]), body)
+    phases.accepted_ns = time.monotonic_ns()
+    return phases
+
+
+def wait_running(
+    api: Cluster, namespace: str, name: str, phases: Phases, *, within_s: float
+) -> dict[str, Any]:
+    """Wait until the pod's container runs; returns the pod as the cluster has it. Fills `phases`.
+
+    Raises TestbedError KUBE-40 as soon as no wait can help, DriverError KUBE-40 past the deadline.
+    """
+    last: dict[str, Any] = {}
+    unplaced_s: float | None = None
+    field_selector = f"metadata.name={name}"
+    for kind, found in api.watch(pods_path(namespace), within_s=within_s, fieldSelector=field_selector):
+        if kind == "DELETED":
+            raise TestbedError(
+                "KUBE-40", f"pod {name}", expected="running", found="it was deleted (evicted?)"
+            )
+        last = found
+        now_ns = time.monotonic_ns()
+        status = found.get("status") or {}
+        if phases.scheduled_ns is None and (found.get("spec") or {}).get("nodeName"):
+            phases.scheduled_ns = now_ns
+        noted = found["metadata"].get("annotations") or {}
+        if phases.sandbox_ns is None and attachments.STATUS in noted:
+            phases.sandbox_ns = now_ns
+        if runs(found):
+            phases.running_ns = now_ns
+            return found
+        _require_hope(api, namespace, name, found)
+        placed = _condition(status, "PodScheduled")
+        if placed.get("status") == "False":
+            unplaced_s = unplaced_s or time.monotonic()
+            if time.monotonic() - unplaced_s > _UNPLACED_S or _never(placed):
+                raise _unplaced(name, placed)
+    placed = _condition(last.get("status") or {}, "PodScheduled")
+    if placed.get("status") == "False":
+        raise _unplaced(name, placed)
+    raise DriverError(
+        "KUBE-40",
+        f"pod {name}",
+        expected=f"a running container within {within_s:g} s",
+        found=f"{_state(last)}; {'; '.join(events(api, namespace, name)) or 'no event'}"[:1500],
+    )
+
+
+def _never(placed: Mapping[str, Any]) -> bool:
+    return "preemption is not helpful" in str(placed.get("message", "")).lower()
+
+
+def _unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
+    return TestbedError(
+        "KUBE-40",
+        f"pod {name} was not placed on a node",
+        expected="a node with what it asks for",
+        found=str(placed.get("message", "no word of the scheduler"))[:600],
+        hint="`pods` of the testbed file says what a pod asks for; CPUs of its own must be free",
+    )
+
+
+def _require_hope(api: Cluster, namespace: str, name: str, found: Mapping[str, Any]) -> None:
+    status = found.get("status") or {}
+    reason = str(status.get("reason", ""))
+    waiting = _container(status).get("state", {}).get("waiting") or {}
+    mend = _REJECTED.get(reason) or _HOPELESS.get(str(waiting.get("reason", "")))
+    if status.get("phase") in ("Failed", "Succeeded") or mend:
+        said = waiting.get("message") or status.get("message") or ""
+        raise TestbedError(
+            "KUBE-40",
+            f"pod {name}",
+            expected="a running container",
+            found=f"{reason or waiting.get('reason') or status.get('phase')}: {said}"[:800],
+            hint=mend or "; ".join(events(api, namespace, name))[:400],
+        )
+
+
+def _container(status: Mapping[str, Any]) -> dict[str, Any]:
+    found = status.get("containerStatuses") or [{}]
+    return dict(found[0])
+
+
+def _condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return next((dict(one) for one in status.get("conditions") or () if one["type"] == kind), {})
+
+
+def _state(found: Mapping[str, Any]) -> str:
+    status = found.get("status") or {}
+    state = _container(status).get("state") or {}
+    return f"phase {status.get('phase', 'unknown')}, container {json.dumps(state)[:300]}"
+
+
+def container_id(found: Mapping[str, Any]) -> str:
+    """Return the id of the pod's container, without the runtime's name."""
+    return str(_container(found.get("status") or {}).get("containerID", "")).rpartition("/")[2]
+
+
+def runs(found: Mapping[str, Any]) -> bool:
+    """Whether the pod's container runs."""
+    return "running" in (_container(found.get("status") or {}).get("state") or {})
+
+
+def restarts(found: Mapping[str, Any]) -> int:
+    """Return how often the container was started again."""
+    return int(_container(found.get("status") or {}).get("restartCount", 0))
+
+
+def events(api: Cluster, namespace: str, name: str) -> list[str]:
+    """Return the last things that the cluster says about a pod; none when it may not be asked."""
+    with contextlib.suppress(ToolkitError):
+        listed = api.get(
+            f"/api/v1/namespaces/{namespace}/events",
+            within_s=5.0,
+            fieldSelector=f"involvedObject.name={name}",
+        )
+        items = (listed or {}).get("items", [])
+        return [f"{one.get('reason')}: {one.get('message')}" for one in items][-4:]
+    return []
+
+
+def said(api: Cluster, namespace: str, name: str, *, lines: int = 400) -> list[str]:
+    """Return the last lines of a pod's output; none while there is none."""
+    text = api.text(pods_path(namespace, name) + "/log", tailLines=lines, container=manifest.CONTAINER)
+    return text.splitlines()
+
+
+def remove(
+    api: Cluster, namespace: str, name: str, networks: Sequence[str], *, within_s: float = 30.0
+) -> None:
+    """Delete a pod and the resources of its networks, and wait until the pod is gone. Idempotent.
+
+    Raises DriverError KUBE-41.
+    """
+    api.delete(pods_path(namespace, name), grace_s=manifest.GRACE_S)
+    end_s = time.monotonic() + within_s
+    while api.get(pods_path(namespace, name)) is not None:
+        if time.monotonic() > end_s:
+            raise DriverError("KUBE-41", f"pod {name}", expected=f"gone within {within_s:g} s", found="there")
+        time.sleep(0.1)
+    for network in networks:
+        api.delete(
+            f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}"
+            f"/{attachments.PLURAL}/{network}"
+        )
+
+
+def left(api: Cluster, namespace: str, owner: str) -> list[str]:
+    """Return what of a run's there still is in its namespace, as `kind/name`."""
+    found = []
+    paths = {
+        "pod": pods_path(namespace),
+        "network": f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}"
+        f"/{attachments.PLURAL}",
+    }
+    for kind, path in paths.items():
+        listed = api.get(path, labelSelector=f"{OWNER_LABEL}={owner}") or {}
+        found += [f"{kind}/{one['metadata']['name']}" for one in listed.get("items", [])]
+    return found
+
+
+def make_namespace(api: Cluster, name: str, owner: str) -> None:
+    """Make the run's namespace; refuse one of that name that is not the run's (TestbedError KUBE-20)."""
+    there = api.get(f"/api/v1/namespaces/{name}")
+    if there is not None and (there["metadata"].get("labels") or {}).get(OWNER_LABEL) != owner:
+        raise TestbedError(
+            "KUBE-20",
+            f"namespace {name}",
+            expected="none, or the run's own",
+            found="somebody else's",
+            hint="nothing was made",
+        )
+    api.apply(f"/api/v1/namespaces/{name}", manifest.namespace(name, owner))
+
+
+def remove_namespace(*, access: dict[str, JsonValue], name: str, owner: str, within_s: float = 60.0) -> bool:
+    """Remove a run's namespace with all in it, and wait for it; never one of somebody else. Idempotent.
+
+    This is an undo of the ledger's: it runs where the kubeconfig is. Raises DriverError KUBE-41.
+    """
+    from bmwg.drivers.kubernetes.access import Access
+
+    with Cluster(Access(**access), within_s=within_s) as api:
+        there = api.get(f"/api/v1/namespaces/{name}")
+        if there is None or (there["metadata"].get("labels") or {}).get(OWNER_LABEL) != owner:
+            return False
+        api.delete(f"/api/v1/namespaces/{name}")
+        end_s = time.monotonic() + within_s
+        while api.get(f"/api/v1/namespaces/{name}") is not None:
+            if time.monotonic() > end_s:
+                raise DriverError(
+                    "KUBE-41", f"namespace {name}", expected=f"gone within {within_s:g} s", found="there"
+                )
+            time.sleep(0.2)
+    return True

@@ -1,0 +1,111 @@
+"""What the one journal, the one store and the one verification must know of a kind of load. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bmwg.methodology.record.drift import Change
+from bmwg.methodology.records import Cell, Outcome, Validity
+from bmwg.methodology.trial import Assessment
+from bmwg.methodology.trial_times import TrialTimes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """One execution of a load, as its line in the journal holds it: what each kind says in its own way.
+
+    `spec` and `result` are builtins that keep to the kind's schema. `faults` are sentences; of an execution
+    with any the counts may be partial. `host` is what the machine did meanwhile, by name.
+    """
+
+    kind: str
+    spec: Mapping[str, Any]
+    result: Mapping[str, Any]
+    faults: tuple[str, ...] = ()
+    host: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """A line of the journal: what stands in each, and the body. `platform` is what it is bound to."""
+
+    seq: int
+    cell_id: str
+    deployment_id: str
+    metric: str
+    test_id: str
+    phase: str
+    validity: Validity
+    reason: str
+    at: str
+    body: Body
+    platform: tuple[int, int, str] | None = None
+    times: TrialTimes | None = None
+
+
+class Kind(Protocol):
+    """A kind of load whose trials are not of frames; those have modules of their own throughout.
+
+    `unit` is that of its load, `schema` the name of the schema of `spec` and `result`, `profile_format` that
+    of a profile of this kind, `headline` the metrics by which runs are compared.
+    """
+
+    @property
+    def name(self) -> str:
+        """How a line of the journal and a cell name it."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """The unit of its load."""
+        ...
+
+    @property
+    def schema(self) -> str:
+        """The name of the schema of `spec` and `result`."""
+        ...
+
+    @property
+    def profile_format(self) -> str:
+        """The format of its profiles."""
+        ...
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The metrics by which runs are compared."""
+        ...
+
+    def cell(self, axes: Mapping[str, Any]) -> Cell:
+        """Return the cell of these axes. Raises ValueError for axes that no cell of this kind has."""
+        ...
+
+    def assess(self, body: Body) -> Assessment:
+        """Say whether an execution's procedure held."""
+        ...
+
+    def wrong_profile(self, profile: Mapping[str, Any]) -> str:
+        """Say what is wrong with a profile; empty when it can be planned by."""
+        ...
+
+    def plan(self, profile: Mapping[str, Any]) -> tuple[tuple[str, str, Cell], ...]:
+        """Return all that a profile plans: test id, metric and cell of each answer."""
+        ...
+
+    def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
+        """Return what a profile asks of an execution and what was found, where these differ."""
+        ...
+
+    def answer(
+        self,
+        profile: Mapping[str, Any],
+        stated: Outcome,
+        executions: Sequence[Execution],
+        changes: Sequence[Change],
+    ) -> Outcome:
+        """Compute from its executions what an outcome must say; `changes` of the platform make it invalid.
+
+        Raises ValueError for executions that the procedure did not ask for.
+        """
+        ...

@@ -1,0 +1,95 @@
+"""An API server's answers over HTTP, one list a path: what a real one says, but not at will."""
+
+import contextlib
+import http.server
+import json
+import threading
+
+import yaml
+
+
+def status(code, reason, message, **details):
+    """A Status object as an API server sends it."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "reason": reason,
+        "message": message,
+        "code": code,
+        **({"details": details} if details else {}),
+    }
+
+
+class Answers:
+    """What is answered, by method and path: `(code, body, headers)` in order, the last one for ever.
+
+    A body that is a list is a watch: one line each, then the end of the stream. `asked` is what came.
+    """
+
+    def __init__(self):
+        self.by_path = {}
+        self.asked = []
+
+    def on(self, method, path, *answers):
+        self.by_path[(method, path)] = list(answers)
+
+    def take(self, method, path, query):
+        self.asked.append((method, path, query))
+        listed = self.by_path.get((method, path + ("?watch" if "watch=true" in query else "")))
+        if not listed:
+            return 404, status(404, "NotFound", f"{path} not found"), {}
+        return listed.pop(0) if len(listed) > 1 else listed[0]
+
+
+@contextlib.contextmanager
+def api_server(answers):
+    """Serve the answers on loopback; yields the server's URL."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self):
+            path, _, query = self.path.partition("?")
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            code, body, headers = answers.take(self.command, path, query)
+            lines = [json.dumps(one) + "\n" for one in body] if isinstance(body, list) else [json.dumps(body)]
+            data = "".join(lines).encode()
+            self.send_response(code)
+            for key, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(key, value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *words):
+            pass
+
+    for method in ("GET", "POST", "PATCH", "DELETE"):
+        setattr(Handler, f"do_{method}", Handler._serve)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def kubeconfig(folder, url, *, context="lab"):
+    """Write a kubeconfig for a server and return its path."""
+    path = folder / "kubeconfig"
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "c", "cluster": {"server": url}}],
+                "users": [{"name": "u", "user": {"token": "t"}}],
+                "contexts": [{"name": context, "context": {"cluster": "c", "user": "u"}}],
+                "current-context": context,
+            }
+        )
+    )
+    return str(path)

@@ -1,0 +1,59 @@
+"""Writes runs of HTTP experiments as the bench does: one journal, answers with their trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bmwg.methodology.http import judge
+from bmwg.methodology.http.profile import HttpProfile, Planned
+from bmwg.methodology.http.records import HttpOutcome, Repetition
+from bmwg.methodology.kinds.requests import METRICS, answered, cell_of, metric_of, outcome_of
+from bmwg.methodology.procedures import versions
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.resources.http_proxy.measure import record
+
+
+def header(profile: HttpProfile, plan: Iterable[Planned], **changes: Any) -> RunHeader:
+    """Return the header of a run that plans these cells."""
+    fields: dict[str, Any] = {
+        "toolkit_version": "0",
+        "toolkit_commit": None,
+        "toolkit_dirty": None,
+        "simulated": False,
+        "testbed": {"name": "row"},
+        "testbed_source": None,
+        "profile": profile.data,
+        "medium_kind": "veth",
+        "line_rate_bps": None,
+        "procedures": versions(METRICS),
+        "plan": tuple(
+            PlannedCell(test_id=one.test_id, metric=metric_of(one.cell), cell=cell_of(one.cell))
+            for one in plan
+        ),
+    }
+    return RunHeader(**{**fields, **changes})
+
+
+def shortened(profile: HttpProfile, **changes: Any) -> HttpProfile:
+    """Return a profile with other numbers."""
+    return HttpProfile(name=profile.name, data={**profile.data, **changes})
+
+
+def answer(store: RunStore, planned: Planned, repetitions: Iterable[Repetition]) -> HttpOutcome:
+    """Record the repetitions of a cell and what they say."""
+    told = [(record(store, planned, one), one) for one in repetitions]
+    found = answered(planned, told)
+    store.add_outcome(outcome_of(found, planned.test_id))
+    return found
+
+
+def not_assessed(store: RunStore, planned: Planned, reason: str, mend: str = "") -> None:
+    """Record that a cell could not be tried."""
+    found = judge.not_assessed(planned.cell, reason, mend)
+    store.add_outcome(outcome_of(found, planned.test_id), mend=mend)
+
+
+def axes(cell: Any) -> Mapping[str, Any]:
+    """Return what a cell varies, by name."""
+    return dict(cell.axes)

@@ -1,0 +1,178 @@
+"""What runs of requests have by the one journal: lock, redaction, reserved CPUs, watch for leaks, compare."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from tests.unit.http import made
+
+from bmwg.cli.main import main
+from bmwg.drivers import locks
+from bmwg.drivers.isolation import LeakWatch
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.http import profile
+from bmwg.methodology.http.profile import Planned
+from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.compare import compare, comparison_page
+from bmwg.reports.compare.screen import comparison_screen
+from bmwg.reports.compare.sides import Side
+from bmwg.reports.store import Run, RunStore, read_run
+from bmwg.reports.verify.verify import verify_folder
+from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.http_proxy.measure import CellRuns, record
+from bmwg.resources.settings import Settings
+
+ADDRESS = "192.0.2.7"
+QUICK = profile.load("quick")
+NATIVE = next(one for one in QUICK.plan() if one.test_id == "HP-ONE-1")
+
+
+def repetition(planned: Planned, number: int, mean_ns: int, **changes: Any) -> Repetition:
+    fields: dict[str, Any] = {
+        "cell_id": planned.cell.cell_id,
+        "number": number,
+        "phase": "measured",
+        "asked_requests": planned.requests,
+        "requests": planned.requests,
+        "body_octets": planned.requests * planned.cell.object_octets,
+        "elapsed_ns": mean_ns * planned.requests,
+        "mean_request_ns": mean_ns,
+        "probes": ((200, True), (200, True)),
+        "deployment": "native-1",
+    }
+    return Repetition(**{**fields, **changes})
+
+
+def run_of(folder: Path, name: str, mean_ns: int) -> Run:
+    """A run of one cell whose repetitions take about this long."""
+    with RunStore.create(folder, name, made.header(QUICK, [NATIVE])) as store:
+        store.add_deployment("native-1", {})
+        kept = [repetition(NATIVE, number, mean_ns + 1000 * number) for number in range(1, 6)]
+        made.answer(store, NATIVE, kept)
+    return read_run(folder / name)
+
+
+def test_a_fault_and_the_answer_that_rests_on_it_tell_no_address(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])) as store:
+        runs = CellRuns(NATIVE, partial(record, store, NATIVE))
+        for number in range(NATIVE.max_invalid + 1):
+            runs.keep(repetition(NATIVE, number + 1, 5, faults=(f"no route to {ADDRESS}:3128",)))
+        answer = runs.answer()
+    assert answer.type is OutcomeType.INVALID
+    assert "no route to <address>" in answer.reason
+    assert ADDRESS not in (tmp_path / "r" / "trials.jsonl").read_text()
+    assert {trial.validity.value for trial in read_run(tmp_path / "r").executions} == {"fault"}
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "r", made.header(QUICK, [NATIVE])), pytest.raises(ConfigError) as caught:
+        RunStore.resume(tmp_path / "r")
+    assert caught.value.error_id == "STORE-06"
+
+
+def test_versions_of_the_procedures_stand_in_the_header(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "r", 1_000_000)
+    found = verify_folder(run.folder)
+    assert found.evidence is not None
+    assert found.evidence.run is not None
+    assert {"processing_time", "start_time", "transaction_rate", "trial"} <= set(
+        found.evidence.run["procedures"]
+    )
+    assert [one.name for one in found.lacks if one.name == "one-journal"] == []
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Locks and the index of ledgers of this test alone, so that runs beside it do not matter."""
+    places = {"lock_dir": tmp_path / "locks", "index_dir": tmp_path / "index"}
+    monkeypatch.setattr(bench_module, "reserve_claims", partial(locks.reserve_claims, **places))
+    return tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: without it nothing is reserved")
+def test_cpus_are_reserved_before_anything_is_made(here: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    places = {"lock_dir": here / "locks", "index_dir": here / "index"}
+    with locks.reserve_claims(locks.claims_here([cpu]), **places), pytest.raises(TestbedError) as caught:
+        HttpBench.open(Settings(profile="guest", results=here / "results", run_id="r"), set())
+    assert caught.value.error_id == "LOCK-01"
+    assert not (here / "results").exists()
+
+
+class Leaking(LeakWatch):
+    """A watch that has seen a test frame outside."""
+
+    def begin(self) -> None:
+        """Look nowhere."""
+
+    def check(self) -> NoReturn:
+        """Have seen one."""
+        raise TestbedError("ISO-03", "a test frame was seen")
+
+
+class Nothing:
+    """A deployment of which nothing answers."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise TestbedError("NODE-03", f"no {name}")
+
+    def fault(self) -> None:
+        """Stand as far as anybody can tell."""
+
+
+def test_a_test_frame_outside_ends_the_run_and_is_no_fault_of_a_repetition(tmp_path: Path) -> None:
+    written: list[Repetition] = []
+    runs = CellRuns(NATIVE, lambda one: written.append(one) or 1, leaks=Leaking())  # type: ignore[func-returns-value]
+    with pytest.raises(TestbedError, match="ISO-03"):
+        runs.run(Nothing(), "native-1")  # type: ignore[arg-type]
+    assert written == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as the run itself")
+def test_a_leak_stops_the_bench_with_no_answer(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaking(self: HttpBench, group: object) -> NoReturn:
+        assert isinstance(self._leaks, LeakWatch)
+        raise TestbedError("ISO-03", "a test frame was seen")
+
+    monkeypatch.setattr(HttpBench, "_measure_group", leaking)
+    settings = Settings(profile="guest", results=here / "results", run_id="r")
+    tags = {one.test_id for one in profile.load("guest").plan()}
+    test_id = min(tags)
+    bench = HttpBench.open(settings, {test_id})
+    planned = next(one for one in profile.load("guest").plan() if one.test_id == test_id)
+    with pytest.raises(TestbedError, match="ISO-03"):
+        bench.outcomes(planned.cell.experiment, planned.cell.form, test_id)
+    bench.close()
+    run = read_run(here / "results" / "r")
+    assert (run.status, run.outcomes) == ("interrupted", ())
+
+
+def test_runs_of_requests_are_compared_in_their_own_unit(tmp_path: Path) -> None:
+    sides = [
+        Side(name=name, runs=tuple(run_of(tmp_path, f"{name}{n}", base + 500 * n) for n in range(4)))
+        for name, base in (("A", 1_000_000), ("B", 2_000_000))
+    ]
+    found = compare(sides)
+    (row,) = found.rows
+    assert (row.metric, row.unit, row.shows) == ("processing_time.mean", "ns", True)
+    assert row.ratio is not None
+    assert 1.9 < row.ratio < 2.1
+    assert "one_client/native/1p/1000o/1c" in comparison_screen(found).replace("..", "")
+    assert "frames/s" not in comparison_screen(found)
+    assert "2.00" in comparison_page(found)
+
+
+def test_what_bmwg_plan_prints_is_what_a_run_plans(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "testcases/http_proxy/1__one_client.robot", "--test", "HP-ONE-1"]) == 0
+    told = capsys.readouterr().out
+    wanted = [one for one in QUICK.plan() if one.test_id == "HP-ONE-1"]
+    assert [line.split()[2] for line in told.splitlines() if line.startswith("HP-")] == [
+        one.cell.cell_id for one in wanted
+    ]
+    assert told.count("processing_time") == len(wanted)
