@@ -180,6 +180,8 @@ def stop(*, owner: str) -> None:
                 _gone(state[name]["pid"], state[name]["start_ticks"])
             if name in state:
                 programs.stop(folder=str(FOLDER / name), **state[name])
+                # its first thread may have ended while others still free the switch's memory
+                process.reap(state[name]["pid"], deadline_s=_COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
