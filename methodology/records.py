@@ -21,6 +21,7 @@ FRAMES = "frames"  # the kind of load that tests network devices; others stand i
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD = "baremetal", "pod"
+RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 
 
 class Direction(StrEnum):
@@ -304,17 +305,14 @@ class TrialResult:
         return self.lost_frames / self.sent_frames if self.sent_frames else 0.0
 
 
-RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One thing that is measured. Its `cell_id` is stable and is what journal and outcomes refer to.
 
     `path` is the name of a path driver, `hosting` and `function` are those of its hosting forms and functions
     that are measured (`none`: nothing forwards between the ports); `network` is the key in the testbed file,
-    `none` where no network option takes part. `imix` is a genome of
-    RFC 6985 (empty: all frames have one size); `frame_octets` is then its largest frame.
+    `none` where no network option takes part. `imix` is a genome of RFC 6985 (empty: all frames have one
+    size); `frame_octets` is then its largest frame.
 
     A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by
     name, and `name` is the id that its kind gives it.
