@@ -310,9 +310,8 @@ class Cell:
     """One thing that is measured. Its `cell_id` is stable and is what journal and outcomes refer to.
 
     `path` is the name of a path driver, `hosting` and `function` are those of its hosting forms and functions
-    that are measured (`none`: nothing forwards between the ports); `network` is the key in the testbed file,
-    `none` where no network option takes part. `imix` is a genome of RFC 6985 (empty: all frames have one
-    size); `frame_octets` is then its largest frame.
+    that are measured (`none`: nothing forwards); `network` is the key in the testbed file, `none` where no
+    option takes part. `imix` is a genome of RFC 6985 (empty: one size); `frame_octets` its largest frame.
 
     A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by
     name, and `name` is the id that its kind gives it.
