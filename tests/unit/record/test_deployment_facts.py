@@ -29,7 +29,7 @@ def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_hos
 
 
 def test_ends_that_attachments_name_leave_the_numbers_of_the_others_alone():
-    """A pod of Kubernetes has a network of its own beside those that it is measured by; all names are drawn."""
+    """A pod of Kubernetes has a network of its own beside those that it is measured by, with drawn names."""
     for own in ("veth0000000a", "vethffffffff"):
         ends = sorted([own, "veth11111111", "veth22222222"])
         records = {"dut1": {"fields": {"nic": {"interfaces": {"value": ends}}}}}
