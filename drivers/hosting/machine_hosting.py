@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import JsonValue, Machine, MachineIntent, Missing, Node
+from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.machine_api import Machine, MachineIntent
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
 _MODELS = {Form.VM_FULL: NicModel.E1000, Form.VM_PARA: NicModel.VIRTIO}

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, MachineEndpoint, MachineProvider, Missing, Node
+from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import Place
 from bmwg.drivers.hosting.libvirt_exec import IMAGE_NAME
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.machine_api import MachineEndpoint, MachineProvider
 from bmwg.drivers.provider.qemu import QemuMachine, QemuProvider
 
 _DAEMON = "bmwg.drivers.hosting.libvirt_daemon"

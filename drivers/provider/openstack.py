@@ -22,15 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from bmwg.drivers import links
-from bmwg.drivers.api import (
-    JsonValue,
-    Machine,
-    MachineEndpoint,
-    MachineIntent,
-    MachineProvider,
-    Missing,
-    Node,
-)
+from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.cloud import client, embedded, image, record
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.luggage import luggage
@@ -40,6 +32,7 @@ from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.machine_api import Machine, MachineEndpoint, MachineIntent, MachineProvider
 from bmwg.drivers.netns import within
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
@@ -114,8 +107,7 @@ class NovaMachine:
             "boot_phases_s": dict(self.phases_s),
             "boot_events": list(self._events),
             "ports": [
-                {"network": port.network, "port_security": "test" not in port.network}
-                for port in self._server.ports
+                {"network": port.network, "port_security": port.guarded} for port in self._server.ports
             ],
         }
 

@@ -7,20 +7,13 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import (
-    JsonValue,
-    Machine,
-    MachineEndpoint,
-    MachineIntent,
-    MachineProvider,
-    Missing,
-    Node,
-)
+from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.hosting.guest_image import READ_DEADLINE_S, GuestImage
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.links import mac_of
+from bmwg.drivers.machine_api import Machine, MachineEndpoint, MachineIntent, MachineProvider
 
 PLACE = "bmwg.drivers.hosting.qemu_place"
 _IMAGE = "bmwg.drivers.hosting.guest_image"

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Machine, MachineIntent
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.machine_api import Machine, MachineIntent
 
 NETWORK = "198.18.19.0/24"
 
