@@ -12,14 +12,8 @@ from runs import Tester
 from bmwg.drivers.traffic.simulated import SimulatedConfig
 from bmwg.methodology import throughput_search
 from bmwg.methodology.benchmarks import frame_loss
-from bmwg.methodology.records import (
-    CpuWatch,
-    FrameFormat,
-    HostDisturbance,
-    StreamCounts,
-    TrialResult,
-    TrialSpec,
-)
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.records import FrameFormat, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.resources import session
 
