@@ -1,4 +1,4 @@
-"""A cloud that answers as told. The answers are hand-written, after those that the services gave."""
+"""A cloud that answers as told. The answers are hand-written; none was recorded from a service."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LIMITS = "/compute/v2.1/limits"
 
 
 def limits(**more: int) -> dict[str, object]:
-    """As Nova 26.2.2 answers, shortened; hand-written figures."""
+    """Hand-written, in the form of Compute API limits; shortened."""
     absolute = {
         "maxTotalInstances": 10,
         "totalInstancesUsed": 2,
@@ -201,7 +201,7 @@ def test_a_cloud_by_name_takes_its_secrets_from_the_file_and_shows_none(
 
 # ---------------------------------------------------------------- servers
 
-NO_HOST = {  # as recorded: Nova 26.2.2, a flavor that no host has room for
+NO_HOST = {  # hand-written: a flavor that no host has room for
     "code": 500,
     "created": "2026-01-31T08:00:00Z",
     "message": "No valid host was found. There are not enough hosts available.",
