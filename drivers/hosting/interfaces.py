@@ -20,6 +20,7 @@ from bmwg.drivers.hosting import sysctl
 from bmwg.methodology.errors import TestbedError
 
 LINK_HEADER_OCTETS = 14 + 4  # Ethernet header and FCS, which an interface's MTU does not count
+_IFF_PROMISC = 0x100
 
 
 @contextlib.contextmanager
@@ -60,6 +61,16 @@ def set_mtu(*, interface: str, mtu_octets: int) -> None:
     """Node function: set the MTU in octets (frame without Ethernet header and FCS)."""
     with rtnetlink(f"set MTU of {interface} to {mtu_octets}") as kernel:
         kernel.link("set", index=index(kernel, interface), mtu=mtu_octets)
+
+
+def release(*, interface: str) -> None:
+    """Node function: take away what a program in user space leaves behind when it is killed: its XDP program
+    and promiscuous mode. Idempotent; an interface that is not there is accepted.
+    """
+    with rtnetlink(f"release {interface}") as kernel:
+        if found := kernel.link_lookup(ifname=interface):
+            kernel.link("set", index=found[0], flags=0, change=_IFF_PROMISC)
+            kernel.link("set", index=found[0], xdp_fd=-1)
 
 
 def add_address(*, interface: str, address: str) -> None:

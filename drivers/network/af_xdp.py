@@ -82,7 +82,7 @@ class AfXdpNetwork(CniNetwork):
             yield replace(attached, device=device)
 
     def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
-        """Return the AF_XDP socket and the XDP program as the kernel tells them."""
+        """Return how the AF_XDP device was asked for; the XDP program itself is in the pod's record."""
         return {
             "af_xdp": {
                 "busy_polling": self._busy_poll,

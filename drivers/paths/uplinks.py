@@ -17,11 +17,14 @@ _ROUTING = "bmwg.drivers.hosting.routing"
 def cleared(node: Node, uplink: str, *, nic: str | None, bridge: str) -> Iterator[None]:
     """Enter before ADD: on leaving, after DEL, bring the node back to what it was before.
 
-    Plugins leave their bridge, and one that took the NIC gives it back down.
+    Plugins leave their bridge, and one that took the NIC gives it back down. A program that drove the NIC
+    and was killed leaves its XDP program there, which the next deployment's frames would pass.
     """
     try:
         yield
     finally:
+        if uplink in (MASTER, NONE) and nic is not None:
+            node.call(f"{_INTERFACES}:release", interface=nic)
         if uplink == BRIDGE_PORT:
             node.call(f"{_INTERFACES}:delete", interface=bridge)
         elif uplink == MASTER and nic is not None:

@@ -114,7 +114,7 @@ def _workload(
     endpoint = isinstance(function, Mapping) and function.get("name") == "none"
     mine = attachments[number : number + 1] if endpoint else attachments
     interfaces = {str(one["interface"]["name"]): one["interface"] for one in mine}
-    limits, testbed = bed.testbed.pods, bed.testbed
+    limits = bed.testbed.pods
     return {
         "pid": bed.pods[pod].pid,
         "kind": str(evidence.get("hosting", cell.hosting)),
@@ -128,17 +128,29 @@ def _workload(
             name: {"transmit": facts["transmit_queues"], "receive": facts["receive_queues"]}
             for name, facts in interfaces.items()
         },
-        "af_xdp": (
-            {"used_by": "the tester", "busy_polling": False, "cpus": list(testbed.tester.cpus)}
-            if endpoint and bed.port_kind.used == "af_xdp"
-            else {"not_applicable": "no AF_XDP socket in the workload"}
-        ),
+        "af_xdp": _af_xdp(bed, cell, mine, endpoint=endpoint),
         "resource_request": {
             "cpus": limits.cpuset,
             "memory_octets": limits.memory_octets,
             "hugepages_2mi": limits.hugepages_2mi,
             "hugepages_1gi": limits.hugepages_1gi,
         },
+    }
+
+
+def _af_xdp(
+    bed: Bed, cell: Cell, attachments: list[Mapping[str, Any]], *, endpoint: bool
+) -> dict[str, JsonValue]:
+    """Who has AF_XDP sockets in a workload: the tester in an endpoint, or the function on such a network."""
+    if endpoint and bed.port_kind.used == "af_xdp":
+        return {"used_by": "the tester", "busy_polling": False, "cpus": list(bed.testbed.tester.cpus)}
+    asked = [one["af_xdp"] for one in attachments if "af_xdp" in one]
+    if not asked:
+        return {"not_applicable": "no AF_XDP socket in the workload"}
+    return {
+        "used_by": cell.function,
+        "busy_polling": any(one["busy_polling"] for one in asked),
+        "cpus": list(bed.testbed.pods.cpus),
     }
 
 

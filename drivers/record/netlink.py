@@ -8,7 +8,13 @@ from typing import Any
 from bmwg.drivers.record import bpf
 from bmwg.drivers.record.values import JsonValue, Unread
 
-_XDP_MODES = {0: "none", 1: "native", 2: "generic", 3: "offload", 4: "several"}
+_XDP_MODES = {  # the keys are pyroute2's words
+    None: "none",
+    "xdp": "native",
+    "xdpgeneric": "generic",
+    "xdpoffload": "offload",
+    "xdpmulti": "several",
+}
 _IFF_UP, _IFF_PROMISC = 0x1, 0x100
 _ROUTE_SCOPES = {0: "universe", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
 
@@ -54,7 +60,7 @@ def _link(message: Any) -> dict[str, Any]:
         "vfs": len(_vfs(message)),
         "spoof_check": [bool(check) for check in _vfs(message)],
         "xdp": {
-            "mode": _XDP_MODES.get((xdp and xdp.get_attr("IFLA_XDP_ATTACHED")) or 0),
+            "mode": _XDP_MODES[xdp.get_attr("IFLA_XDP_ATTACHED") if xdp else None],
             "program": program,
             "tag": bpf.tag(program) if program else None,
         },

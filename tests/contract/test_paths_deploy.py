@@ -19,6 +19,7 @@ from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.port_kind import PortKind
+from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
@@ -85,6 +86,10 @@ def _seen(bed):
             ),
             "routes": view["routes"],
             "rules": view["rules"],
+            "taken": sorted(  # as a program in user space takes an interface
+                (link["name"], link["promiscuous"], link["xdp"]["mode"], link["qdisc"])
+                for link in bed.node(name).call("bmwg.drivers.record.netlink:dump", what="links")
+            ),
         }
     return {"machine": traces(bed.run_dir, bed.token), "nodes": nodes, "pending": bed.undo.pending}
 
@@ -114,6 +119,15 @@ def test_frames_go_through_both_ways_and_nothing_stays(bed, cell):
                         assert len(came) == frame_octets - 4
                         assert came[:6] == bytes.fromhex(deployment.ports[1 - source].mac.replace(":", ""))
         assert _seen(bed) == before
+
+
+def test_a_pod_with_af_xdp_sockets_is_recorded_as_one(bed):
+    cell = _cell("pvp", "af-xdp", "testpmd")
+    with _driver(bed, cell).deploy() as deployment:
+        records = record_of.take(bed, cell, deployment, {"driver": "embedded", "cpus": [0]})
+    told = records["dut1"]["fields"]["workload"]["pod0"]["af_xdp"]["value"]
+    assert told == {"used_by": "testpmd", "busy_polling": False, "cpus": list(bed.testbed.pods.cpus)}
+    assert records["dut1/pod0"]["fields"]["nic"]["net0"]["xdp"]["value"]["mode"] == "native"
 
 
 @every_cell

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from bmwg.drivers.traffic.embedded.result import SAMPLE_RATE
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial import StallEvidence, TrialPolicy, assess
@@ -38,6 +40,13 @@ def test_each_trial_says_what_was_seen_of_every_watched_cpu(tester, wire):
         assert all(0 <= begin <= end for begin, end in watch.intervals)
     assert {cpu for cpu, _ in result.disturbance.steal_ns} <= {0, last}
     assert dict(result.auxiliary)[SAMPLE_RATE] > 0
+
+
+def test_nothing_of_ours_but_the_loop_runs_on_the_testers_cpu(tester):
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("needs a second CPU")
+    threads = [int(name) for name in os.listdir(f"/proc/{tester.pid}/task")]
+    assert [thread for thread in threads if 0 in os.sched_getaffinity(thread)] == [tester.pid]
 
 
 def test_a_burner_of_real_time_priority_is_not_excused(tester, wire):

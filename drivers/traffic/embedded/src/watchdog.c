@@ -218,11 +218,32 @@ static void *watch(void *argument)
 	return NULL;
 }
 
-/* Empties the rings of the busy CPUs, wherever it may run, while they are watched. */
+/*
+ * A thread inherits the one CPU of its maker, which is the tester's: off it, and off the SUT's where there are others.
+ * Refused on a machine of one CPU.
+ */
+static void keep_off_watched(void)
+{
+	for (int step = 0; step < 2; step++) {
+		cpu_set_t others;
+
+		CPU_ZERO(&others);
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			CPU_SET(cpu, &others);
+		for (unsigned int i = 0; i < running; i++)
+			if (watchdogs[i].busy || !step)
+				CPU_CLR(watchdogs[i].cpu, &others);
+		if (!pthread_setaffinity_np(pthread_self(), sizeof(others), &others))
+			return;
+	}
+}
+
+/* Empties the rings of the busy CPUs, while they are watched. */
 static void *empty_all(void *nothing)
 {
 	const struct timespec rest = {.tv_nsec = EMPTYING_NS};
 
+	keep_off_watched();
 	for (;;) {
 		pthread_mutex_lock(&lock);
 		while (!armed_now)
