@@ -53,7 +53,7 @@ def take(
                 for number, (role, pod) in enumerate(mine.items())
             }
         if executed := [one for one in here if "conflist" in one]:
-            told["attachments"] = _cni(executed, bed.testbed.network(cell.network).plugin_dir or "")
+            told["attachments"] = _cni(executed, str(getattr(bed.network(cell.network), "plugin_dir", "")))
         records[name] = node.call(_COLLECT, **told)
         for role, pod in mine.items():
             pid = bed.pods[pod].pid

@@ -31,6 +31,7 @@ from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
+from bmwg.drivers.network.handover import NETDEV
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"
@@ -122,11 +123,13 @@ class KubernetesRuntime:
                 reason="no port of the tester reaches a NIC of its nodes in this version (KUBE-13)",
                 mend="options: {cluster: embedded} in `pods` of the testbed file",
             )
-        if hasattr(network, "conflist"):
+        if hasattr(network, "conflist") and network.hands_over == NETDEV:
             return None
         return Missing(
             what=f"network option {network.spec.name} on Kubernetes",
-            reason="a kubelet attaches by CNI, and this option is none",
+            reason=f"a kubelet attaches interfaces by CNI; this option hands over {network.hands_over}"
+            if network.hands_over != NETDEV
+            else "a kubelet attaches by CNI, and this option is none",
             mend="pods.runtime: crun",
         )
 

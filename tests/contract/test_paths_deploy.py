@@ -128,6 +128,7 @@ def test_a_pod_with_af_xdp_sockets_is_recorded_as_one(bed):
     told = records["dut1"]["fields"]["workload"]["pod0"]["af_xdp"]["value"]
     assert told == {"used_by": "testpmd", "busy_polling": False, "cpus": list(bed.testbed.pods.cpus)}
     assert records["dut1/pod0"]["fields"]["nic"]["net0"]["xdp"]["value"]["mode"] == "native"
+    assert "/usr/lib/cni/host-device" in records["dut1"]["fields"]["cni"]["plugins"]["value"]
 
 
 @every_cell

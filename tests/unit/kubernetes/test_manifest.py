@@ -1,6 +1,7 @@
 """A pod's manifest: guaranteed, and with the fewest rights that its function works by."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -161,3 +162,16 @@ def test_a_nodes_record_holds_no_name_and_no_label_of_the_sites():
     assert "10.1.2.3" not in text
     assert found["labels"] == {"kubernetes.io/arch": "amd64"}
     assert found["kubelet_configuration"] == {"cpuManagerPolicy": "static"}
+
+
+@pytest.mark.parametrize(("hands_over", "conflist"), [("af-xdp", True), ("vhost-user", False)])
+def test_an_option_that_hands_over_no_interface_is_refused(tmp_path, hands_over, conflist):
+    """A kubelet would attach af-xdp by its plugin, and testpmd would forward by AF_PACKET under that name."""
+    network = SimpleNamespace(spec=SimpleNamespace(name="fast"), hands_over=hands_over)
+    if conflist:
+        network.conflist = None
+    runtime = KubernetesRuntime(run_dir=str(tmp_path), undo=None, options={})
+    missing = runtime.refuses(network)
+    assert missing.what == "network option fast on Kubernetes"
+    assert hands_over in missing.reason
+    assert runtime.refuses(SimpleNamespace(spec=None, hands_over="netdev", conflist=None)) is None
