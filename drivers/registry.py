@@ -10,15 +10,8 @@ from bmwg.methodology import offers
 from bmwg.methodology.paths import PathKind
 
 if TYPE_CHECKING:
-    from bmwg.drivers.api import (
-        JsonValue,
-        MachineProvider,
-        NetworkDriver,
-        Node,
-        PodFunction,
-        PodRuntime,
-        UndoLog,
-    )
+    from bmwg.drivers.api import JsonValue, NetworkDriver, Node, PodFunction, PodRuntime, UndoLog
+    from bmwg.drivers.api_machines import MachineProvider
     from bmwg.drivers.hosting.instance import Place
     from bmwg.drivers.ledger import Ledger
     from bmwg.drivers.paths.bed import Bed

@@ -41,7 +41,7 @@ def _lossy_below(trials: Sequence[JudgedTrial], lower_fps: int) -> str:
             by_load.setdefault(trial.result.spec.load_fps, []).append(trial)
     for load, found in sorted(by_load.items()):
         lossy = [trial.seq for trial in found if not trial.lossless]
-        if 2 * len(lossy) > len(found):
+        if len(lossy) == len(found):  # a goal may forgive some trials, and a search then tried it again
             return (
                 f"{load} frames/s lost frames (trials {lossy}) and {lower_fps} frames/s lost none: the device"
                 " is not the same from load to load, or from trial to trial"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from bmwg.methodology.cpu_watch import HostDisturbance
+
 MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 FCS_OCTETS = 4
@@ -19,6 +21,7 @@ FRAMES = "frames"  # the kind of load that tests network devices; others stand i
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD = "baremetal", "pod"
+RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 
 
 class Direction(StrEnum):
@@ -266,46 +269,6 @@ class StreamCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CpuWatch:
-    """What a watchdog on one CPU saw in one trial. Times are ns since the trial's first frame was due.
-
-    `tester` says that the tester runs there, else the SUT does. `absences` counts the times in which the CPU
-    was gone for longer than the watchdog tells apart (0.1 ms), `absent_ns` is their sum and `longest_ns` the
-    longest; `intervals` holds the begin and end of the first of them, all when it is as long as `absences`.
-    `throttled` and `lost` count the records by which the kernel's clock says that it was held back or that
-    its samples were lost: with one of them silence proves nothing.
-    """
-
-    cpu: int
-    tester: bool
-    absences: int
-    absent_ns: int
-    longest_ns: int
-    intervals: tuple[tuple[int, int], ...] = ()
-    throttled: int = 0
-    lost: int = 0
-
-    @property
-    def watched(self) -> bool:
-        """Whether the watchdog may claim to have watched: its clock was neither held back nor lost."""
-        return not self.throttled and not self.lost
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostDisturbance:
-    """Evidence, independent of loss, that the machine took CPUs away during a trial (design decision 13).
-
-    `steal_ns` by CPU number from /proc/stat (10 ms grain), of the CPUs of tester and SUT. `largest_stall_ns`
-    by CPU number from a watchdog on the SUT's CPUs. `watches` is empty where the tester tells no more.
-    `None` for a tester whose host cannot be watched.
-    """
-
-    steal_ns: tuple[tuple[int, int], ...] = ()
-    largest_stall_ns: tuple[tuple[int, int], ...] = ()
-    watches: tuple[CpuWatch, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
     """One trial as it was. `streams` holds one entry a direction, forward first.
 
@@ -342,17 +305,13 @@ class TrialResult:
         return self.lost_frames / self.sent_frames if self.sent_frames else 0.0
 
 
-RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One thing that is measured. Its `cell_id` is stable and is what journal and outcomes refer to.
 
     `path` is the name of a path driver, `hosting` and `function` are those of its hosting forms and functions
-    that are measured (`none`: nothing forwards between the ports); `network` is the key in the testbed file,
-    `none` where no network option takes part. `imix` is a genome of
-    RFC 6985 (empty: all frames have one size); `frame_octets` is then its largest frame.
+    that are measured (`none`: nothing forwards); `network` is the key in the testbed file, `none` where no
+    option takes part. `imix` is a genome of RFC 6985 (empty: one size); `frame_octets` its largest frame.
 
     A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by
     name, and `name` is the id that its kind gives it.

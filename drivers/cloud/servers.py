@@ -37,6 +37,7 @@ class ServerPort:
     network: str
     address: str
     mac: str
+    guarded: bool = False  # whether port security is on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +168,7 @@ class Workshop:
             network=str(network.name),
             address=made.fixed_ips[0]["ip_address"],
             mac=made.mac_address,
+            guarded=guard is not None,
         )
 
     # ------------------------------------------------------------ servers

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import JsonValue, Machine, MachineIntent, Missing, Node
+from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Limits, Place, Program, Sample, filled
 from bmwg.drivers.hosting.qemu import NicModel

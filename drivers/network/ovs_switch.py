@@ -24,7 +24,7 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, programs
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.network import ovs_parts, ovs_words
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 FOLDER = Path("/run/bmwg-vswitch")
@@ -180,6 +180,8 @@ def stop(*, owner: str) -> None:
                 _gone(state[name]["pid"], state[name]["start_ticks"])
             if name in state:
                 programs.stop(folder=str(FOLDER / name), **state[name])
+                # its first thread may have ended while others still free the switch's memory
+                process.reap(state[name]["pid"], deadline_s=_COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
@@ -303,24 +305,9 @@ def standing(*, port: str) -> dict[str, JsonValue]:
     said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
     return {
         "flows": [line.strip() for line in said.splitlines() if "actions" in line],
-        "pollers": pollers(ask("dpif-netdev/pmd-rxq-show")),
+        "pollers": ovs_words.pollers(ask("dpif-netdev/pmd-rxq-show")),
         "settings": _read("Open_vSwitch", ".", "other_config"),
     }
-
-
-def pollers(said: str) -> list[dict[str, JsonValue]]:
-    """Read what `dpif-netdev/pmd-rxq-show` says: a polling thread's CPU, NUMA node and receive queues."""
-    found: list[dict[str, Any]] = []
-    for line in said.splitlines():
-        if thread := re.match(r"pmd thread numa_id (\d+) core_id (\d+):", line):
-            found.append({"cpu": int(thread[2]), "numa_node": int(thread[1]), "isolated": None, "queues": []})
-        elif isolated := re.match(r"\s+isolated : (true|false)", line):
-            found[-1]["isolated"] = isolated[1] == "true"
-        elif queue := re.match(r"\s+port: (\S+)\s+queue-id:\s+(\d+) \((\w+)\)", line):
-            found[-1]["queues"].append(
-                {"port": queue[1], "queue": int(queue[2]), "enabled": queue[3] == "enabled"}
-            )
-    return found
 
 
 def use() -> dict[str, JsonValue]:
@@ -372,16 +359,7 @@ def _configure(*words: str) -> str:
 def _read(table: str, name: str, column: str) -> JsonValue:
     """Return one column of one row as data."""
     said = _configure("--format=json", "--columns", column, "list", table, name)
-    return _plain(json.loads(said)["data"][0][0])
-
-
-def _plain(value: Any) -> JsonValue:
-    """Return a value of the database's wire format (RFC 7047 section 5.1) as plain data."""
-    if isinstance(value, list) and value and value[0] == "map":
-        return dict(value[1])
-    if isinstance(value, list) and value and value[0] == "set":
-        return value[1]
-    return value
+    return ovs_words.plain(json.loads(said)["data"][0][0])
 
 
 def _run(command: list[str]) -> str:

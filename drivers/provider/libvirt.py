@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, MachineEndpoint, MachineProvider, Missing, Node
+from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api_machines import MachineEndpoint, MachineProvider
 from bmwg.drivers.hosting.guest_image import GuestImage
 from bmwg.drivers.hosting.instance import Place
 from bmwg.drivers.hosting.libvirt_exec import IMAGE_NAME

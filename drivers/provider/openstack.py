@@ -22,15 +22,8 @@ from types import TracebackType
 from typing import Any
 
 from bmwg.drivers import links
-from bmwg.drivers.api import (
-    JsonValue,
-    Machine,
-    MachineEndpoint,
-    MachineIntent,
-    MachineProvider,
-    Missing,
-    Node,
-)
+from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
 from bmwg.drivers.cloud import client, embedded, image, record
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.luggage import luggage
@@ -114,8 +107,7 @@ class NovaMachine:
             "boot_phases_s": dict(self.phases_s),
             "boot_events": list(self._events),
             "ports": [
-                {"network": port.network, "port_security": "test" not in port.network}
-                for port in self._server.ports
+                {"network": port.network, "port_security": port.guarded} for port in self._server.ports
             ],
         }
 

@@ -7,15 +7,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from bmwg.drivers.api import (
-    JsonValue,
-    Machine,
-    MachineEndpoint,
-    MachineIntent,
-    MachineProvider,
-    Missing,
-    Node,
-)
+from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
 from bmwg.drivers.hosting.guest_image import READ_DEADLINE_S, GuestImage
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S

@@ -216,13 +216,14 @@ def drawn_names(
 ) -> dict[str, str]:
     """Names that plugins and daemons draw anew at each deployment, with the part that they play."""
     names: dict[str, str] = {}
-    for place, record in (records or {}).items():
-        interfaces = record["fields"].get("nic", {}).get("interfaces", {}).get("value", ())
-        drawn = [name for name in interfaces if _BY_A_DAEMON.fullmatch(name)]
-        names |= {name: f"(container end {number} of {place})" for number, name in enumerate(drawn)}
     for number, (_, attachment) in enumerate(_attachments(evidence, "")):
         if other := attachment.get("host_side"):
             names[str(other["name"])] = f"(host end {number})"
+    for place, record in (records or {}).items():
+        interfaces = record["fields"].get("nic", {}).get("interfaces", {}).get("value", ())
+        # an end that an attachment names already must not shift the others' numbers: its place is drawn, too
+        drawn = [name for name in interfaces if _BY_A_DAEMON.fullmatch(name) and name not in names]
+        names |= {name: f"(container end {number} of {place})" for number, name in enumerate(drawn)}
     return names
 
 

@@ -16,6 +16,7 @@ from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.capabilities import EVERYTHING
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
@@ -23,9 +24,7 @@ from bmwg.methodology.records import (
     MIN_FRAME_OCTETS,
     RESIDUAL_WAIT,
     WIRE,
-    CpuWatch,
     Direction,
-    HostDisturbance,
     LatencyHistogram,
     StreamCounts,
     TrialResult,

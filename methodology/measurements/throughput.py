@@ -68,13 +68,13 @@ class Throughput:
         if profile.search.algorithm == TST009:
             halvings = math.ceil(math.log2(1 + max_load_fps / profile.search.step_fps))
             trials = halvings * (1 + profile.search.max_trials) / 2  # half of the loads pass at once
-            trials += closing.MOST_TRIALS
+            trials += closing.USUAL_TRIALS
             return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
         limit = int(max_load_fps * _ASSUMED_SHARE)
         bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
         found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
-        ends = [closing.MOST_TRIALS * goal.goal_final_trial_duration_s for goal in profile.search.goals]
-        trials = float(len(found.trials) + closing.MOST_TRIALS * len(ends))
+        ends = [closing.USUAL_TRIALS * goal.goal_final_trial_duration_s for goal in profile.search.goals]
+        trials = float(len(found.trials) + closing.USUAL_TRIALS * len(ends))
         return Cost(trials=trials, traffic_s=found.traffic_s + sum(ends))
 
     def measure(self, asked: Asked) -> Answered:

@@ -5,15 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.models.device import Device, Passed, events
-from bmwg.methodology.records import (
-    CpuWatch,
-    Direction,
-    HostDisturbance,
-    StreamCounts,
-    TrialResult,
-    TrialSpec,
-)
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 _NS = 1_000_000_000

@@ -15,7 +15,8 @@ from bmwg.methodology.trial import JudgedTrial
 
 PHASE = "closing"
 TRIALS = 3  # choice: the number by which a quick bisection verifies a bound
-MOST_TRIALS = TRIALS + 2  # with those at half the load
+USUAL_TRIALS = TRIALS + 1  # with the one at half the load
+MOST_AT_HALF = 10  # choice: an exceed ratio of 0.9 and more has no more tries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +37,12 @@ class Closing:
 def procedure(closing: Closing) -> Procedure[str]:
     """Try half the load, then `TRIALS` times the load itself; say why it did not hold, nothing when it did.
 
-    Half the load has one trial, and a second one where the goal lets a share of trials lose more.
+    Half the load has one trial, and more where the goal lets a share of trials lose more: with an exceed
+    ratio of 0.5 two, of which one is enough.
     """
     load = closing.spec.load_fps
     worse: list[int] = []
-    for _ in range(2 if closing.exceed_ratio else 1):
+    for _ in range(min(MOST_AT_HALF, round(1 / (1 - closing.exceed_ratio)))):
         trial = yield from _valid(closing, max(1, load // 2))
         if trial is not None and trial.result.loss_ratio <= closing.loss_ratio:
             break

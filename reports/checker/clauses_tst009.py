@@ -5,7 +5,7 @@ from __future__ import annotations
 from bmwg.methodology import latency, throughput
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
-from bmwg.methodology.search import tst009
+from bmwg.methodology.search import closing, tst009
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import METRIC, Tst009Goal, parameters
 from bmwg.methodology.throughput import UNIT
@@ -126,7 +126,10 @@ def tester_qualified(scope: Scope) -> Answer:
 
 @clause("TST009-12.3")
 def algorithm(scope: Scope) -> Answer:
-    """The trials are those that binary search with loss verification calls for, one after the other."""
+    """The trials are those that binary search with loss verification calls for, one after the other.
+
+    Those that try its answer again after it (docs/adr/0262) are no part of it.
+    """
     wrong = [one.outcome_id for one in scope.outcomes if not _follows(scope, one)]
     return _all(scope.outcomes, "the trials of binary search with loss verification", wrong)
 
@@ -136,7 +139,8 @@ def _follows(scope: Scope, one: Outcome) -> bool:
     if goal is None:
         return False
     try:
-        return not isinstance(tst009.legal_next([t.trial for t in taken(scope, one)], goal), Step)
+        searched = [t.trial for t in taken(scope, one) if t.phase != closing.PHASE]
+        return not isinstance(tst009.legal_next(searched, goal), Step)
     except UnexpectedTrialError:
         return False
 

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.records import (
     FRAMES,
     Bound,
     Cell,
-    CpuWatch,
     Direction,
     FrameFormat,
-    HostDisturbance,
     LatencyHistogram,
     LossRun,
     LossTimes,

@@ -9,7 +9,8 @@ from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
 from bmwg.methodology.medium import ethernet_fps
-from bmwg.methodology.procedures import last_commit
+from bmwg.methodology.procedures import FIRST, STANDING, last_commit
+from bmwg.methodology.profiles.set_aside import stated, undeclared
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -215,6 +216,22 @@ def platform_bound(evidence: Evidence) -> Iterator[Shortfall]:
     yield from unbound(evidence)
 
 
+@rule("VER-39", "", "a run sets aside no more than its kind of profile may, and declares it")
+def set_aside_declared(evidence: Evidence) -> Iterator[Shortfall]:
+    """The profile in the header is one that this toolkit would have measured by (docs/adr/0260).
+
+    Not asked of runs whose header names no version of `standing` that knows these limits.
+    """
+    run = evidence.run
+    if run is None or evidence.profile is None:
+        return
+    if run.get("procedures", {}).get(STANDING, FIRST) == FIRST:
+        return
+    for one in undeclared(stated(evidence.profile.data)):
+        problem = one.problem
+        yield f"run.json: profile: {problem.path} ({one.error_id})", problem.expected, problem.found
+
+
 RULES: tuple[Rule[Evidence], ...] = (
     one_run,
     outcomes_distinct,
@@ -227,6 +244,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     envelope_respected,
     simulation_declared,
     procedures_known,
+    set_aside_declared,
     platform_bound,
     *physics.RULES,
     *physics_http.RULES,

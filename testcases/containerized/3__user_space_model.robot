@@ -5,8 +5,9 @@ Documentation       Pods joined by a vSwitch of user space: Open vSwitch with DP
 ...                 `--include model:user-space` measures these alone.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Tags           model:user-space    path:pvp    clause:draft-ietf-bmwg-containerized-infra-5.1.2.1    req:CINF08-5.1.2.1-01
-...                 req:CINF08-5.1.2.1-02    req:CINF08-5.1.2.1-05    req:CINF08-5.1.2.1-06
+Test Tags           model:user-space    path:pvp    clause:draft-ietf-bmwg-containerized-infra-5.1.2.1
+...                 req:CINF08-5.1.2.1-01    req:CINF08-5.1.2.1-02    req:CINF08-5.1.2.1-05
+...                 req:CINF08-5.1.2.1-06
 
 
 *** Test Cases ***

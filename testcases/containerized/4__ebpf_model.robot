@@ -5,8 +5,8 @@ Documentation       Pods joined by programs inside the kernel: at the tc hooks o
 ...                 `--include model:ebpf` measures these alone.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Tags           model:ebpf    path:pvp    clause:draft-ietf-bmwg-containerized-infra-5.1.2.2    req:CINF08-5.1.2.2-01
-...                 req:CINF08-5.1.2.2-02    req:CINF08-5.1.2.2-03
+Test Tags           model:ebpf    path:pvp    clause:draft-ietf-bmwg-containerized-infra-5.1.2.2
+...                 req:CINF08-5.1.2.2-01    req:CINF08-5.1.2.2-02    req:CINF08-5.1.2.2-03
 
 
 *** Test Cases ***

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Machine, MachineIntent
+from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.ledger import Ledger

@@ -10,15 +10,8 @@ from typing import Any
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
-from bmwg.methodology.records import (
-    RESIDUAL_WAIT,
-    CpuWatch,
-    Direction,
-    HostDisturbance,
-    StreamCounts,
-    TrialResult,
-    TrialSpec,
-)
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
 
 SAMPLE_RATE = "host.perf_event_max_sample_rate_hz"  # the watchdogs' clock is throttled above it
 _SAMPLE_RATE_FILE = Path("/proc/sys/kernel/perf_event_max_sample_rate")

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from runs import Tester
 
-from bmwg.methodology.records import HostDisturbance, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.records import LatencyHistogram, StreamCounts, TrialResult, TrialSpec
 
 
 def counted(stream: StreamCounts, *, sent: int, received: int) -> StreamCounts:

@@ -3,7 +3,8 @@
 import random
 from dataclasses import dataclass, field
 
-from bmwg.methodology.records import HostDisturbance, LatencyHistogram, StreamCounts, TrialResult
+from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.records import LatencyHistogram, StreamCounts, TrialResult
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 

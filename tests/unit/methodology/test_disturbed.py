@@ -6,12 +6,13 @@ import pytest
 
 from bmwg.methodology import planning, suites
 from bmwg.methodology.benchmarks import imix
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import BY_NAME, measurement
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import Bound, Cell, HostDisturbance, Outcome, OutcomeType, Validity
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Validity
 from bmwg.methodology.trial import JudgedTrial, assess
 
 PROFILE = load_profile("quick")

@@ -11,6 +11,7 @@ import transcripts
 from fake_measurers import Device
 
 from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.former.registry import former_rule, not_replayable, replayable
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
@@ -18,7 +19,7 @@ from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import load_profile
-from bmwg.methodology.records import Cell, HostDisturbance, Outcome, TrialSpec
+from bmwg.methodology.records import Cell, Outcome, TrialSpec
 from bmwg.methodology.search import tst009
 from bmwg.methodology.trial import JudgedTrial, assess
 

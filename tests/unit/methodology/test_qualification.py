@@ -7,7 +7,8 @@ import pytest
 from fake_measurers import Device
 from test_bisection import a_goal
 
-from bmwg.methodology.records import HostDisturbance, OutcomeType, Validity
+from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.trial import TrialPolicy, judge
 

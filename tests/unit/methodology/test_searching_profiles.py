@@ -9,6 +9,7 @@ from fake_measurers import Device
 from bmwg.cli.main import main
 from bmwg.methodology import budget, planning, throughput_search
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import builtin_names, load_profile, parse_profile
 from bmwg.methodology.records import Cell, OutcomeType
@@ -51,7 +52,14 @@ def test_a_plan_costs_what_the_search_then_takes():
     for name in ("rfc2544", "tst009", "rfc9971"):
         profile = load_profile(name)
         device = Device(truth_fps=700_001)
-        throughput_search.search(device, profile, CELL, outcome_id="CN", max_load_fps=1_000_000)
+        asked = Asked(
+            profile=profile,
+            cell=CELL,
+            outcome_id="CN",
+            trial=lambda spec, phase, device=device: device(spec),
+            max_load_fps=1_000_000,
+        )
+        measurement("throughput").measure(asked)
         spent = sum(trial.spec.duration_s for trial in device.trials)
         cost = measurement("throughput").cost(profile, CELL, 1_000_000)
         assert cost.traffic_s == pytest.approx(spent, rel=0.25)

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from bmwg.methodology import throughput
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.former import standing_1
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
     Cell,
-    CpuWatch,
-    HostDisturbance,
     Outcome,
     OutcomeType,
     Quantity,

@@ -7,9 +7,9 @@ from fake_measurers import Device
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.records import (
     Direction,
-    HostDisturbance,
     LatencyHistogram,
     StreamCounts,
     TrialResult,

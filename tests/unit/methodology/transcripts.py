@@ -16,12 +16,13 @@ from pathlib import Path
 from fake_measurers import Device
 
 from bmwg.methodology import planning, throughput
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import Cell, HostDisturbance, Outcome, TrialSpec
+from bmwg.methodology.records import Cell, Outcome, TrialSpec
 from bmwg.methodology.search import tst009
 from bmwg.methodology.trial import JudgedTrial, assess
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network import ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, undriven
@@ -77,7 +77,7 @@ pmd thread numa_id 1 core_id 5:
 
 
 def test_polling_threads_are_read_with_cpu_node_and_queues():
-    assert ovs_switch.pollers(SAID) == [
+    assert ovs_words.pollers(SAID) == [
         {
             "cpu": 1,
             "numa_node": 0,
@@ -101,7 +101,7 @@ def test_polling_threads_are_read_with_cpu_node_and_queues():
     ],
 )
 def test_values_of_the_database_become_plain_data(value, plain):
-    assert ovs_switch._plain(value) == plain
+    assert ovs_words.plain(value) == plain
 
 
 def test_hugepages_that_are_not_there_are_told_before_anything_is_made(tmp_path, monkeypatch):

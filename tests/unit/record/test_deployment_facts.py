@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.api import Deployment, TesterPort
-from bmwg.drivers.record.deployment import take
+from bmwg.drivers.record.deployment import drawn_names, take
 from bmwg.methodology.records import Cell
 
 CELL = Cell(path="p2p-underlay", hosting="pod", function="none", network="bridge", frame_octets=64)
@@ -26,3 +26,21 @@ def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_hos
         told["tester"]["kind"],
     )
     assert [claim is None for claim in claims] == [bool(lab_ports)] * 4
+
+
+def test_ends_that_attachments_name_leave_the_numbers_of_the_others_alone():
+    """A pod of Kubernetes has a network of its own beside those that it is measured by, with drawn names."""
+    for own in ("veth0000000a", "vethffffffff"):
+        ends = sorted([own, "veth11111111", "veth22222222"])
+        records = {"dut1": {"fields": {"nic": {"interfaces": {"value": ends}}}}}
+        evidence = {
+            "attachments": [
+                {"network": "bridge", "interface": {"name": f"net{side}"}, "host_side": {"name": name}}
+                for side, name in enumerate(("veth11111111", "veth22222222"))
+            ]
+        }
+        assert drawn_names(evidence, records) == {
+            "veth11111111": "(host end 0)",
+            "veth22222222": "(host end 1)",
+            own: "(container end 0 of dut1)",
+        }

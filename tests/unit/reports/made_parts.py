@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.records import (
     Bound,
     Cell,
-    HostDisturbance,
     LatencyHistogram,
     Outcome,
     OutcomeType,

@@ -15,10 +15,11 @@ from bmwg.drivers.api import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
-from bmwg.methodology.records import Cell, HostDisturbance, TrialSpec
+from bmwg.methodology.records import Cell, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
@@ -175,6 +176,10 @@ def make_run(
 ) -> Path:
     """Write a run whose every outcome follows from its trials; return its folder."""
     data = json.loads(json.dumps(load_profile("quick").data)) | {"indicative": indicative}
+    if not indicative:  # what a conformance profile may set aside
+        conforming = {"set_aside_host_stalls": False, "stall_evidence": "cpu", "most_set_aside_ratio": 0.1}
+        data["trial"] |= {**conforming, "max_repeats": 10}
+        del data["search"]["most_relative_width"]
     data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
     data["latency"] |= {"frame_octets": [size for size in data["latency"]["frame_octets"] if size in sizes]}
     profile = parse_profile(json.dumps(data), source="made")

@@ -1,0 +1,146 @@
+"""What pods, their runtimes and the functions in them are: a part of `drivers.api`, which imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from bmwg.drivers.api import Attached, Attachment, Missing, NetworkDriver, Node, PlacedNode, UndoLog
+    from bmwg.drivers.hosting.bundle import PodSpec
+    from bmwg.drivers.hosting.instance import Sample
+    from bmwg.drivers.paths.bed import Bed
+
+JsonValue = Any  # as in drivers.api
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodNetwork:
+    """One network that a pod is to have: the option, the intent, a name where a bridge is made."""
+
+    driver: NetworkDriver
+    attachment: Attachment
+    bridge: str
+
+
+@runtime_checkable
+class Pod(Protocol):
+    """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.
+
+    `image` says what its root file system is. `attached` are its networks in the order in which they were
+    asked for, `checks` what was done to see that each stands. `start` runs its program, with these
+    arguments where the pod's were to be told at its start; `said` gives the last lines of its output.
+    `restart` ends the container and starts it anew in the pod's own network namespace, and returns
+    `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function on the node in that
+    namespace. `sample` is what its processes use, `fault` why its first process no longer runs,
+    `describe` the pod as the kernel has it.
+    """
+
+    pod_id: str
+    node: PlacedNode
+    pid: int
+    start_ticks: int
+    attached: tuple[Attached, ...]
+    checks: tuple[dict[str, JsonValue], ...]
+
+    @property
+    def image(self) -> str: ...
+    @property
+    def netns_path(self) -> str: ...
+    def start(self, arguments: Sequence[str] = ()) -> None: ...
+    def said(self) -> list[str]: ...
+    def restart(self) -> dict[str, JsonValue]: ...
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def describe(self) -> dict[str, JsonValue]: ...
+
+
+class PodRuntime(Protocol):
+    """What realizes pods, found by `pods.runtime` of the testbed file among `bmwg.drivers.runtime`.
+
+    `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an
+    unknown one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot
+    be a pod's here. `standing` makes what all of a run's pods need on these nodes and removes it on
+    leaving. `made` makes a pod with its networks, whose program is not started, and removes it on
+    leaving; each undo is in the ledger before. `describe` is evidence.
+    """
+
+    def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...
+    def probe(self, node: Node) -> Missing | None: ...
+    def refuses(self, network: NetworkDriver) -> Missing | None: ...
+    def standing(self, nodes: Mapping[str, PlacedNode], *, cpus: str) -> AbstractContextManager[None]: ...
+    def made(
+        self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()
+    ) -> AbstractContextManager[Pod]: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionLink:
+    """One interface of a function in a pod, and whom it sends to.
+
+    `routes` are `(destination, via)` pairs; `neighbours` the next hops' addresses in prefix notation, which
+    all have `neighbour_mac`: frames that leave by this interface go there. `device` is `Attached.device`.
+    """
+
+    interface: str
+    routes: tuple[tuple[str, str], ...]
+    neighbours: tuple[str, ...]
+    neighbour_mac: str
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodParts:
+    """What a function or a network needs of the pod that it serves.
+
+    `forwarding` has the pod's kernel forward; `arguments` are the pod's program (none: it sleeps, or is told
+    what to run when it is started: `told_at_start`), `binds` of `(source, destination, writable)` what it
+    sees of the node. `capabilities` are the fewest by which it works (crun grants a fixed set and these),
+    `root` says that it must be user 0.
+    """
+
+    forwarding: bool = False
+    arguments: tuple[str, ...] = ()
+    told_at_start: bool = False
+    root: bool = False
+    binds: tuple[tuple[str, str, bool], ...] = ()
+    capabilities: tuple[str, ...] = ()
+
+    def __or__(self, other: PodParts) -> PodParts:
+        """What both need together."""
+        return PodParts(
+            forwarding=self.forwarding or other.forwarding,
+            arguments=self.arguments or other.arguments,
+            binds=(*self.binds, *other.binds),
+            capabilities=(*self.capabilities, *other.capabilities),
+            told_at_start=self.told_at_start or other.told_at_start,
+            root=self.root or other.root,
+        )
+
+
+class PodFunction(Protocol):
+    """What forwards between the two interfaces of a pod, found by name among `bmwg.drivers.function`.
+
+    `answers_neighbours` says that the pod answers ARP and ND for the addresses of its interfaces; without it
+    whoever sends to the pod is told its MACs. `forwarding` says where frames are forwarded, for the record.
+    `drives` are the kinds of `NetworkDriver.hands_over` that it can use.
+
+    `parts` tells, before the pod is made, what it needs and takes away on leaving what it made for it;
+    `furnish` gives the pod what it forwards by, before its program starts, and returns the arguments of a
+    program that is told them at its start (else none); `started` waits until it forwards and returns evidence
+    with the function's `name`.
+    """
+
+    answers_neighbours: ClassVar[bool]
+    forwarding: ClassVar[str]
+    drives: ClassVar[frozenset[str]]
+
+    def __init__(self, bed: Bed) -> None: ...
+    def probe(self) -> Missing | None: ...
+    def parts(self, pod_id: str) -> AbstractContextManager[PodParts]: ...
+    def furnish(self, pod: Pod, links: Sequence[FunctionLink]) -> tuple[str, ...]: ...
+    def started(self, pod: Pod) -> dict[str, JsonValue]: ...

@@ -1,0 +1,195 @@
+"""One pod of Kubernetes that stands: what can be done with it, by the API and on its node."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PodNetwork
+from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.kubernetes import manifest, pods, record
+from bmwg.methodology.errors import DriverError
+
+if TYPE_CHECKING:
+    from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+
+_NODE = "bmwg.drivers.kubernetes.node"
+_DATAPATH = "bmwg.drivers.network.datapath"
+
+
+class KubernetesPod:
+    """A pod in a cluster.
+
+    A restart kills its container; the kubelet starts another in the pod's namespaces.
+    """
+
+    def __init__(
+        self,
+        runtime: KubernetesRuntime,
+        node: PlacedNode,
+        spec: PodSpec,
+        body: Mapping[str, Any],
+        found: Mapping[str, Any],
+        phases: pods.Phases,
+    ) -> None:
+        self._runtime = runtime
+        self._spec = spec
+        self._body = body
+        self._found = found
+        self.phases = phases
+        self.node = node
+        self.pod_id = spec.pod_id
+        self.pid = 0
+        self.start_ticks = 0
+        self.attached: tuple[Attached, ...] = ()
+        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        self._container: Mapping[str, JsonValue] = {}
+
+    @property
+    def uid(self) -> str:
+        """What the cluster knows it by."""
+        return str(self._found["metadata"]["uid"])
+
+    @property
+    def netns_path(self) -> str:
+        """The pod's network namespace, valid while its sandbox stands."""
+        return f"/proc/{self.pid}/ns/net"
+
+    @property
+    def image(self) -> str:
+        """The image's name and the digest that the runtime has of it."""
+        found = record.pod(self._found, self._body)
+        return f"{found['image']} ({found['image_digest']})"
+
+    def start(self, arguments: Sequence[str] = ()) -> None:
+        """Tell the pod's shell its program, where it waits for one; else the kubelet has started it."""
+        if self._spec.told_at_start:
+            text = "exec " + shlex.join(arguments) + "\n"
+            self._runtime.api.merge(
+                pods.pods_path(self._runtime.namespace, self.pod_id),
+                {"metadata": {"annotations": {manifest.COMMAND: text}}},
+            )
+
+    def said(self) -> list[str]:
+        """Return the last lines of its program's output, by the API."""
+        return pods.said(self._runtime.api, self._runtime.namespace, self.pod_id)
+
+    def found(self) -> None:
+        """Find its processes on the node: the sandbox's, which holds its namespaces, and the container's."""
+        self._container = self._process(pods.container_id(self._found))
+        told = self._told()
+        sandbox = self._process(told["container_id"])
+        self.pid, self.start_ticks = sandbox["pid"], sandbox["start_ticks"]
+
+    def _told(self) -> dict[str, JsonValue]:
+        layout = self._runtime.layout(self.node.name)
+        told = self.node.call(f"{_NODE}:attached", cache_dir=f"{layout.folder}/cni-cache", pod_uid=self.uid)
+        if told is None:
+            raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="a record of CNI ADD", found="none")
+        found: dict[str, JsonValue] = told
+        return found
+
+    def _process(self, container: str, *, within_s: float = 5.0) -> dict[str, JsonValue]:
+        layout = self._runtime.layout(self.node.name)
+        end_s = time.monotonic() + within_s
+        while time.monotonic() < end_s:
+            found: dict[str, JsonValue] | None = self.node.call(
+                f"{_NODE}:container_pid", cgroup=layout.cgroup, pod_uid=self.uid, container=container
+            )
+            if found is not None:
+                return found
+            time.sleep(0.05)
+        raise DriverError(
+            "KUBE-40", f"pod {self.pod_id}: container {container}", expected="a process", found="none"
+        )
+
+    def take_networks(self, networks: Sequence[PodNetwork]) -> None:
+        """Read what the kubelet's plugins attached, from their record and from the kernel."""
+        told = self._told()
+        self.phases.cni = dict(told["times"])
+        by_interface = {one["interface"]: one for one in told["attached"]}
+        for one in networks:
+            made = by_interface[one.attachment.interface]
+            view = self.node.call(
+                f"{_DATAPATH}:attachment_view",
+                netns=self.netns_path,
+                interface=one.attachment.interface,
+            )
+            conflist = self._runtime.conflist(one)
+            inside, other = view["inside"], view["host_side"] or {}
+            self.attached += (
+                Attached(
+                    attachment=one.attachment,
+                    link_kind=inside["kind"],
+                    mac=inside["mac"],
+                    mtu_octets=inside["mtu_octets"],
+                    addresses=tuple(inside["addresses"]),
+                    host_interface=other.get("name"),
+                    host_mac=other.get("mac"),
+                    took_nic=one.attachment.uplink is not None
+                    and one.attachment.uplink not in view["node_interfaces"],
+                    evidence={
+                        "network": one.driver.spec.name,
+                        "conflist": conflist,
+                        "cni_version": made["version"],
+                        "result": made["result"],
+                        "executions": made["executions"],
+                        "interface": inside,
+                        "host_side": view["host_side"],
+                    },
+                ),
+            )
+            self.checks += ({"executions": [], "skipped": "a kubelet never asks plugins to CHECK"},)
+
+    def restart(self) -> dict[str, JsonValue]:
+        """Kill the container and wait until the kubelet has started another; by the node's clock."""
+        before = pods.restarts(self._found)
+        killed = self.node.call(
+            f"{_NODE}:kill", pid=self._container["pid"], start_ticks=self._container["start_ticks"]
+        )
+        api, path = self._runtime.api, pods.pods_path(self._runtime.namespace)
+        for _, found in api.watch(path, within_s=60.0, fieldSelector=f"metadata.name={self.pod_id}"):
+            if pods.restarts(found) > before and pods.runs(found):
+                self._found = found
+                ended_ns = self.node.call(f"{_NODE}:now_ns")
+                self._container = self._process(pods.container_id(found))
+                return {"began_ns": killed["began_ns"], "ended_ns": ended_ns}
+        raise DriverError("KUBE-40", f"pod {self.pod_id}", expected="its container again", found="none")
+
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+        """Run a function on the node, in the pod's network namespace."""
+        return self.node.call(
+            "bmwg.drivers.hosting.inside:run",
+            deadline_s=within_s + 20.0,
+            pid=self.pid,
+            function=function,
+            arguments=arguments,
+            within_s=within_s,
+        )
+
+    def sample(self) -> Sample:
+        """What all processes of the pod use, by its cgroup."""
+        cgroup = self._runtime.layout(self.node.name).cgroup
+        return Sample(**self.node.call(f"{_NODE}:sample", cgroup=cgroup, pod_uid=self.uid))
+
+    def fault(self) -> str | None:
+        """Say why the pod no longer runs, as the cluster has it; None while it does."""
+        found = self._runtime.api.get(pods.pods_path(self._runtime.namespace, self.pod_id))
+        if found is None:
+            return "the pod is gone"
+        status = found.get("status") or {}
+        if status.get("phase") == "Running" and pods.restarts(found) == pods.restarts(self._found):
+            return None
+        return f"phase {status.get('phase')}, {pods.restarts(found)} restarts: {status.get('message', '')}"
+
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the pod as the cluster has it and as the kernel enforces it, with the times of its start."""
+        told: dict[str, JsonValue] = record.pod(self._found, self._body)
+        limits = self.node.call(
+            "bmwg.drivers.hosting.cgroups:read_limits",
+            cgroup=record.within_hierarchy(str(self._container["cgroup"])),
+        )
+        return {**told, "start_phases_ms": self.phases.took_ms(), **limits, "pid": self._container["pid"]}

@@ -1,0 +1,32 @@
+"""Reads what an Open vSwitch says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+
+
+def pollers(said: str) -> list[dict[str, JsonValue]]:
+    """Read what `dpif-netdev/pmd-rxq-show` says: a polling thread's CPU, NUMA node and receive queues."""
+    found: list[dict[str, Any]] = []
+    for line in said.splitlines():
+        if thread := re.match(r"pmd thread numa_id (\d+) core_id (\d+):", line):
+            found.append({"cpu": int(thread[2]), "numa_node": int(thread[1]), "isolated": None, "queues": []})
+        elif isolated := re.match(r"\s+isolated : (true|false)", line):
+            found[-1]["isolated"] = isolated[1] == "true"
+        elif queue := re.match(r"\s+port: (\S+)\s+queue-id:\s+(\d+) \((\w+)\)", line):
+            found[-1]["queues"].append(
+                {"port": queue[1], "queue": int(queue[2]), "enabled": queue[3] == "enabled"}
+            )
+    return found
+
+
+def plain(value: Any) -> JsonValue:
+    """Return a value of the database's wire format (RFC 7047 section 5.1) as plain data."""
+    if isinstance(value, list) and value and value[0] == "map":
+        return dict(value[1])
+    if isinstance(value, list) and value and value[0] == "set":
+        return value[1]
+    return value
