@@ -26,7 +26,15 @@ from bmwg.reports.store.codec import (
     outcome_to_json,
     planned_to_json,
 )
-from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
+from bmwg.reports.store.files import (
+    as_json,
+    free_name,
+    not_written,
+    pretty,
+    sync_folder,
+    utc_text,
+    write_atomically,
+)
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.platform import PlatformFile
@@ -182,7 +190,7 @@ class RunStore:
             platform = PlatformFile.read(folder, clock)
             first_prev = genesis(run["run_id"], run["header_sha256"])
             content = read_journal(path, first_prev)
-            aside = move_torn_aside(path, content, lambda: _free_name(path))
+            aside = move_torn_aside(path, content, lambda: free_name(path))
         except BaseException:
             journal.close()
             raise
@@ -394,10 +402,3 @@ def _new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Pat
         f"{folder}: exists already; no run is ever overwritten, and nothing was started",
         hint="leave the run id out, or name another",
     )
-
-
-def _free_name(path: Path) -> Path:
-    number = 1
-    while (candidate := path.with_name(f"{path.name}.torn-{number}")).exists():
-        number += 1
-    return candidate

@@ -24,7 +24,7 @@ from bmwg.methodology.record.coverage import coverage, run_records
 from bmwg.methodology.record.drift import run_drift
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import make_bundle
-from bmwg.reports.checker.evidence import read_evidence
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.text import esc
 from bmwg.reports.verify.replay import contradictions
