@@ -155,9 +155,7 @@ def test_a_measurer_that_fails_in_the_closing_trials_leaves_no_plain_number(name
                 raise OSError("the tester is gone")
         return device(spec)
 
-    asked = Asked(
-        profile=load_profile(name), cell=CELL, outcome_id="CN", trial=trial, max_load_fps=1_000_000
-    )
+    asked = Asked(profile=load_profile(name), cell=CELL, outcome_id="CN", trial=trial, max_load_fps=1_000_000)
     answered = measurement("throughput").measure(asked)
     assert isinstance(answered.error, OSError)
     for one in answered.outcomes:
