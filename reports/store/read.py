@@ -107,7 +107,7 @@ class Run:
 
     @property
     def last_deployment(self) -> int:
-        """The highest number that a deployment has in its id; one that failed to come up has used one as well."""
+        """The highest number in the id of a deployment; one that failed to come up has used one as well."""
         numbers = (name.rpartition("-")[2] for name in self.deployments)
         return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
