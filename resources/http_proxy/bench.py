@@ -95,7 +95,7 @@ class HttpBench:
         self._continued = continued
         self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
         self._outcomes = {one.cell.cell_id: one for one in continued.outcomes} if continued else {}
-        self._deployments = len(continued.deployments) if continued else 0
+        self._deployments = continued.last_deployment if continued else 0
         self._stopped: BaseException | None = None
         self._failures: list[Exception] = []
 
