@@ -95,8 +95,11 @@ class PlannedCell:
 
     @property
     def block(self) -> Cell:
-        """What it is compared by: cells of one path that differ in form, function and network alone."""
-        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING)
+        """What it is compared by: cells of one path that differ in form, function and network alone.
+
+        The 802.1Q tag is one of the network option.
+        """
+        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None)
 
 
 def cells(

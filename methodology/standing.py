@@ -161,10 +161,15 @@ def _over_all(trials: Sequence[JudgedTrial]) -> str:
 
 
 def _leans(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
-    """Say that an answer is no longer the same, within its width, when all trials count."""
+    """Say that an answer is no longer the same, within its width, when all trials count.
+
+    Nothing is said where it is the valid trials that lost frames below it: the search allows for that.
+    """
     if outcome.type not in _CLAIMS or outcome.lower is None:
         return ""
     lower, found = outcome.lower.load_fps, lossless_over_all(trials)
+    if found == lossless_over_all([trial for trial in trials if trial.valid]):
+        return ""
     width = throughput.WIDE * lower
     if outcome.upper is not None:
         width = max(width, outcome.upper.load_fps - lower)

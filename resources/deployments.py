@@ -23,7 +23,7 @@ class Deployments:
         self._traffic: TrafficDriver | None = None
         self._traffic_stack = ExitStack()
         self.deployed_ns = 0  # of the one that stands: when it and the tester's ports did
-        self._count = len(session.continued.run.deployments) if session.continued else 0
+        self._count = session.continued.run.last_deployment if session.continued else 0
 
     @contextmanager
     def deployed(self, cell: Cell) -> Iterator[tuple[str, TrafficDriver, TrafficLimits]]:

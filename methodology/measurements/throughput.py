@@ -95,20 +95,26 @@ class Throughput:
         return self._closed(asked, answered.outcomes)
 
     def _closed(self, asked: Asked, outcomes: tuple[Outcome, ...]) -> Answered:
-        """Try what was found once more (docs/adr/0262); each outcome then names these trials as well."""
+        """Try what was found once more (docs/adr/0262); each outcome then names these trials as well.
+
+        Where the measurer fails meanwhile no goal has an answer: not all of them were tried again.
+        """
         profile = self._searching(asked.profile)
         left: list[Outcome] = []
         sequence = list(outcomes[0].trials) if outcomes else []
         error: Exception | None = None
         for number, outcome in enumerate(outcomes):
-            if outcome.type is not OutcomeType.MEASURED or outcome.lower is None or error is not None:
+            if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
                 left.append(outcome)
                 continue
             again = profile.closing(asked.cell, outcome.lower.load_fps, number)
             ended = asked.run(closing.procedure(again))
             sequence += [trial.seq for trial in ended.trials]
-            error = ended.error
             left.append(closing.closed(outcome, ended))
+            if ended.error is not None:
+                error = ended.error
+                left = [closing.closed(one, ended) for one in outcomes]
+                break
         return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
 
     def _qualify(self, asked: Asked) -> Answered:

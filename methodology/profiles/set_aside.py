@@ -95,16 +95,16 @@ def _conformance(data: Mapping[str, Any]) -> list[Undeclared]:
         expected = f"at least {LEAST_SENT_RATIO}"
         found.append(_one("PRF-08", "min_sent_ratio", expected, trial["min_sent_ratio"], hint))
     if search.get("most_relative_width") is not None:
-        problem = Problem(
-            location=("search", "most_relative_width"),
-            expected="none, in a profile that is not indicative",
-            found=str(search["most_relative_width"]),
+        expected = "none, in a profile that is not indicative"
+        found.append(
+            _one("PRF-09", "most_relative_width", expected, search["most_relative_width"], hint, "search")
         )
-        found.append(Undeclared(error_id="PRF-09", problem=problem, hint=hint))
     return found
 
 
-def _one(error_id: str, name: str, expected: str, found: object, hint: str) -> Undeclared:
+def _one(
+    error_id: str, name: str, expected: str, found: object, hint: str, group: str = "trial"
+) -> Undeclared:
     said = str(found).lower() if isinstance(found, bool) else str(found)
-    problem = Problem(location=("trial", name), expected=expected, found=said)
+    problem = Problem(location=(group, name), expected=expected, found=said)
     return Undeclared(error_id=error_id, problem=problem, hint=hint)

@@ -200,7 +200,10 @@ def sealed_texts(run: Mapping[str, Any]) -> list[str]:
 
 
 def _without(node: Any, texts: Sequence[str], salt: bytes) -> Any:
-    """Return a sentence, or what holds sentences, with commitments in the place of these texts."""
+    """Return a sentence, or what holds sentences, with commitments in the place of these texts.
+
+    An ordinary word is hidden where it stands alone; any other text also within a longer name or path.
+    """
     if isinstance(node, dict):
         return {key: _without(value, texts, salt) for key, value in node.items()}
     if isinstance(node, list):
@@ -208,8 +211,10 @@ def _without(node: Any, texts: Sequence[str], salt: bytes) -> Any:
     if isinstance(node, str):
         for text in texts:
             if text in node:
-                hidden = commitment(salt, "named", text)
-                node = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", hidden, node)
+                hidden, name = commitment(salt, "named", text), re.escape(text)
+                if text.replace(" ", "").isalpha():
+                    name = rf"(?<![^\W\d_]){name}(?![^\W\d_])"
+                node = re.sub(name, hidden, node)
     return node
 
 

@@ -72,11 +72,15 @@ def _valid(closing: Closing, load_fps: int) -> Procedure[JudgedTrial | None]:
 
 
 def closed(outcome: Outcome, ended: Run[str]) -> Outcome:
-    """Return an outcome of a search as it stands after its closing trials."""
+    """Return an outcome of a search as it stands after its closing trials.
+
+    One whose closing trials broke off has no bounds either: what the search found was never confirmed.
+    """
     if ended.found == "":
         return outcome
     kind, why = OutcomeType.UNSTABLE, ended.found
     if why is None:
         kind, why = ended.type, f"what was found could not be tried again: {ended.reason}"
-    statement = why if kind is not OutcomeType.INVALID else ""
-    return replace(outcome, type=kind, values=(), statement=statement, reason=why)
+    if kind is OutcomeType.INVALID:
+        return replace(outcome, type=kind, values=(), lower=None, upper=None, statement="", reason=why)
+    return replace(outcome, type=kind, values=(), statement=why, reason=why)

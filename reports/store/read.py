@@ -105,6 +105,12 @@ class Run:
         """How many trials of all kinds of load the run has."""
         return len(self.trials) + len(self.executions)
 
+    @property
+    def last_deployment(self) -> int:
+        """The highest number in the id of a deployment; one that failed to come up has used one as well."""
+        numbers = (name.rpartition("-")[2] for name in self.deployments)
+        return max((int(number) for number in numbers if number.isdecimal()), default=0)
+
     def of_kind(self, kind: str) -> tuple[Outcome, ...]:
         """Return the answers for cells of one kind of load."""
         return tuple(outcome for outcome in self.outcomes if outcome.cell.kind == kind)

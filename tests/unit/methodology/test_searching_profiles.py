@@ -141,3 +141,24 @@ def test_the_command_proposes(capsys):
     assert text.rstrip().endswith("fits")
     assert main(["plan", "--budget", "0"]) == 2
     assert "PLAN-01" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "at"), [("tst009", 1), ("rfc9971", 1), ("rfc9971", 6)])
+def test_a_measurer_that_fails_in_the_closing_trials_leaves_no_plain_number(name, at):
+    """Not every goal was tried again: none has a number, nor a bound that others would be measured at."""
+    device, closing = Device(truth_fps=300_000), []
+
+    def trial(spec, phase):
+        if phase == "closing":
+            closing.append(spec)
+            if len(closing) == at:
+                raise OSError("the tester is gone")
+        return device(spec)
+
+    asked = Asked(profile=load_profile(name), cell=CELL, outcome_id="CN", trial=trial, max_load_fps=1_000_000)
+    answered = measurement("throughput").measure(asked)
+    assert isinstance(answered.error, OSError)
+    for one in answered.outcomes:
+        assert (one.type, one.values, one.lower, one.upper) == (OutcomeType.INVALID, (), None, None)
+        assert "the tester is gone" in one.reason
+        assert one.trials == tuple(range(1, len(device.trials) + 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -104,6 +104,18 @@ def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled()
         " were lost; without loss over all trials: 50000 frames/s,"
         " so the answer stands on setting them aside",
         "the run was cut off in the midst of these trials and continued",
+    )
+
+
+def test_what_valid_trials_lost_is_not_laid_on_those_set_aside() -> None:
+    """A goal that allows for loss is no less true for a trial that was set aside and lost nothing."""
+    aside = trial(1, 50_000, 0, Validity.HOST_STALLED)
+    trials = [aside, trial(2, 50_000, 200), trial(10, 100_000, 400), trial(11, 101_000, 2000)]
+    goal = replace(measured(100_000), metric="conditional_throughput.rfc9971.60f60d0.5l0e")
+    found = standing(goal, trials, most_ratio=0.5, continued=False)
+    assert found.quality == (
+        "1 of 4 trials set aside (the SUT's host stalled 1), in which 0 of 50000 frames were lost;"
+        " without loss over all trials: no load",
     )
 
 

@@ -158,3 +158,22 @@ def test_a_sentence_that_repeats_a_sealed_text_loses_it():
     run = {**LAB, "platform_bound": 2, "seals": openings, "interruption": f"{location} refuses"}
     run["outcomes"] = [{"reason": f"no answer of {location}", "mend": "", "statement": "at 3"}]
     assert "ixia" not in str(redact_run(run, {"base": {}}, bytes(16)))
+
+
+@pytest.mark.parametrize(
+    ("login", "sentence", "secret"),
+    [
+        ("bm1-lab.example.net", "tap_bm1-lab.example.net0 is gone", "bm1-lab"),
+        ("/home/ann/lab7/", "no file /home/ann/lab7/cni/bridge", "/home/ann"),
+        ("spine", "spine_2 and spine3: no answer", "spine"),
+    ],
+)
+def test_a_sealed_text_within_a_longer_name_is_hidden_too(login, sentence, secret):
+    run = _run()
+    run["testbed"] = run["testbed"] | {"user": login, "site": "under"}
+    run["seals"] = seal(run, itertools.repeat("00").__next__)
+    run["outcomes"] = [{"id": "a", "reason": f"{sentence}; thunder and underlay stay", "mend": ""}]
+    platform = {"base": {"before": None, "after": None}, "deployments": {}}
+    told = redact_run(run, platform, SALT)["outcomes"][0]["reason"]
+    assert secret not in told
+    assert told.endswith("; thunder and underlay stay")

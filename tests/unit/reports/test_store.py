@@ -338,3 +338,12 @@ def test_canonical_form_refuses_what_is_no_json() -> None:
     assert canonical({"b": [1, None], "a": "ä"}) == '{"a":"\\u00e4","b":[1,null]}'
     with pytest.raises(ValueError):
         canonical(float("nan"))
+
+
+def test_a_run_that_goes_on_numbers_its_deployments_after_the_last(tmp_path: Path) -> None:
+    """The second of them failed to come up: it has used a number and left no record."""
+    with RunStore.create(tmp_path, None, header(), clock=Clock()) as store:
+        assert read_run(store.folder).last_deployment == 0
+        for name in ("pvp-kernel-l3-bridge-1", "pvp-kernel-l3-ptp-3", "named"):
+            store.add_deployment(name, {"plugin": "bridge"})
+        assert read_run(store.folder).last_deployment == 3

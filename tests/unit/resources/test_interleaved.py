@@ -71,6 +71,13 @@ def test_each_block_has_every_option_once_in_an_order_of_its_own(tmp_path):
     assert len(orders) > 1
 
 
+def test_an_option_with_a_tag_takes_its_turn_with_the_others(tmp_path):
+    plan = planning.cells(load_profile(str(profile(tmp_path))), {"bridge": None, "vlan": 100}, test_ids=TESTS)
+    orders = {tuple(options(planning.interleaved(plan, seed))) for seed in range(5)}
+    assert {tuple(size for size, _ in order) for order in orders} == {tuple(s for s in SIZES for _ in "ab")}
+    assert len(orders) > 1
+
+
 def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path, monkeypatch):
     machine = dict(collect())  # once: what else starts on this machine is no part of the test
     monkeypatch.setattr(session, "machine_record", lambda *_: machine)
