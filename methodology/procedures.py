@@ -109,7 +109,8 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(
         after="77e44c9b3248",
-        what="verdicts on RFC 2544's remaining SHOULD rows, on the overload of 26.5 and on each direction",
+        what="verdicts on RFC 2544's highest load of 26.3 and overload of 26.5, on each direction and on "
+        "networking models",
         versions={RULES: 3},
     ),
     Change(  # docs/adr/0260

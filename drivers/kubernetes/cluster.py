@@ -190,6 +190,10 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     if not interface:
         node.call(f"{_ROUTING}:add_bridge", bridge=_ALONE)
     node.call(f"{_INTERFACES}:add_address", interface=own, address=f"{layouts[name].address}/24")
+    # the bridge plugin would make it with a node's first pod, and the platform would change in mid-run
+    gateway = layouts[name].pod_network.replace(".0/24", ".1/24")
+    node.call(f"{_ROUTING}:add_bridge", bridge=settings.POD_BRIDGE)
+    node.call(f"{_INTERFACES}:add_address", interface=settings.POD_BRIDGE, address=gateway)
     node.call(f"{_ROUTING}:set_forwarding", enabled=True)
     node.call(f"{_ROUTING}:add_route", destination=settings.SERVICE_NETWORK, interface=own)
     for other in layouts.values():

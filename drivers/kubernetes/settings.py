@@ -16,6 +16,7 @@ POD_NETWORK = "10.244.0.0/16"  # choice: flannel's own default; never leaves the
 SERVICE_NETWORK = "10.96.0.0/16"
 SOCKET = "/run/containerd/containerd.sock"  # in the node's own /run
 PAUSE_IMAGE = "bmwg.invalid/function:run"  # the name cannot be resolved: it is imported, never fetched
+POD_BRIDGE = "cni0"  # of the pods' own network, on each node
 NETWORK_PLUGIN = "bmwg-multinet"
 
 
@@ -290,7 +291,7 @@ def bridge_network(layout: Layout) -> dict[str, JsonValue]:
         "plugins": [
             {
                 "type": "bridge",
-                "bridge": "cni0",
+                "bridge": POD_BRIDGE,
                 "isGateway": True,
                 "ipMasq": False,
                 "ipam": {

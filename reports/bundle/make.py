@@ -13,9 +13,10 @@ from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, wr
 from bmwg.reports.bundle.manifest import digest, manifest
 from bmwg.reports.bundle.signing import Signer, sign
 from bmwg.reports.checker.deviations import SUBMISSION_FILE, yaml_document
-from bmwg.reports.checker.evidence import Evidence, read_evidence
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.judge import judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
 from bmwg.reports.store.former_http import FILES as FORMER_FILES

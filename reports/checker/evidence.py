@@ -1,8 +1,4 @@
-"""Reads a run for judging: in one pass over the journal, everything wrong collected, memory bounded.
-
-Unlike `store.read_run` it does not stop at the first contradiction, and of a trial it keeps only what a
-replay needs; a histogram is read again from its line when somebody asks.
-"""
+"""A run as read for judging: of a trial what a replay needs; histograms are read again when asked for."""
 
 from __future__ import annotations
 
@@ -12,51 +8,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.methodology import suites
-from bmwg.methodology.errors import ConfigError, ToolkitError
-from bmwg.methodology.former.registry import replayable
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.medium import cell_fps
-from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import (
     FRAMES,
     Cell,
-    LatencyHistogram,
     Outcome,
     OutcomeType,
-    TrialResult,
-    TrialSpec,
-    Validity,
 )
 from bmwg.methodology.suites import Case
 from bmwg.methodology.throughput import ENVELOPE_METRIC
-from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
+from bmwg.methodology.trial import JudgedTrial
 from bmwg.methodology.trial_times import TrialTimes
-from bmwg.reports.checker.deviations import Declared, declared
-from bmwg.reports.checker.findings import Finding, of_error
+from bmwg.reports.checker.deviations import Declared
+from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.source import RunFiles
-from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import (
     PlannedCell,
-    outcome_from_json,
-    planned_from_json,
     result_from_json,
-    times_from_json,
 )
-from bmwg.reports.store.former_http import ANSWERS, JOURNAL, FormerHttp, former_http
-from bmwg.reports.store.journal import checked_line, execution, genesis
-from bmwg.reports.store.long_lists import emptied
-from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
+from bmwg.reports.store.former_http import FormerHttp
+from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.store.upgrade import of_today
 
-MAX_DOCUMENT_OCTETS = 16 << 20
-_MAX_MISJUDGED = 20
-_MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
-_NO_LATENCY = LatencyHistogram()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,260 +169,3 @@ class Evidence:
         """Return a trial with its histograms, read again from its line."""
         data = json.loads(self.files.piece(JOURNAL_FILE, trial.start, trial.octets))
         return replace(trial.trial, result=result_from_json(of_today(data)))
-
-
-def read_evidence(
-    files: RunFiles, submission: Mapping[str, Any] | None = None, *, verified: bool = False
-) -> Evidence:
-    """Read all files of a run; never raises for what they hold.
-
-    `verified` is for a journal that `store.read_run` has just read: its chain is not followed a second time,
-    and each trial has the validity that was recorded.
-    """
-    findings: list[Finding] = []
-    run = _document(files, RUN_FILE, "run", findings)
-    platform = _document(files, PLATFORM_FILE, "platform", findings)
-    profile = _profile(run, findings) if run else None
-    plan, outcomes = _answers(run, files, findings) if run else ((), ())
-    trials: list[Trial] = []
-    executions: list[Execution] = []
-    whole = run is not None and _journal(files, run, profile, trials, executions, findings, verified=verified)
-    former = _former(files, run, platform, findings)
-    if former is not None:
-        plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)
-        executions += former.executions
-    try:
-        deviations = declared(files, run)
-    except ToolkitError as error:
-        findings.append(of_error(error))
-        deviations = ()
-    groups: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.cell_id, trial.metric), []).append(trial)
-    return Evidence(
-        files=files,
-        findings=tuple(findings),
-        run=run,
-        platform=platform,
-        profile=profile,
-        plan=plan,
-        outcomes=outcomes,
-        trials=tuple(trials),
-        executions=tuple(executions),
-        former=former,
-        whole_journal=whole,
-        deviations=deviations,
-        submission=submission,
-        by_group={key: tuple(group) for key, group in groups.items()},
-        by_cell={(one.cell.cell_id, one.metric): one for one in reversed(outcomes)},
-    )
-
-
-def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) -> dict[str, Any] | None:
-    where = f"{files.where}: {name}"
-    try:
-        data: dict[str, Any] = strict_json(files.octets(name), where, MAX_DOCUMENT_OCTETS)
-        check_version(data, kind, where)
-        check_document(data, kind, where)
-        if kind == "run":
-            check_kind_of_load(data, where)
-    except ToolkitError as error:
-        findings.append(of_error(error))
-        return None
-    return data
-
-
-def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
-    name = kinds.of_profile(run["profile"])
-    if name != FRAMES:  # planned by its kind, which says what is wrong with it
-        if wrong := kinds.kind(name, "run.json").wrong_profile(run["profile"]):
-            said = ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
-            findings.append(of_error(said))
-        return None
-    try:
-        return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
-    except ToolkitError as error:
-        findings.append(of_error(error))
-        return None
-
-
-def _former(
-    files: RunFiles,
-    run: Mapping[str, Any] | None,
-    platform: Mapping[str, Any] | None,
-    findings: list[Finding],
-) -> FormerHttp | None:
-    """Read what a run of requests kept in files of its own; None for a run without, or with broken ones."""
-    if run is None or not files.has(ANSWERS) or not files.has(JOURNAL):
-        return None  # where one of them is missing, VER-15 says so
-    if kinds.of_profile(run["profile"]) == FRAMES:
-        return None
-    try:
-        data = strict_json(files.octets(ANSWERS), ANSWERS, MAX_DOCUMENT_OCTETS)
-        lines = [line for _, line, whole in files.lines(JOURNAL) if whole]
-        return former_http(data, lines, run, platform or {}, header_hash(run))
-    except ToolkitError as error:
-        findings.append(of_error(error))
-    except Exception as error:  # an edited journal can ask a search for anything
-        text = f"{type(error).__name__}: {error}"
-        findings.append(_finding("VER-16", files, "repetitions that the search can be run over", text))
-    return None
-
-
-def _answers(
-    run: Mapping[str, Any], files: RunFiles, findings: list[Finding]
-) -> tuple[tuple[PlannedCell, ...], tuple[Outcome, ...]]:
-    try:
-        return (
-            tuple(planned_from_json(entry) for entry in run["plan"]),
-            tuple(outcome_from_json(entry) for entry in run["outcomes"]),
-        )
-    except ToolkitError as error:
-        findings.append(of_error(error))
-        return (), ()
-    except (ValueError, KeyError, TypeError) as error:
-        findings.append(_finding("VER-01", files, "cells whose id is made of their fields", str(error)))
-        return (), ()
-
-
-def _journal(
-    files: RunFiles,
-    run: Mapping[str, Any],
-    profile: Profile | None,
-    trials: list[Trial],
-    executions: list[Execution],
-    findings: list[Finding],
-    *,
-    verified: bool,
-) -> bool:
-    """Read the chain up to its first broken line; return whether it is whole."""
-    header = header_hash(run)
-    if header != run["header_sha256"]:
-        findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
-    prev = genesis(run["run_id"], header)
-    known = run.get("procedures", {}).get(TRIAL, FIRST) in replayable(TRIAL)  # else VER-13 says so
-    policy = profile.policy if profile and known and not verified else None
-    specs: dict[TrialSpec, TrialSpec] = {}
-    misjudged = 0
-    form: str | None = None  # of the first line
-    hash_at_known = prev if run["journal"]["trials"] == 0 else ""
-    try:
-        for number, (start, line, ended) in enumerate(files.lines(JOURNAL_FILE), start=1):
-            if not ended:
-                findings.append(
-                    _finding("VER-02", files, "a newline after the last trial", f"{len(line)} octets more")
-                )
-                break
-            where = f"{files.where}: {JOURNAL_FILE}: line {number}"
-            data = emptied(json.loads(line)) if verified else checked_line(line, number, prev, where, form)
-            form = data["schema"]
-            prev = data["hash"]
-            if number == run["journal"]["trials"]:
-                hash_at_known = prev
-            data = of_today(data)
-            if data["kind"] == FRAMES:
-                trial, wrong = _trial(data, start, len(line), policy, specs, where)
-                trials.append(trial)
-            else:
-                other, wrong = _execution(data, where)
-                executions.append(other)
-            if wrong and (misjudged := misjudged + 1) <= _MAX_MISJUDGED:
-                findings.append(wrong)
-    except ToolkitError as error:
-        findings.append(of_error(error))
-        return False
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + len(executions) + 1}"
-        findings.append(of_error(ConfigError("BND-07", where, expected="a trial", found=str(error))))
-        return False
-    stated = run["journal"]["trials"]
-    read = len(trials) + len(executions)
-    if stated != read or hash_at_known != run["journal"]["hash"]:
-        findings.append(
-            _finding(
-                "VER-02",
-                files,
-                f"{stated} trials, the last of hash {run['journal']['hash'][:16]}",
-                f"{read} trials, the last of hash {prev[:16]}",
-            )
-        )
-    return True
-
-
-def _execution(data: Mapping[str, Any], where: str) -> tuple[Execution, Finding | None]:
-    """Read a trial of another kind of load than frames, judged anew by its kind."""
-    numbers = [value for value in data["result"].values() if isinstance(value, int)]
-    if max(numbers, default=0) > _MAX_NUMBER:
-        raise ValueError(f"a number above {_MAX_NUMBER}")
-    said = execution(data)
-    found = kinds.kind(data["kind"], where).assess(said.body)
-    if (found.validity, found.reason) == (said.validity, said.reason) or (
-        said.body.faults and found.validity is said.validity
-    ):
-        return said, None
-    wrong = _misjudged(where, found, said.validity, said.reason)
-    return replace(said, validity=found.validity, reason=found.reason), wrong
-
-
-def _misjudged(where: str, found: Assessment, validity: Validity, reason: str) -> Finding:
-    return Finding(
-        rule_id="VER-03",
-        clause="",
-        where=where,
-        expected=f"{found.validity.value} {found.reason}".strip(),
-        found=f"{validity.value} {reason}".strip(),
-    )
-
-
-def _trial(
-    data: Mapping[str, Any],
-    start: int,
-    octets: int,
-    policy: TrialPolicy | None,
-    specs: dict[TrialSpec, TrialSpec],
-    where: str,
-) -> tuple[Trial, Finding | None]:
-    for stream in data["result"]["streams"]:
-        buckets = stream["latency"]["buckets"]
-        if len(buckets) % 3:
-            raise ValueError("latency buckets: not in threes")
-        numbers = [value for value in stream.values() if isinstance(value, int)]
-        if max(max(buckets, default=0), stream["latency"]["sum_ns"], *numbers) > _MAX_NUMBER:
-            raise ValueError(f"a number above {_MAX_NUMBER}")
-    if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
-        raise ValueError(f"a number above {_MAX_NUMBER}")
-    whole = result_from_json(data)
-    spec = specs.setdefault(whole.spec, whole.spec)
-    said = data["assessment"]
-    validity, reason = Validity(said["validity"]), said["reason"]
-    wrong = None
-    if policy is not None:
-        found = assess(whole, policy)
-        if found.validity is not validity or (found.reason != reason and whole.fault is None):
-            wrong = _misjudged(where, found, validity, reason)
-        validity = found.validity
-    bound = data.get("platform")
-    trial = Trial(
-        trial=JudgedTrial(seq=data["seq"], result=_light(whole, spec), validity=validity, reason=reason),
-        cell_id=data["cell"],
-        deployment_id=data["deployment"],
-        metric=data["metric"],
-        test_id=data["test"],
-        phase=data["phase"],
-        at=data["at"],
-        fault=whole.fault is not None,
-        start=start,
-        octets=octets,
-        platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
-        times=times_from_json(data.get("times")),
-    )
-    return trial, wrong
-
-
-def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:
-    streams = tuple(replace(stream, latency=_NO_LATENCY) for stream in result.streams)
-    return replace(result, spec=spec, streams=streams)
-
-
-def _finding(rule_id: str, files: RunFiles, expected: str, found: str) -> Finding:
-    return Finding(rule_id=rule_id, clause="", where=files.where, expected=expected, found=found, exit_code=2)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bmwg.methodology.requirements import VerdictBasis
 from bmwg.reports.checker.documents import COMPANIONS, COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
-from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import Judgement, judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict, Verdict
 from bmwg.reports.render.facts import Facts

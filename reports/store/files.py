@@ -89,3 +89,11 @@ def _row(key: str, value: Any) -> str:
         return f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
     inner = (f" {json.dumps(name)}: {json.dumps(entry, allow_nan=False)}" for name, entry in value.items())
     return f"{json.dumps(key)}: {{\n" + ",\n".join(inner) + "\n}"
+
+
+def free_name(path: Path) -> Path:
+    """Return a name beside a torn file that nothing has."""
+    number = 1
+    while (candidate := path.with_name(f"{path.name}.torn-{number}")).exists():
+        number += 1
+    return candidate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.record.redaction import sealed_texts
 from bmwg.methodology.record.seals import seal
@@ -26,7 +25,14 @@ from bmwg.reports.store.codec import (
     outcome_to_json,
     planned_to_json,
 )
-from bmwg.reports.store.files import as_json, not_written, pretty, sync_folder, utc_text, write_atomically
+from bmwg.reports.store.files import (
+    as_json,
+    free_name,
+    pretty,
+    utc_text,
+    write_atomically,
+)
+from bmwg.reports.store.folder import new_folder
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.platform import PlatformFile
@@ -39,9 +45,7 @@ from bmwg.reports.store.read import (
     trials_named,
 )
 
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SEAL_OCTETS = 16  # choice: beyond guessing
-_TRIES = 8  # random suffixes tried before we say that the folder is the trouble
 
 
 CABLES = "cables between hosts"  # a medium whose rate only a person knows
@@ -120,7 +124,7 @@ class RunStore:
         Raises ConfigError STORE-09 (a run id that no folder can have, or that exists), TestbedError STORE-08.
         """
         started = clock()
-        folder = _new_folder(results_dir, run_id, started)
+        folder = new_folder(results_dir, run_id, started)
         run: Json = {
             "schema": "run/2.0",
             "run_id": folder.name,
@@ -182,7 +186,7 @@ class RunStore:
             platform = PlatformFile.read(folder, clock)
             first_prev = genesis(run["run_id"], run["header_sha256"])
             content = read_journal(path, first_prev)
-            aside = move_torn_aside(path, content, lambda: _free_name(path))
+            aside = move_torn_aside(path, content, lambda: free_name(path))
         except BaseException:
             journal.close()
             raise
@@ -364,40 +368,3 @@ class RunStore:
         if self._platform_link is not None:
             self._run["journal"]["platform"] = self._platform_link
         write_atomically(self.folder / RUN_FILE, pretty(self._run))
-
-
-def _new_folder(results_dir: Path, run_id: str | None, started: datetime) -> Path:
-    if run_id is not None and not _RUN_ID.fullmatch(run_id):
-        raise ConfigError(
-            "STORE-09",
-            f"run id {run_id!r}: cannot name a folder",
-            expected="1..64 letters, digits, dots, dashes and underscores, a letter or digit first",
-            found=repr(run_id),
-        )
-    stamp = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-    try:
-        results_dir.mkdir(parents=True, exist_ok=True)
-        for _ in range(_TRIES):
-            folder = results_dir / (run_id or f"{stamp}-{secrets.token_hex(3)}")
-            try:
-                folder.mkdir(mode=0o700)
-            except FileExistsError:
-                if run_id is not None:
-                    break
-            else:
-                sync_folder(results_dir)
-                return folder
-    except OSError as error:
-        raise not_written(results_dir, error) from error
-    raise ConfigError(
-        "STORE-09",
-        f"{folder}: exists already; no run is ever overwritten, and nothing was started",
-        hint="leave the run id out, or name another",
-    )
-
-
-def _free_name(path: Path) -> Path:
-    number = 1
-    while (candidate := path.with_name(f"{path.name}.torn-{number}")).exists():
-        number += 1
-    return candidate

@@ -14,9 +14,10 @@ from bmwg.reports.bundle.make import submission_data
 from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
 from bmwg.reports.bundle.signing import TrustedKey, check_signature, read_envelope
 from bmwg.reports.checker.deviations import SUBMISSION_FILE
-from bmwg.reports.checker.evidence import Evidence, read_evidence
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.former_http import FILES as FORMER_FILES
 from bmwg.reports.verify.earlier import by_earlier_rules

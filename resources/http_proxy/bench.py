@@ -129,10 +129,10 @@ class HttpBench:
         with ExitStack() as stack:
             display = open_display(settings.console, verbose=settings.verbose)
             stack.callback(display.close)
-            claims = claims_here((), [f"{host.ssh}/{port}" for host in hosts for port in host.ports])
-            if not hosts:  # clients, proxies and server share this machine's CPUs, all of them
-                claims = claims_here(os.sched_getaffinity(0))
-            stack.enter_context(reserve_claims(claims, spare=continued.folder if continued else None))
+            borrowed = [f"{host.ssh}/{port}" for host in hosts for port in host.ports]
+            cpus = () if hosts else os.sched_getaffinity(0)  # without a lab all share this machine's
+            spare = continued.folder if continued else None
+            stack.enter_context(reserve_claims(claims_here(cpus, borrowed), spare=spare))
             if continued:
                 clear_away(continued.folder)  # what it made would stand in the platform's record
             # before the first record, and by the order of `stack` until after the closing one
@@ -150,10 +150,8 @@ class HttpBench:
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 record_guest(store)
             header_sha256 = continued.header_sha256 if continued else read_run(store.folder).header_sha256
-            display.note(
-                f"run {store.run_id}: HTTP experiments, profile {profile.name}, {len(plan)} cells; "
-                f"results in {store.folder}"
-            )
+            what = f"HTTP experiments, profile {profile.name}, {len(plan)} cells"
+            display.note(f"run {store.run_id}: {what}; results in {store.folder}")
             if continued:
                 display.note(standing_text(continued))
             if otherwise := held_otherwise(here, machines.held):
@@ -173,16 +171,7 @@ class HttpBench:
                 owner=owner,
                 display=display,
                 stack=stack.pop_all(),
-                guard=PlatformGuard(
-                    None,
-                    store.platform,
-                    display.note,
-                    platform,
-                    continued.platform if continued else None,
-                    staying=ports or INTERFACES,
-                    look=machines.record,
-                    doctor=machines.examine,
-                ),
+                guard=machines.guard(store, display.note, platform, continued, ports or INTERFACES),
                 leaks=leaks,
                 token=header_sha256[:_TOKEN_CHARACTERS],
                 machines=machines,

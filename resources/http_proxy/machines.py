@@ -6,7 +6,7 @@ recorded beside it, with each deployment. The runner's own machine is then none 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
@@ -17,8 +17,9 @@ from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed_row import PROXY
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
+from bmwg.reports.store import Run, RunStore
 from bmwg.resources.firsts import Records
-from bmwg.resources.platform import LATENCY_LIMIT, host_counts
+from bmwg.resources.platform import LATENCY_LIMIT, PlatformGuard, host_counts
 from bmwg.resources.provenance import toolkit_state
 
 _RECORD_DEADLINE_S = 60.0  # a record's own budget and what a busy host takes beside it
@@ -94,6 +95,26 @@ class Machines:
             return {}
         each = [dict(host_counts(between(*pair))) for pair in zip(first, last, strict=True)]
         return together(each)
+
+    def guard(
+        self,
+        store: RunStore,
+        note: Callable[[str], None],
+        record: Mapping[str, JsonValue],
+        continued: Run | None,
+        staying: Collection[str],
+    ) -> PlatformGuard:
+        """Return what watches these machines; `record` was just taken. See `PlatformGuard`."""
+        return PlatformGuard(
+            None,
+            store.platform,
+            note,
+            record,
+            continued.platform if continued else None,
+            staying=staying,
+            look=self.record,
+            doctor=self.examine,
+        )
 
     def _call(self, role: str, function: str, **arguments: JsonValue) -> Any:
         return self.hosts[role].call(function, deadline_s=_RECORD_DEADLINE_S, **arguments)

@@ -19,7 +19,7 @@ from tests.contract.guard_support import PROFILE, TESTS
 from bmwg.drivers.testbed import embedded_file
 from bmwg.methodology.profiles import parse_profile
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.checker.evidence import read_evidence
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.replay import contradictions
 from bmwg.resources import bench, session

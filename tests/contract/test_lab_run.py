@@ -17,8 +17,7 @@ from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
-from bmwg.methodology.http.records import HttpOutcome
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
@@ -51,7 +50,7 @@ def opened(lab: LabHosts, folder: Path, *forms: str) -> HttpBench:
     return HttpBench.open(Settings(results=folder, run_id="r", testbed=lab.testbed), tags)
 
 
-def answer(bench: HttpBench, form: str) -> HttpOutcome:
+def answer(bench: HttpBench, form: str) -> Outcome:
     (found,) = bench.outcomes(EXPERIMENT, form, name_of_test(EXPERIMENT, form))
     return found
 

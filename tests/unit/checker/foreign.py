@@ -21,7 +21,8 @@ import runs
 
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.trial import assess
-from bmwg.reports.checker.evidence import Evidence, read_evidence
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import result_from_json
 from bmwg.reports.store.upgrade import of_today

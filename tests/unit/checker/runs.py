@@ -23,8 +23,9 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedTraffic
 from bmwg.methodology.profiles import load_profile, reading
 from bmwg.methodology.records import TrialResult, TrialSpec
-from bmwg.reports.checker.evidence import Evidence, read_evidence
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.judge import Judgement, judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict
 from bmwg.resources import session

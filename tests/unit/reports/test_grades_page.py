@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "verify"))
 import replayable
 
 from bmwg.reports.bundle.make import folder_evidence
-from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Verdict
 from bmwg.reports.render import grades as module

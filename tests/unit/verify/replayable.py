@@ -16,10 +16,11 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
-from bmwg.methodology.records import Cell, TrialSpec
+from bmwg.methodology.records import Cell, Outcome, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
@@ -96,6 +97,7 @@ class Session:
         self.taken = 0
         self.envelopes: dict[int, int] = {}
         self.lower: dict[str, int] = {}
+        self.throughputs: dict[str, Outcome] = {}
 
     def trial(
         self, planned: planning.PlannedCell, metric: str, phase: str, trials: list[JudgedTrial]
@@ -141,6 +143,8 @@ class Session:
                 self.profile.policy,
             )
             outcome = latency.outcome(tried, cell, outcome_id=planned.outcome_id)
+            remark = load_remark(self.throughputs[cell.cell_id])
+            outcome = replace(outcome, quality=(*outcome.quality, *remark))
         else:
             wire = cell.path == "wire"
             metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
@@ -156,6 +160,8 @@ class Session:
                     self.envelopes[cell.frame_octets] = outcome.lower.load_fps
         most = self.profile.policy.most_set_aside_ratio
         outcome = standing(outcome, trials, most_ratio=most, continued=False)
+        if planned.metric != latency.METRIC:
+            self.throughputs[cell.cell_id] = outcome
         self.store.add_outcome(outcome)
 
 

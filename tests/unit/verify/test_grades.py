@@ -14,8 +14,8 @@ from bmwg.methodology.requirements import requirement
 from bmwg.reports.bundle.make import make_bundle, submission_data
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.documents import scope_of
-from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import BENCHMARKS, Grade, _grade, judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import Answer, Verdict, concluded
 from bmwg.reports.verify.verify import verify_bundle

@@ -20,7 +20,7 @@ from bmwg.methodology.former.registry import RULES, former_rule
 from bmwg.methodology.measurements.registry import recorded_as
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.bundle.signing import load_public
-from bmwg.reports.checker.evidence import read_evidence
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.render.report import write_report

@@ -7,8 +7,8 @@ from pathlib import Path
 import documents_run
 import pytest
 
-from bmwg.reports.checker.evidence import read_evidence
 from bmwg.reports.checker.judge import among, judge
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.facts import facts
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot

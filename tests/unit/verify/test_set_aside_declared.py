@@ -10,7 +10,7 @@ import pytest
 
 from bmwg.methodology import procedures
 from bmwg.methodology.profiles import load_profile
-from bmwg.reports.checker.evidence import read_evidence
+from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.verify.rules import set_aside_declared
 
