@@ -16,6 +16,7 @@ from bmwg.methodology.mlr.goal import SearchGoal
 from bmwg.methodology.mlr.outcome import METRIC
 from bmwg.methodology.profiles.profile import MLRSEARCH
 from bmwg.methodology.records import Outcome
+from bmwg.methodology.search import closing
 from bmwg.reports.checker.proof import numbered, taken
 from bmwg.reports.checker.verdicts import Scope
 
@@ -112,12 +113,13 @@ def conditional(scope: Scope, outcome: Outcome) -> float | None:
 
 
 def result_of(scope: Scope, outcome: Outcome) -> GoalResult | None:
-    """Classify the loads anew, from all trials that an outcome names; None of what answers no goal.
+    """Classify the loads anew, from the trials of the search; None of what answers no goal.
 
     The trial that warms up, which the profile asks for, proves nothing: it is all until the first valid one.
+    Those that try the answer again after the search (docs/adr/0262) are no part of it.
     """
     goal = goal_of(scope, outcome)
-    trials = [one.trial for one in taken(scope, outcome)]
+    trials = [one.trial for one in taken(scope, outcome) if one.phase != closing.PHASE]
     if goal is None or not trials:
         return None
     if scope.profile.searching(MLRSEARCH).search.warmup_s:

@@ -1,0 +1,30 @@
+"""Rules on networking models say of a public copy what they say of the run: redaction hides no evidence."""
+
+from __future__ import annotations
+
+import cases_models
+import pytest
+
+from bmwg.methodology.record.redaction import redact_platform
+from bmwg.reports.checker import clauses_models
+from bmwg.reports.checker.clauses_models import RULES
+
+
+@pytest.mark.parametrize("told", [cases_models.SWITCH, cases_models.PROGRAMS, cases_models.SOCKETS])
+def test_a_redacted_deployment_shows_what_the_rules_ask_for(told, monkeypatch):
+    platform = {"base": {"before": None, "after": None}, "deployments": {"d-1": told}}
+    public = redact_platform(platform, bytes(16))["deployments"]["d-1"]
+    asked = []
+
+    def each(scope, model, what, check, **driven):
+        network = told["network"]
+        if all(network.get(key) == value for key, value in {"networking_model": model, **driven}.items()):
+            asked.append(what)
+            assert check(told), what
+            assert check(public), what
+
+    monkeypatch.setattr(clauses_models, "_each", each)
+    for one in RULES:
+        one.check(None)
+    assert asked
+    assert all(public["network"][key] == told["network"][key] for key in ("driver", "networking_model"))
