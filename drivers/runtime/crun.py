@@ -194,11 +194,13 @@ class CrunRuntime:
     def _command_file(self, pod_id: str) -> Iterator[Path]:
         """Yield where a pod's shell will find its program; the folder goes on leaving."""
         folder = self._commands / pod_id
+        entry = self._undo.before("folder", {"kind": "local"}, folder=str(folder))
         folder.mkdir(parents=True)
         try:
             yield folder / _COMMAND_FILE
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            self._undo.done(entry)
 
 
 _: type[PodRuntime] = CrunRuntime
