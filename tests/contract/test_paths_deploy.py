@@ -131,11 +131,22 @@ def test_a_pod_with_af_xdp_sockets_is_recorded_as_one(bed):
     assert "/usr/lib/cni/host-device" in records["dut1"]["fields"]["cni"]["plugins"]["value"]
 
 
+def _leaves_snoopers(frame):
+    """Whether a bridge leaves the group of all snoopers (RFC 4286), as one that is silenced does once.
+
+    It does so within milliseconds; a CPU that was away sends it late.
+    """
+    to, reports = frame[:6].hex(), frame[38:]  # behind the headers of Ethernet and IPv4, and within IPv6's
+    if to == "01005e000016":  # IGMPv3
+        return bytes((224, 0, 0, 106)) in reports
+    return to == "333300000016" and bytes.fromhex("ff02" + "00" * 13 + "6a") in reports  # MLDv2
+
+
 @every_cell
 def test_nothing_speaks_by_itself(bed, cell):
     with _driver(bed, cell).deploy() as deployment, PacketTester(deployment.ports) as tester:
         frames = tester.chatter(1.5)
-        assert [(number, frame[:60].hex()) for number, frame in frames] == []
+        assert [(number, frame[:60].hex()) for number, frame in frames if not _leaves_snoopers(frame)] == []
 
 
 @every_cell
