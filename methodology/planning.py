@@ -34,18 +34,16 @@ def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int
 
 def order_seed_text(seed: int) -> str:
     """Say how the order of a plan came about."""
-    return f"hosting forms, functions and network options take turns in randomized blocks, seed {seed}"
-
-
-NOT_TAKEN_BY_ALL = frozenset(
-    {"user-space", "ebpf"}
-)  # networking models whose pods need a function of their own
+    return (
+        "within each test, hosting forms, functions and network options take turns in randomized blocks,"
+        f" seed {seed}"
+    )
 
 
 class Networks(dict[str, int | None]):
     """The network options of a testbed with their 802.1Q tags (None: untagged).
 
-    `networks: all` of a profile leaves out `named_only`: what no kernel of a pod can use is named in a plan.
+    `networks: all` of a profile leaves out `named_only`: models that have suites of their own.
     """
 
     named_only: frozenset[str] = frozenset()
@@ -56,7 +54,7 @@ class Networks(dict[str, int | None]):
         known = {name: option if isinstance(option, Mapping) else {} for name, option in options.items()}
         found = cls({name: option.get("vlan_id") for name, option in known.items()})
         found.named_only = frozenset(
-            name for name, option in known.items() if option.get("model") in NOT_TAKEN_BY_ALL
+            name for name, option in known.items() if option.get("model") in suites.MODELS
         )
         return found
 
@@ -131,8 +129,9 @@ def cells(
 def interleaved(plan: Sequence[PlannedCell], seed: int) -> tuple[PlannedCell, ...]:
     """Return a plan in randomized blocks: in each, every option of a path once, in an order of its own.
 
-    What drifts with time then falls on all options alike, and is no difference between them. The same plan
-    and seed give the same order. All metrics of a cell stay together, in their order.
+    What drifts with time then falls on all options alike, and is no difference between them, as far as one
+    test measures them: tests come one after the other. The same plan and seed give the same order. All
+    metrics of a cell stay together, in their order.
     """
     blocks: dict[Cell, dict[tuple[str, ...], list[PlannedCell]]] = {}
     for planned in plan:

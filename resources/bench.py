@@ -63,9 +63,9 @@ class Bench:
     def outcomes(self, test_id: str) -> list[Outcome]:
         """Answer one test: an outcome for each planned cell, measured now unless it stands already.
 
-        They are measured in the order of the plan, so that options take turns. What the plan has beside a
-        cell on the same deployment is measured while it stands, for other selected tests too. Raises
-        ToolkitBug BENCH-03 for a test that is not in `suites.cases()`.
+        They are measured in the order of the plan, so that the options of a test take turns. What the plan
+        has beside a cell on the same deployment is measured while it stands, for other selected tests too.
+        Raises ToolkitBug BENCH-03 for a test that is not in `suites.cases()`.
         """
         case = suites.case(test_id)
         if case is None:

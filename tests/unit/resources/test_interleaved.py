@@ -103,7 +103,8 @@ def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path
     cells = [cell_id for cell_id, _ in groupby(taken)]
     assert cells == [cell_id for cell_id, _ in groupby(key[1] for key in planned)]
     report = (tmp_path / "made" / "report.rst").read_text(encoding="utf-8")
-    assert "take turns in randomized blocks, seed 3" in report
+    assert "Within each test, hosting forms, functions and network options take turns in" in report
+    assert "randomized blocks, seed 3." in report
 
 
 @pytest.mark.parametrize("found", ["-1", "x", str(2**32)])
