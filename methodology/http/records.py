@@ -12,7 +12,6 @@ from bmwg.methodology.records import OutcomeType
 
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
 SLOW_FORMS = frozenset({"vm_full", "vm_para"})
-POD_PREFIX = "pod_"  # a further form for each CNI option: `pod_<network option>`; no document ranks it
 
 
 class Workload(StrEnum):

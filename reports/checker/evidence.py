@@ -29,6 +29,7 @@ from bmwg.reports.store.codec import (
     PlannedCell,
     result_from_json,
 )
+from bmwg.reports.store import loads
 from bmwg.reports.store.former_http import FormerHttp
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.store.upgrade import of_today
@@ -93,13 +94,30 @@ class Evidence:
 
     @property
     def load(self) -> str:
-        """The kind of load of the run, as its profile says."""
+        """The (first) kind of load of the run, as its profile says."""
         return kinds.of_profile(self.run["profile"]) if self.run is not None else FRAMES
 
     @property
+    def loads(self) -> tuple[str, ...]:
+        """All kinds of load of the run."""
+        return loads.of_run(self.run) if self.run is not None else (FRAMES,)
+
+    @property
     def of_frames(self) -> bool:
-        """Whether the run's profile is one of frames."""
+        """Whether the run's (first) profile is one of frames."""
         return self.load == FRAMES
+
+    def of_load(self, kind: str) -> Evidence:
+        """Return it with the testbed, profile and medium that the header says for one kind of load."""
+        if self.run is None or kind == self.load:
+            return self
+        return replace(self, run={**self.run, **loads.said_of(self.run, kind)}, profile=None)
+
+    @property
+    def begins(self) -> Mapping[int, str]:
+        """When each line of the journal can have begun at the earliest: the stamp of the line before."""
+        stamps = [self.run["started_at"] if self.run else "", *(line.at for line in self.lines)]
+        return {line.seq: stamps[place] for place, line in enumerate(self.lines)}
 
     @property
     def lines(self) -> tuple[Line, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.http.records import (
     FORMS,
-    POD_PREFIX,
     SLOW_FORMS,
     HttpCell,
     HttpOutcome,
