@@ -34,8 +34,8 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 WIRE_BITS = 480  # of a frame of 64 octets in a Linux queue
 BUCKET_FRAMES = 50

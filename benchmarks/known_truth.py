@@ -32,8 +32,8 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import SearchResult, search
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 TRUTH_FPS = 100_000
 BUCKET_OCTETS = 34 * 60

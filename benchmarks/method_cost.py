@@ -101,7 +101,10 @@ def main() -> None:
         goal_initial_trial_duration_s=1.0,
     )
     wanted = ControllerInput(
-        goals=(rfc2544_goal(), partial), offer=Traffic(frame_octets=64), min_load_fps=10_000, max_load_fps=1_500_000
+        goals=(rfc2544_goal(), partial),
+        offer=Traffic(frame_octets=64),
+        min_load_fps=10_000,
+        max_load_fps=1_500_000,
     )
     found = engine.search(ModelBench(device=HardLimit(limit_fps=400_000), seed=1).measure, wanted)
 

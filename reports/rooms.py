@@ -19,15 +19,16 @@ from bmwg.reports.render.drawing import Plot
 from bmwg.reports.store import Run
 
 GROUP = "bmwg.reports"
-Figure = Callable[[str], list[str]]  # the lines of a plot by its name; none where no form of the report shows it
+Figure = Callable[[str], list[str]]  # the lines of a plot by its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """What one kind of load tells. Each part is empty for a run that holds nothing of the kind.
 
-    `holds` tells whether the run has answers of it, or planned any; `section` are lines of the report, with
-    figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what `verify` asks of its trials, `questions` what a reader should ask.
+    `holds` tells whether the run has answers of it, or planned any. `section` are lines of the report, with
+    figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what
+    `verify` asks of its trials, `questions` what a reader should ask.
     """
 
     kind: str

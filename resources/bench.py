@@ -26,8 +26,8 @@ from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.needs import lacking
-from bmwg.resources.outcomes import answer_line, one_line
 from bmwg.resources.open_run import open_run
+from bmwg.resources.outcomes import answer_line, one_line
 from bmwg.resources.session import Session
 from bmwg.resources.settings import Settings
 

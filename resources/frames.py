@@ -152,8 +152,9 @@ class _Frames:
         traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
         lines += [
-            f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with waits; "
-            f"started now it would end about {finish:%Y-%m-%d %H:%M %Z}. What the machine lacks takes no time.",
+            f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with"
+            f" waits; started now it would end about {finish:%Y-%m-%d %H:%M %Z}."
+            " What the machine lacks takes no time.",
             f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",
         ]
         lines += [f"deviation {one.requirement}: {one.what}" for one in profile.deviations]

@@ -35,8 +35,8 @@ class OpenRun:
     """What the kinds of load of a run share. `continued` is the run as it stood, where it goes on.
 
     `machine` is the record of the machine under test at the beginning, `look` takes another where that is
-    not this machine. `benches` measure, by kind of load. `stopped` is why no further trial may run; None while
-    the run goes on.
+    not this machine. `benches` measure, by kind of load. `stopped` is why no further trial may run; None
+    while the run goes on.
     """
 
     settings: Settings
@@ -190,9 +190,9 @@ def open_run(
 
 
 def together(headers: Mapping[str, RunHeader]) -> RunHeader:
-    """Return the header of a run of several kinds of load: the first one's, with what the others say beside it.
+    """Return the header of a run: the first kind's, with what the others say beside it.
 
-    A run of one kind has the header of that kind.
+    `headers` are those that each kind's own run would have; a run of one kind has the header of that kind.
     """
     first, *others = headers.values()
     each = (first, *others)

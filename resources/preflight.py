@@ -24,7 +24,9 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     """
     load_testbed(settings.testbed)
     shares = {
-        room.kind: room.share(settings, mine, None) for room in rooms.rooms() if (mine := room.tests(selected))
+        room.kind: room.share(settings, mine, None)
+        for room in rooms.rooms()
+        if (mine := room.tests(selected))
     }
     rooms.refuse_apart(shares)
     if settings.overlay is not None:

@@ -35,8 +35,8 @@ from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.testbed import cpu_list
-from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.records import POD_PREFIX
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _MOUNTS = "bmwg.drivers.hosting.mounts"

@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
-from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.schemas.validation import problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>

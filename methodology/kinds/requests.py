@@ -14,7 +14,7 @@ from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
-from bmwg.methodology.records import Cell, NOTHING, Outcome, OutcomeType, POD, POD_PREFIX, Quantity, Validity
+from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import Assessment
 from bmwg.schemas.validation import problems
 

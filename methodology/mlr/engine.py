@@ -75,10 +75,11 @@ def search(measure: Callable[[Any], Any], wanted: ControllerInput) -> SearchResu
 
     def take(step: Step) -> JudgedTrial:
         try:
-            return measure(step.spec)
+            trial: JudgedTrial = measure(step.spec)
         except Exception as error:
             where = f"{step.spec.load} {step.spec.unit}"
             raise _MeasurerError(f"the measurer failed at {where}: {error}") from error
+        return trial
 
     return _run(_Controller(take, wanted))
 
@@ -91,7 +92,7 @@ def legal_next(trials: Sequence[Any], wanted: ControllerInput) -> Step | SearchR
     left = iter(trials)
 
     def take(step: Step) -> JudgedTrial:
-        trial = next(left, None)
+        trial: JudgedTrial | None = next(left, None)
         if trial is None:
             raise _OutOfTrialsError(step)
         if trial.spec != step.spec:

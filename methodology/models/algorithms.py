@@ -11,7 +11,7 @@ from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
-from bmwg.methodology.records import Direction, OutcomeType, TrialSpec
+from bmwg.methodology.records import Direction, OutcomeType
 from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal

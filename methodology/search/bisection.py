@@ -308,8 +308,6 @@ def _forwarded_more(trials: list[Tried], upper: int | None, unit: str) -> list[s
 def _bound(trials: list[Tried], load: int | None, *, lossless: bool) -> Bound | None:
     """Return the bound with the valid trials that prove it; a load that was only sent short proves none."""
     proof = tuple(
-        trial.seq
-        for trial in trials
-        if trial.valid and trial.load == load and trial.lossless is lossless
+        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
     )
     return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -30,9 +30,7 @@ class StopError(Exception):
     """The procedure cannot go on; the outcome is `invalid`."""
 
 
-def probe(
-    goal: ThroughputGoal, load: int, phase: str, short_limit: int
-) -> Generator[Ask, Tried, Finding]:
+def probe(goal: ThroughputGoal, load: int, phase: str, short_limit: int) -> Generator[Ask, Tried, Finding]:
     """Try one load until a trial is valid or the tester fell short `short_limit` times."""
     shorts = 0
     for attempt in range(1 + goal.max_repeats):

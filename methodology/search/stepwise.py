@@ -158,9 +158,7 @@ def valid_trial(
         if trial.validity is Validity.VALID:
             return trial
         if trial.validity in (Validity.FAULT, Validity.INCONSISTENT):
-            raise StopError(
-                f"trial {trial.seq} at {spec.load} {spec.unit}: {trial.validity}: {trial.reason}"
-            )
+            raise StopError(f"trial {trial.seq} at {spec.load} {spec.unit}: {trial.validity}: {trial.reason}")
         if trial.validity is Validity.SENT_SHORT:
             shorts += 1
             if shorts >= short_limit:

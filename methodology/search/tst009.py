@@ -166,8 +166,8 @@ def parameters(goal: Tst009Goal) -> str:
     unit = goal.offer.unit
     threshold = "unlimited" if goal.threshold_frames is None else str(goal.threshold_frames)
     return (
-        f"loss verification: {goal.max_trials} trials, threshold {threshold} {goal.offer.thing}s, step {goal.step_fps}"
-        f" {unit}, maximum {goal.max_load_fps} {unit}, {goal.duration_s:g} s a trial"
+        f"loss verification: {goal.max_trials} trials, threshold {threshold} {goal.offer.thing}s,"
+        f" step {goal.step_fps} {unit}, maximum {goal.max_load_fps} {unit}, {goal.duration_s:g} s a trial"
     )
 
 
@@ -221,8 +221,6 @@ def _kind(
 
 def _bound(trials: Sequence[Tried], load: int | None, *, lossless: bool) -> Bound | None:
     proof = tuple(
-        trial.seq
-        for trial in trials
-        if trial.valid and trial.load == load and trial.lossless is lossless
+        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
     )
     return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -25,11 +25,11 @@ from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.checker.deviations import Declared
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.source import RunFiles
+from bmwg.reports.store import loads
 from bmwg.reports.store.codec import (
     PlannedCell,
     result_from_json,
 )
-from bmwg.reports.store import loads
 from bmwg.reports.store.former_http import FormerHttp
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.store.upgrade import of_today
@@ -108,10 +108,16 @@ class Evidence:
         return self.load == FRAMES
 
     def of_load(self, kind: str) -> Evidence:
-        """Return it with the testbed, profile and medium that the header says for one kind of load."""
-        if self.run is None or kind == self.load:
+        """Return it with what the header says for one kind of load, and the plan and answers of it."""
+        if self.run is None or self.loads == (kind,):
             return self
-        return replace(self, run={**self.run, **loads.said_of(self.run, kind)}, profile=None)
+        return replace(
+            self,
+            run={**self.run, **loads.said_of(self.run, kind)},
+            profile=self.profile if kind == self.load else None,
+            plan=tuple(one for one in self.plan if one.cell.kind == kind),
+            outcomes=tuple(one for one in self.outcomes if one.cell.kind == kind),
+        )
 
     @property
     def begins(self) -> Mapping[int, str]:

@@ -102,9 +102,9 @@ def fields(run: Run) -> Iterator[tuple[str, str]]:
     yield from _leaves("testbed", run.testbed)
     yield from _leaves("profile", run.profile)
     for load, said in run.loads.items():  # the file's network options stand under `testbed` already
-        said = {**said, "testbed": {name: one for name, one in said["testbed"].items() if name != "networks"}}
+        own = {name: one for name, one in said["testbed"].items() if name != "networks"}
         for part in loads.SAID:
-            yield from _leaves(f"{part}/{load}", said[part])
+            yield from _leaves(f"{part}/{load}", own if part == "testbed" else said[part])
     for number, driver in enumerate(run.drivers):
         name = driver.get("driver") or driver.get("name") or number
         yield from _leaves(f"driver/{name}", driver)

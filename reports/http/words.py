@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.http.records import (
     FORMS,
     SLOW_FORMS,
@@ -13,6 +12,7 @@ from bmwg.methodology.http.records import (
     HttpOutcome,
     Workload,
 )
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import Run

@@ -11,7 +11,15 @@ from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import Bound, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports import rooms
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, is_indicative, option, percentiles, told_ways
+from bmwg.reports.render.facts import (
+    LATENCY,
+    THROUGHPUT,
+    Facts,
+    is_indicative,
+    option,
+    percentiles,
+    told_ways,
+)
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
     NONE,

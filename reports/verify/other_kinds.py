@@ -19,7 +19,6 @@ from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store import loads
 from bmwg.reports.store.former_http import FILES
 
-
 Profile = Mapping[str, Any]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
+from bmwg.reports import rooms
 from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, Archive
 from bmwg.reports.bundle.make import submission_data
 from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
@@ -19,7 +20,6 @@ from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports import rooms
 from bmwg.reports.store.former_http import FILES as FORMER_FILES
 from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.known import strangers

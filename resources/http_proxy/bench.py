@@ -67,7 +67,9 @@ class HttpBench:
         self._machines = machines
         self._vms = vms
         self._hosts = hosts  # of a lab's row; none where the row is made on this machine
-        self._stage = Stage(self._row_of_this_run, run.ledger, run.store.folder.resolve(), self._guard.forget_nodes)
+        self._stage = Stage(
+            self._row_of_this_run, run.ledger, run.store.folder.resolve(), self._guard.forget_nodes
+        )
         self._continued = continued
         self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
         self._outcomes = {one.cell.cell_id: one for one in continued.of_kind(NAME)} if continued else {}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from bmwg.drivers.api import Missing
 from bmwg.drivers.workload import squid
-from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import SLOW_FORMS, Workload
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.resources.http_proxy import astf
 from bmwg.resources.http_proxy.stage import Stage
 

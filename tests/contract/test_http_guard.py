@@ -9,8 +9,8 @@ import subprocess
 import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 
-from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test

@@ -10,10 +10,10 @@ import pytest
 from tests.contract.awake_support import gone, requests_of, spinners_of
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
-from bmwg.methodology.http import profile as profiles
 from bmwg.drivers import awake
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile, load
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings

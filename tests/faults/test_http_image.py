@@ -9,10 +9,10 @@ from tests.contract.http_support import labelled, needs_guest, needs_http
 from tests.contract.image_support import needs_images, needs_mmdebstrap, small_image, squid_image
 from tests.faults.test_http_runs import tiny
 
-from bmwg.methodology.http import profile as profiles
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.testbed import embedded_file
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run

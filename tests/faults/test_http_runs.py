@@ -23,11 +23,11 @@ from tests.contract.http_support import (
     needs_pods,
 )
 
-from bmwg.methodology.http import profile as profiles
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting import cgroups, process
 from bmwg.drivers.testbed import embedded_file
 from bmwg.drivers.workload import tools
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test

@@ -97,7 +97,7 @@ def test_tst009_finds_it_within_the_step():
 def test_mlrsearch_finds_it_within_its_width():
     proxy = Proxy()
     wanted = ControllerInput(
-        goals=(rfc2544_goal(),), offer=RequestRate(), min_load_fps=100, max_load_fps=100_000
+        goals=(rfc2544_goal(),), offer=RequestRate(), min_load_fps=1000, max_load_fps=100_000
     )
     found = engine.search(proxy, wanted)
     (result,) = found.results

@@ -11,8 +11,8 @@ from bmwg.methodology.records import LatencyHistogram, OutcomeType, StreamCounts
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
-from bmwg.methodology.trial import TrialPolicy
 from bmwg.methodology.traffic import Traffic
+from bmwg.methodology.trial import TrialPolicy
 
 
 def a_goal(**changes):

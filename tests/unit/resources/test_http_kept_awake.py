@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bmwg.methodology.http import profile as profiles
 from bmwg.drivers import awake
 from bmwg.drivers.awake import Awake
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile, load
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.resources import open_run

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.unit.checker.runs import machine
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, profile
@@ -27,7 +28,7 @@ def no_proxy(monkeypatch):
             self._keep(planned, judge.not_assessed(planned.cell, "origin server: no such program", "apt"))
 
     monkeypatch.setattr(HttpBench, "_measure_group", lacking)
-    monkeypatch.setattr(open_run, "machine_record", lambda *_: {})
+    monkeypatch.setattr(open_run, "machine_record", lambda *_: machine())
     monkeypatch.setattr(RequestsShare, "claims", ())
 
 
