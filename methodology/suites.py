@@ -87,8 +87,9 @@ def _model(suite: str, number: int) -> tuple[Case, ...]:
 CONTAINERIZED_CASES = _containerized()
 USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
 CLUSTER_CASES = tuple(
-    Case(test_id=f"{stem}-4.1", suite=CLUSTER_NETWORK, measurement=measurement, path="p2p-cluster")
+    Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)
     for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
+    for number, path in enumerate(("p2p-cluster", "p2p-service"), start=1)
 )
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),

@@ -235,7 +235,7 @@ def kube_proxy(layout: Layout) -> dict[str, JsonValue]:
         "mode": "nftables",
         "hostnameOverride": layout.name,
         "clientConnection": {"kubeconfig": f"{layout.shared}/proxy.kubeconfig"},
-        "clusterCIDR": POD_NETWORK,
+        "clusterCIDR": flannel.NETWORK,  # what comes from there is of pods, and keeps its address
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": [f"{layout.address}/32"],

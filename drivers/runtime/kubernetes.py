@@ -25,7 +25,7 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import manifest, pods, record
+from bmwg.drivers.kubernetes import manifest, pods, record, services
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded, embedded
@@ -272,6 +272,24 @@ class KubernetesRuntime:
                 pods.remove(self.api, self.namespace, spec.pod_id, [name for name, _ in resources])
             raise
         pods.remove(self.api, self.namespace, spec.pod_id, [name for name, _ in resources])
+
+
+    @contextmanager
+    def service(
+        self, node: PlacedNode, *, name: str, address: str, port: int
+    ) -> Iterator[dict[str, JsonValue]]:
+        """Yield a ClusterIP Service in front of an address, once the node's rules send to it; remove it."""
+        with services.service(
+            self.api,
+            node,
+            namespace=self.namespace,
+            owner=self._token,
+            name=name,
+            address=address,
+            port=port,
+        ) as told:
+            mode = self._cluster_record.get("kube_proxy")
+            yield {**told, "kube_proxy": mode}
 
 
 def _require_sound(options: Mapping[str, JsonValue]) -> None:

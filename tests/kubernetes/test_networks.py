@@ -43,8 +43,6 @@ def cell(path, network, function="none", **more):
     return Cell(path=path, hosting="pod", function=function, network=network, frame_octets=64, **more)
 
 
-
-
 def test_pods_of_two_nodes_reach_each_other_by_what_flanneld_made(bed):
     (network,) = [bed.network(one.name) for one in bed.testbed.networks if one.driver == "flannel"]
     driver = path_driver(cell("p2p-cluster", "flannel"), bed)
@@ -106,6 +104,25 @@ def test_programs_at_the_tc_hook_carry_frames_to_a_pod_of_kubernetes(bed):
             runs_on = deployment.evidence["pod"]["threads"]
             assert all(one["cpus"] == [1] for one in runs_on)
         assert _links(bed, "dut1") == before
+
+
+def test_a_service_leads_from_the_clusters_address_to_the_pod(bed):
+    driver = path_driver(cell("p2p-service", "ptp"), bed)
+    assert driver.probe() is None
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        told = deployment.evidence["service"]
+        assert told["translated"] is True
+        assert told["kube_proxy"] == {"mode": "nftables", "by": "kube-proxy"}
+        assert deployment.ports[1].ipv4 == f"{told['cluster_ip']}/32"
+        came = tester.carry(0, b"to the service", frame_octets=256)
+        assert came is not None
+        assert came[30:34] == bytes((198, 19, 128, 2))  # the destination, no longer the cluster's address
+        assert came[26:30] == bytes((198, 18, 128, 2))  # the source stays
+    assert bed.runtime.api.get(f"/api/v1/namespaces/{bed.runtime.namespace}/services")["items"] == []
+
+
+def test_a_service_is_refused_by_name_where_the_node_does_not_route(bed):
+    assert "does not route" in path_driver(cell("p2p-service", "bridge"), bed).probe().reason
 
 
 def _links(bed, name):
