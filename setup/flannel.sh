@@ -15,7 +15,7 @@ if [ -z "$flannel" ] || [ -z "$plugin" ]; then
     echo "$here/flannel names no version of flannel or of its plugin" >&2
     exit 1
 fi
-sources=$(cat "$here/flannel/go.mod" "$here/flannel/go.sum" "$here/flannel/cni/go.mod" "$here/flannel/cni/go.sum" "$0" |
+sources=$(cat "$here/flannel/go.mod" "$here/flannel/go.sum" "$here/flannel/cni/go.mod" "$here/flannel/cni/go.sum" "$here/flannel/vpc/v20170312/none.go" "$0" |
     sha256sum | cut -c 1-12)
 programs=$cache/$flannel-$sources
 if [ -f "$programs/versions" ]; then
@@ -48,8 +48,8 @@ fi
 
 rm -rf "$programs.new"
 mkdir -p "$programs.new/cni"
-# an older Go fetches the toolchain that go.mod asks for, as a module
-export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=auto
+# An older Go fetches the toolchain that go.mod asks for, as a module. flanneld links its UDP backend, which has C.
+export CGO_ENABLED=1 GOFLAGS=-mod=readonly GOTOOLCHAIN=auto
 build() { # FOLDER OUTPUT PACKAGE FLAGS
     echo "building $2"
     (cd "$here/flannel/$1" && nice "$go" build -trimpath -buildvcs=false -o "$programs.new/$2" -ldflags "-s -w $4" "$3")

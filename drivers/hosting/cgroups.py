@@ -1,7 +1,7 @@
 """Where this machine's cgroup controllers are (version 1 or 2) and what they say of one cgroup.
 
-It changes two things, both for the ledger: it removes a dead pod's empty cgroups, and takes back what the root
-of version 2 hands down.
+It changes two things, both for the ledger: it removes a dead pod's empty cgroups, and takes back what the
+root of version 2 hands down.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def default_cpus() -> str:
 
 
 def held_back() -> list[str]:
-    """Node function: name the controllers that the root of version 2 does not hand down; none of version 1."""
+    """Node function: name the controllers that the root of version 2 does not hand down."""
     if version() != 2:
         return []
     offered = (ROOT / "cgroup.controllers").read_text().split()

@@ -1,4 +1,4 @@
-"""On which CPUs the threads of a cgroup may run, as the kernel has them; and a place for programs beside a device.
+"""On which CPUs the threads of a cgroup may run, as the kernel has them; a place for programs beside a device.
 
 An affinity that a program inherits outlives its move into a cpuset: a pod whose cpuset is CPU 1 then runs on
 CPU 0, and every figure is of the wrong CPU. So what is told is read from each thread, not from the cpuset.

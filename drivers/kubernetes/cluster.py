@@ -71,7 +71,7 @@ def embedded(
 ) -> Iterator[Embedded]:
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
-    `network` is the option whose daemon joins the pods of the nodes, `plugin_dirs` are folders of CNI plugins.
+    `network` is the option whose daemon joins the nodes' pods, `plugin_dirs` are folders of CNI plugins.
 
     `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
     for pods with CPUs of their own, `other_cpus` for other pods, `program_cpus` for the cluster's programs.
@@ -299,7 +299,7 @@ def _wait_for_flannel(
     started: Mapping[str, Mapping[str, JsonValue]],
     end_s: float,
 ) -> None:
-    """Give each node its part of flannel's network, and wait until flanneld has made the way to the others."""
+    """Give each node its part of flannel's network; wait until flanneld has made the way to the others."""
     told = {name: layout.flannel for name, layout in layouts.items() if layout.flannel is not None}
     for name, one in told.items():
         api.merge(f"/api/v1/nodes/{name}", {"spec": {"podCIDR": one.subnet, "podCIDRs": [one.subnet]}})

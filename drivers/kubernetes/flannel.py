@@ -1,7 +1,7 @@
-"""flannel on an embedded cluster: flanneld on each node, its leases in the cluster's API, how it is told and read.
+"""flannel on an embedded cluster: flanneld on each node, leases in the cluster's API; how it is told and read.
 
-Each node's part of the network is the pods' subnet of one side of a path over two nodes, so that flannel's own
-routes are what frames go by. Ids: KUBE-01 not built.
+Each node's part of the network is the pods' subnet of one side of a path over two nodes, so that flannel's
+own routes are what frames go by. Ids: KUBE-01 not built.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from bmwg.drivers.api import JsonValue
 FOLDER_VARIABLE = "BMWG_FLANNEL"  # a folder with the programs, instead of what set-up built
 BUILT = "/var/cache/bmwg/flannel/current"
 MEND = "sh setup/install.sh kubernetes"
-NETWORK = "198.18.0.0/15"  # RFC 2544 appendix C.2.2; it has both sides' subnets, and never leaves the run's nodes
+NETWORK = (
+    "198.18.0.0/15"  # RFC 2544 appendix C.2.2; it has both sides' subnets, and never leaves the run's nodes
+)
 SUBNET_FILE = "/run/flannel/subnet.env"  # in the node's own /run
 DATA_DIR = "/run/flannel/cni"
 BACKENDS = ("vxlan", "host-gw")
@@ -72,9 +74,7 @@ def versions() -> dict[str, JsonValue]:
 
 def of_node(number: int, *, backend: str, interface: str, subnet: str) -> Flannel:
     """Return what flanneld of the node of that number is told."""
-    return Flannel(
-        backend=backend, interface=interface, address=f"{_UNDERLAY}{number + 1}/24", subnet=subnet
-    )
+    return Flannel(backend=backend, interface=interface, address=f"{_UNDERLAY}{number + 1}/24", subnet=subnet)
 
 
 def configuration(one: Flannel) -> str:

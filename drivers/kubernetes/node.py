@@ -50,9 +50,7 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
     folder = Path(node.folder)
     folder.mkdir(parents=True, exist_ok=True)
     make_cgroup(cgroup=node.cgroup)
-    cpu_placement.set_apart(
-        cgroup=node.program_cgroup, cpus=node.program_cpus, mems=cgroups.default_mems()
-    )
+    cpu_placement.set_apart(cgroup=node.program_cgroup, cpus=node.program_cpus, mems=cgroups.default_mems())
     mounts.in_memory(target="/var/log")  # a kubelet and containerd write there, whatever they are told
     mounts.in_memory(target="/var/lib/kubelet")
     _write_configuration(node)

@@ -1,7 +1,7 @@
 """A Service of a cluster in front of one address: made, awaited until the node's rules send to it, removed.
 
-It has no selector: which address is behind it is told by an EndpointSlice, so that frames of a tester, which has
-no listening program, reach the pod's interface of a benchmark network. Ids: KUBE-42 the rules did not come.
+It has no selector: which address is behind it is told by an EndpointSlice, so that frames of a tester,
+which has no listening program, reach the pod's interface of a benchmark network. Ids: KUBE-42 the rules did not come.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SERVICES = "/api/v1/namespaces/{}/services/{}"
 def service(
     api: Cluster, node: PlacedNode, *, namespace: str, owner: str, name: str, address: str, port: int
 ) -> Iterator[dict[str, JsonValue]]:
-    """Yield evidence of a ClusterIP Service for `address` and UDP `port`, with `cluster_ip`; remove it on leaving.
+    """Yield evidence of a ClusterIP Service for `address` and UDP `port`, with `cluster_ip`.
 
     Everything lies in the run's namespace and goes with it, so it needs no undo. Raises DriverError KUBE-42.
     """
@@ -97,15 +97,16 @@ def _awaited(node: PlacedNode, *, cluster_ip: str, address: str, port: int) -> d
 
 
 def rules(*, cluster_ip: str, address: str, port: int) -> dict[str, JsonValue]:
-    """Node function: whether this node's kernel sends the Service's frames to `address`; by what, and among how many."""
+    """Node function: whether this node's kernel sends the Service's frames to `address`, and by what."""
     done = bounded.run(["nft", "--numeric", "list", "table", "ip", _TABLE], deadline_s=10.0)
     return {"by": "nftables", **read_rules(done.stdout, cluster_ip=cluster_ip, address=address, port=port)}
 
 
 def read_rules(text: str, *, cluster_ip: str, address: str, port: int) -> dict[str, JsonValue]:
-    """Find a Service's way in kube-proxy's table: its entry in the map of Services, the chain's translation."""
+    """Find a Service's way in kube-proxy's table: its entry in the map of Services, the translation."""
     entry = re.search(
-        rf"(?<![\d.]){re.escape(cluster_ip)} \. (?:udp|17) \. {port} : goto (?P<chain>\S+?),?(?:\s|$|}})", text
+        rf"(?<![\d.]){re.escape(cluster_ip)} \. (?:udp|17) \. {port} : goto (?P<chain>\S+?),?(?:\s|$|}})",
+        text,
     )
     target = re.search(rf"dnat (?:ip )?to {re.escape(address)}:{port}\b", text)
     return {

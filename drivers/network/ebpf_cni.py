@@ -1,7 +1,7 @@
 """The network of programs at the tc hook as a CNI plugin, for a kubelet, which attaches by plugins alone.
 
 Each call is a process of its own: who is joined stands in a file of the node's /run; program and map live by
-what they are attached to, as in `ebpf_node`. Addresses come from the IPAM plugin that the configuration names.
+what they are attached to, as in `ebpf_node`. Addresses come from the configuration's IPAM plugin.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def seen(*, segment: str) -> dict[str, JsonValue]:
-    """Node function: a segment's members as the kernel has them: program, target, frames sent there so far."""
+    """Node function: a segment's members as the kernel has them: program, target, frames sent there."""
     held = _held(segment)
     names = {member["number"]: name for name, member in held["members"].items()}
     with libbpf.map_of(held["map"]) as targets:
@@ -134,7 +134,7 @@ def _enter(members: dict[str, Any], nic: str, host: str) -> None:
 
 
 def _join(segment: str, members: dict[str, Any]) -> None:
-    """Attach a program with a map of its own to all members: two lead to each other, more or fewer nowhere."""
+    """Attach a program with a map of its own to all members: two lead to each other, others nowhere."""
     loaded = libbpf.Object(ebpf_build.ensure_built())
     try:
         program, targets = loaded.program("redirect"), loaded.map("targets")

@@ -1,7 +1,8 @@
 """flannel as a network option: pods of two nodes, joined by what flanneld makes (VXLAN, or routes by host).
 
-It needs a cluster, in whose API flanneld keeps its leases: `pods.runtime: kubernetes` starts it on each node of
-a cluster of the run's own. `options`: `backend` (vxlan, host-gw), `interface` (the nodes' NIC towards each other).
+It needs a cluster, in whose API flanneld keeps its leases: `pods.runtime: kubernetes` starts it on each node
+of a cluster of the run's own. `options`: `backend` (vxlan, host-gw), `interface` (the nodes' NIC towards
+each other).
 """
 
 from __future__ import annotations

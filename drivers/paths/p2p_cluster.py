@@ -1,4 +1,4 @@
-"""P2P over two nodes by the cluster's own network: what its daemons made between the nodes carries the frames."""
+"""P2P over two nodes by the cluster's own network: what its daemons made between them carries the frames."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ class ClusterPath:
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "between_nodes": joins_nodes(network),
-                    "routes": {node.name: _way(node, to) for node, to in zip(nodes, reversed(pair), strict=True)},
+                    "routes": {
+                        node.name: _way(node, to) for node, to in zip(nodes, reversed(pair), strict=True)
+                    },
                     "hops": [
                         *pair[0].hops(),
                         {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}, routed"},

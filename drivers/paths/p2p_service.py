@@ -1,4 +1,4 @@
-"""P2P on one node through a Service: the first pod sends to the cluster's address, the node's rules to the second."""
+"""P2P on one node through a Service: a pod sends to the cluster's address, the node's rules to the other pod."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ class ServicePath:
             )
             client, server = endpoints.ports(bed, network, pair)
             # frames go to the address that a port calls its own; this one is entered by fixed MACs alone
-            behind = replace(server, ipv4=f"{service['cluster_ip']}/32", peer_mac=str(pair[1].attached.host_mac))
+            behind = replace(
+                server, ipv4=f"{service['cluster_ip']}/32", peer_mac=str(pair[1].attached.host_mac)
+            )
             yield Deployment(
                 ports=(client, behind),
                 evidence={

@@ -49,8 +49,8 @@ def created_pod(
 def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
     """Return the pod as it is, with the CPUs of its threads as the kernel has them.
 
-    A pod that `works` has a function, whose threads must be on the pod's CPUs: DriverError POD-08. The program
-    of another only sleeps.
+    A pod that `works` has a function, whose threads must be on the pod's CPUs: DriverError POD-08. The
+    program of another only sleeps.
     """
     told = pod.describe()
     cgroup = told.get("cgroup")

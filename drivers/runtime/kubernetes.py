@@ -273,7 +273,6 @@ class KubernetesRuntime:
             raise
         pods.remove(self.api, self.namespace, spec.pod_id, [name for name, _ in resources])
 
-
     @contextmanager
     def service(
         self, node: PlacedNode, *, name: str, address: str, port: int
@@ -316,7 +315,7 @@ def _require_sound(options: Mapping[str, JsonValue]) -> None:
 
 
 def _joining(networks: Sequence[NetworkDriver], node: Node) -> FlannelNetwork | None:
-    """Return the option whose daemon is to join the nodes; None without one, or where its programs are absent.
+    """Return the option whose daemon is to join the nodes; None where there is none, or no program of it.
 
     Raises ConfigError KUBE-12 for two: they would give the same nodes' pods two ways.
     """

@@ -202,7 +202,7 @@ def test_without_crun_one_line_with_the_mend(tmp_path: Path, monkeypatch: pytest
 def test_an_affinity_that_a_pod_inherits_is_told_and_refused(
     node: NamespaceNode, pod_id: str, tmp_path: Path
 ) -> None:
-    """Whoever starts a run by taskset confines its pods: a cpuset does not bring their CPU back everywhere."""
+    """Whoever starts a run by taskset confines its pods; a cpuset does not always bring their CPU back."""
     first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
     if first == last:
         pytest.skip("needs two CPUs")

@@ -1,4 +1,4 @@
-"""Network options on a real cluster of two nodes: flannel by VXLAN and by routes, and programs at the tc hook."""
+"""Network options on a real cluster of two nodes: flannel by VXLAN and by routes, programs at the tc hook."""
 
 import shutil
 from dataclasses import replace

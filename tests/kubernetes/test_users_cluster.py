@@ -1,4 +1,4 @@
-"""A runner on somebody's cluster that is killed right after a call of the API: what it made goes by its ledger."""
+"""A runner on somebody's cluster, killed right after a call of the API: what it made goes by its ledger."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from bmwg.drivers.kubernetes import pods
 
-# By kubeconfig, as on somebody's cluster; each change of the cluster is told, and the one asked for is the last.
+# By kubeconfig, as on somebody's cluster; after the change that was asked for it does nothing more.
 RUNNER = """
 import sys, time
 from pathlib import Path

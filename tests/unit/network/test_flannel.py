@@ -53,7 +53,10 @@ def test_a_pod_gets_flannels_own_plugin_with_the_address_of_its_side():
 def test_it_is_no_option_of_paths_on_one_node():
     assert "p2p-cluster" in made().transit().mend
     assert "p2p-cluster" in own_way(made()).mend
-    assert own_way(TcRedirectNetwork(network_spec("tc", {"driver": "ebpf-tc"}, ()), run_dir=Path(), undo=None)) is None
+    assert (
+        own_way(TcRedirectNetwork(network_spec("tc", {"driver": "ebpf-tc"}, ()), run_dir=Path(), undo=None))
+        is None
+    )
 
 
 def test_two_of_them_are_refused():
