@@ -66,7 +66,8 @@ class PodRuntime(Protocol):
     be a pod's here. `standing` makes what all of a run's pods need on these nodes and removes it on
     leaving; `cpus` are the pods', and programs of the runtime's own run outside of the lists `kept_off`, of
     which a later one gives way where no CPU is left; `networks` are the testbed's options. `made` makes a
-    pod with its networks, whose program is not started, and removes it on leaving; each undo is in the ledger before. `describe` is evidence.
+    pod with its networks, whose program is not started, and removes it on leaving; each undo is in the
+    ledger before. `describe` is evidence.
     """
 
     def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...

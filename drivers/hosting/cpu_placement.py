@@ -1,4 +1,4 @@
-"""On which CPUs the threads of a cgroup may run, as the kernel has them; a place for programs beside a device.
+"""On which CPUs the threads of a cgroup may run, as the kernel has them; a place for other programs.
 
 An affinity that a program inherits outlives its move into a cpuset: a pod whose cpuset is CPU 1 then runs on
 CPU 0, and every figure is of the wrong CPU. So what is told is read from each thread, not from the cpuset.
@@ -40,7 +40,7 @@ def members(cgroup: str) -> list[int]:
         for procs in (folder / "cgroup.procs", *folder.glob("**/cgroup.procs")):
             with contextlib.suppress(OSError):
                 found |= {int(text) for text in procs.read_text().split()}
-    return sorted(found)
+    return sorted(found - {0})  # 0: one that this process cannot see
 
 
 def require_on(what: str, found: Sequence[Mapping[str, JsonValue]], cpus: Collection[int]) -> None:

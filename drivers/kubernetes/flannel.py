@@ -1,4 +1,4 @@
-"""flannel on an embedded cluster: flanneld on each node, leases in the cluster's API; how it is told and read.
+"""flannel on an embedded cluster: flanneld on each node, leases in the cluster's API.
 
 Each node's part of the network is the pods' subnet of one side of a path over two nodes, so that flannel's
 own routes are what frames go by. Ids: KUBE-01 not built.

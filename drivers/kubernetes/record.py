@@ -40,6 +40,7 @@ _CNI_IMAGES = (
     "sriov",
     "whereabouts",
 )
+_PLACES = ("api", "cacheDir", "pluginDir")  # of a node's CNI configuration: folders and keys of the run
 _CGROUP = re.compile(
     r"^/sys/fs/cgroup(?:/(?:cpuset|cpu|memory|pids|devices|freezer|blkio|cpuacct|systemd|unified))?"
 )
@@ -88,7 +89,7 @@ def _shown() -> Mapping[str, str]:
 
 
 def _without_paths(conflist: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    plugin = {key: value for key, value in conflist["plugins"][0].items() if key not in ("api", "cacheDir")}
+    plugin = {key: value for key, value in conflist["plugins"][0].items() if key not in _PLACES}
     for one in plugin["delegate"]["plugins"]:
         if isinstance(one.get("ipam"), dict):
             one["ipam"].pop("dataDir", None)

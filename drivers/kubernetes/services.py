@@ -1,7 +1,8 @@
 """A Service of a cluster in front of one address: made, awaited until the node's rules send to it, removed.
 
 It has no selector: which address is behind it is told by an EndpointSlice, so that frames of a tester,
-which has no listening program, reach the pod's interface of a benchmark network. Ids: KUBE-42 the rules did not come.
+which has no listening program, reach the pod's interface of a benchmark network. Ids: KUBE-42 the rules
+did not come.
 """
 
 from __future__ import annotations

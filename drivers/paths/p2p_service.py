@@ -1,4 +1,4 @@
-"""P2P on one node through a Service: a pod sends to the cluster's address, the node's rules to the other pod."""
+"""P2P on one node through a Service: a pod sends to the cluster's address, the node's rules to another."""
 
 from __future__ import annotations
 
