@@ -44,7 +44,7 @@ class ServicePath:
                 reason=f"pods.runtime is {self._bed.testbed.pods.runtime}, which has none",
                 mend="pods.runtime: kubernetes",
             )
-        if self._network.spec.uplink != uplinks.ROUTED or getattr(self._network, "between_nodes", ""):
+        if self._network.spec.uplink != uplinks.ROUTED or endpoints.own_way(self._network) is not None:
             return Missing(
                 what=f"a Service on network {name}",
                 reason="the node does not route between the pods, so its rules see no frame",
