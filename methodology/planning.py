@@ -259,8 +259,8 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
-    if suite in suites.MODELS:
-        return ()  # networks of a model are named by a profile, or not measured
+    if suite in (*suites.MODELS, suites.CLUSTER_NETWORK):
+        return ()  # their networks are named by a profile, or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 
