@@ -110,7 +110,7 @@ def once(bed: Bed, tester: EmbeddedTraffic | None, runtime: Any, cell: Cell) -> 
 
             def measure(spec: TrialSpec) -> JudgedTrial:
                 trial = judge(
-                    RecordedTrial(seq=seen.total() + 1, result=tester.run_trial(spec)), profile.policy
+                    RecordedTrial(seq=seen.total() + 1, result=tester.run(spec)), profile.policy
                 )
                 seen[trial.validity.value] += 1
                 return trial

@@ -46,7 +46,7 @@ def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult,
 
         def measure(spec: TrialSpec) -> JudgedTrial:
             trial = judge(
-                RecordedTrial(seq=validity.total() + 1, result=tester.run_trial(spec)), profile.policy
+                RecordedTrial(seq=validity.total() + 1, result=tester.run(spec)), profile.policy
             )
             validity[trial.validity.value] += 1
             time.sleep(profile.policy.restabilize_s)

@@ -17,6 +17,7 @@ from bmwg.drivers.api_pods import PodFunction as PodFunction
 from bmwg.drivers.api_pods import PodNetwork as PodNetwork
 from bmwg.drivers.api_pods import PodParts as PodParts
 from bmwg.drivers.api_pods import PodRuntime as PodRuntime
+from bmwg.drivers.api_workload import WorkloadDriver as WorkloadDriver
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
     from bmwg.drivers.paths.bed import Bed
@@ -78,23 +79,20 @@ class TrafficLimits:
 
 
 @runtime_checkable
-class TrafficDriver(Protocol):
-    """Sends one trial and counts it. It never searches, retries or judges.
+class TrafficDriver(
+    WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec", "TrialResult"], Protocol
+):
+    """The workload of frames: sends one trial and counts it. It never searches, retries or judges.
 
     `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
     before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
     two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
+    `drivers.traffic.of_frames` has what all of them have in common.
     """
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...
-    def __enter__(self) -> TrafficDriver: ...
-    def __exit__(self, *exc: object) -> None: ...
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits: ...
-    def detach(self) -> None: ...
-    def learn(self, spec: TrialSpec, /) -> None: ...
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult: ...
-    def describe(self) -> Mapping[str, JsonValue]: ...
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import SLOW_FORMS, HttpCell, HttpOutcome, Workload
-from bmwg.methodology.http.student import Difference, contrast, difference
+from bmwg.methodology.student import Difference, contrast, difference
 from bmwg.methodology.records import OutcomeType
 
 _CONTAINERS = ("docker_routed", "docker_nat")
