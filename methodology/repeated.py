@@ -1,7 +1,7 @@
 """Repetitions of one load: run until enough of them are valid, and answered by their mean. Pure.
 
-It is for every kind of load whose answer is a mean with an interval: the kind says what a repetition came to and
-what was wrong with it, this says when to stop and what may be concluded.
+It is for every kind of load whose answer is a mean with an interval: the kind says what a repetition came to
+and what was wrong with it, this says when to stop and what may be concluded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried(Generic[R]):
-    """One repetition by its number in the journal. `problems` say why it is no measurement; none when it is."""
+    """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none."""
 
     seq: int
     result: R

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from statistics import median_low
 
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
-from bmwg.methodology.student import Difference, difference, interval
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.repeated import Tried, answered
+from bmwg.methodology.student import Difference, difference, interval
 
 MEASURED = "measured"
 

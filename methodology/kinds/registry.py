@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.kind import Kind
 from bmwg.methodology.kinds.requests import REQUESTS
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.records import FRAMES
 
-KINDS: Mapping[str, Kind] = {one.name: one for one in (REQUESTS,)}
+KINDS: Mapping[str, Kind] = {one.name: one for one in (REQUESTS, STREAMS)}
 _BODIES = {FRAMES: "frames", **{name: one.schema for name, one in KINDS.items()}}
 
 

@@ -56,7 +56,8 @@ class CellRuns:
     """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
     `recorded` are those that a run which goes on has already; `clients` gives the driver that asks,
-    attached to the instances; `machines` tell what else they did meanwhile, `leaks` whether a test frame left the run's places.
+    attached to the instances; `machines` tell what else they did meanwhile, `leaks` whether a test frame left
+    the run's places.
     """
 
     def __init__(

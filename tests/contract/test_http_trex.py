@@ -46,10 +46,10 @@ def stand(tmp_path_factory):
         with (
             hosting,
             deployed(row, hosting, proxies=1, cache=False, stress_cpus=0, deadline_s=20) as deployment,
+            AstfClients(row, folder) as clients,
         ):
-            with AstfClients(row, folder) as clients:
-                clients.attach(served(deployment))
-                yield clients, deployment
+            clients.attach(served(deployment))
+            yield clients, deployment
 
 
 @pytest.mark.parametrize(("octets", "per", "rate_rps"), [(1000, 1, 100), (1000, 5, 100), (200_000, 1, 20)])

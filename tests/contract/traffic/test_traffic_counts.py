@@ -144,9 +144,7 @@ def test_simulated_is_deterministic_and_knows_its_knee():
     def answers():
         with SimulatedTraffic(SimulatedConfig(knee_fps=50_000, random_loss_ratio=1e-3, seed=7)) as driver:
             driver.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
-            return [
-                driver.run(spec(load_fps=load, duration_s=1.0)) for load in (40_000, 60_000, 100_000)
-            ]
+            return [driver.run(spec(load_fps=load, duration_s=1.0)) for load in (40_000, 60_000, 100_000)]
 
     first, second = answers(), answers()
     assert first == second

@@ -17,8 +17,8 @@ from bmwg.drivers.traffic.trex.channel import Recorder, Replay
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions
 from bmwg.drivers.traffic.trex.driver import TrexTraffic
 from bmwg.drivers.traffic.trex.server import Server
-from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.drivers.workload.trex_astf import counted_of
+from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http import rate
 from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.records import OutcomeType
