@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 # By what is read. A reader knows all versions that stand here, and none is ever taken away.
 READABLE: Mapping[str, tuple[str, ...]] = {
-    "run": ("run/1.0", "run/2.0"),
+    "run": ("run/1.0", "run/2.0", "run/2.1"),
     "trial": ("trial/1.0", "trial/2.0"),
     "platform": ("platform/1.0",),
     "bundle": ("bundle/1.0",),

@@ -1,4 +1,4 @@
-"""Two pods at the ends of a path, on one node or on two: ports of the tester, or with kernels of their own."""
+"""Two pods at the ends of a path, on one node or two: ports of the tester, or with kernels of their own."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ from typing import Any
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http.records import FORMS, POD_PREFIX, SLOW_FORMS, HttpCell, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.repeated import Repetitions
 from bmwg.schemas.validation import problems
 

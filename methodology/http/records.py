@@ -13,7 +13,6 @@ from bmwg.methodology.student import Interval
 KIND = "requests"  # the kind of load
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
 SLOW_FORMS = frozenset({"vm_full", "vm_para"})
-POD_PREFIX = "pod_"  # a further form for each CNI option: `pod_<network option>`; no document ranks it
 
 
 class Workload(StrEnum):

@@ -11,10 +11,10 @@ from typing import Any
 
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.http.records import KIND, POD_PREFIX, HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.records import KIND, HttpCell, HttpOutcome, Repetition, Workload
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
-from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.repeated import quantities
 from bmwg.methodology.trial import Assessment
 from bmwg.schemas.validation import problems
@@ -193,6 +193,8 @@ class _Requests:
     schema = "requests"
     profile_format = "http_profile/1.0"
     headline = (f"{PROCESSING}.mean", f"{START}.mean", f"{RATE}.lossless")
+    cites_catalogue = False
+    named_by_run = frozenset({"networks"})
 
     def cell(self, axes: Mapping[str, Any]) -> Cell:
         """Return the cell of a run's files. Raises ValueError."""

@@ -1,4 +1,4 @@
-"""The section of the report that shows transport between pods: paths and network options beside each other."""
+"""The report's section on transport between pods: paths and network options beside each other."""
 
 from __future__ import annotations
 

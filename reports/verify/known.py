@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import shown
+from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of
 
 FILE = Path(__file__).with_name("known.json")
@@ -50,15 +52,14 @@ def strangers(evidence: Evidence, in_history: Callable[[str], bool] | None = Non
         said.append("unknown toolkit: the run names no commit")
     elif commit not in known().commits and not (in_history and in_history(commit)):
         said.append(f"unknown toolkit: commit {shown(commit)} is none that this toolkit knows")
-    name = run["profile"]["name"]
-    own = {
-        key: value
-        for key, value in run["profile"].items()
-        if not (key == "networks" and not evidence.of_frames)
-    }
-    if name in known().profiles and sha256_of(own) not in known().profiles[name]:
-        said.append(
-            f"unknown profile: it is called {shown(name)} and holds something else than the toolkit's profile"
-            " of that name ever did"
-        )
+    for load in evidence.loads:
+        profile = loads.said_of(run, load)["profile"]
+        name = profile["name"]
+        added = kinds.kinds()[load].named_by_run if load in kinds.kinds() else frozenset()
+        own = {key: value for key, value in profile.items() if key not in added}
+        if name in known().profiles and sha256_of(own) not in known().profiles[name]:
+            said.append(
+                f"unknown profile: it is called {shown(name)} and holds something else than the toolkit's"
+                " profile of that name ever did"
+            )
     return tuple(said)

@@ -8,7 +8,8 @@ from bmwg.drivers.api import Missing
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import POD_PREFIX, SLOW_FORMS, Workload
+from bmwg.methodology.http.records import SLOW_FORMS, Workload
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.resources.http_proxy.stage import Stage
 
 _APT = "apt-get install --no-install-recommends"

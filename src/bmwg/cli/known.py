@@ -17,7 +17,6 @@ from bmwg.reports.verify.known import FILE, known
 from bmwg.schemas.document import parse
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("methodology/profiles", "methodology/http/profiles")
 
 
 def written() -> str:
@@ -28,7 +27,7 @@ def written() -> str:
         *(one for one in git("rev-list", "--reverse", "HEAD").split() if one not in old.commits),
     ]
     profiles = {name: set(hashes) for name, hashes in old.profiles.items()}
-    for folder in FOLDERS:
+    for folder in sorted(str(found.relative_to(ROOT)) for found in (ROOT / "methodology").rglob("profiles")):
         for name, text in _versions(folder):
             profiles.setdefault(name, set()).update(_hashes(text))
     data = {

@@ -15,7 +15,7 @@ from bmwg.methodology.benchmarks import frame_loss
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import FrameFormat, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search import bisection
-from bmwg.resources import session
+from bmwg.resources import open_run
 
 GONE_NS = 600_000_000
 
@@ -180,7 +180,7 @@ def skips_loads() -> AbstractContextManager[object]:
 
 def records_nothing() -> AbstractContextManager[object]:
     """Break the record of the platform: it comes out empty."""
-    return patch.object(session, "machine_record", lambda *_: {})
+    return patch.object(open_run, "machine_record", lambda *_: {})
 
 
 class StallsInBursts(_Changes):

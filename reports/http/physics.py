@@ -35,8 +35,12 @@ def executions(
     started_at: str,
     lines: Lines,
     plan: Mapping[str, Planned],
+    begins: Mapping[int, str] | None = None,
 ) -> list[Execution]:
-    """Return the repetitions of a run as the rules of any kind read them."""
+    """Return the repetitions of a run as the rules of any kind read them.
+
+    `begins` has the earliest begin of each line, where trials of other kinds stand between them.
+    """
     found = []
     before = started_at
     for number, at, one in lines:
@@ -44,7 +48,7 @@ def executions(
         found.append(
             Execution(
                 where=f"{journal}: line {number}",
-                begin=before,
+                begin=begins[number] if begins else before,
                 end=at,
                 duration_ns=one.wall_ns,
                 lasted=() if one.faults else _lasted(one),
@@ -117,10 +121,10 @@ def _lines(evidence: Evidence) -> Lines:
 def _of(evidence: Evidence) -> list[Execution]:
     """Return the repetitions of a run; none of a run of another kind of load, or with a broken profile."""
     run = evidence.run
-    if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
+    if run is None or requests.NAME not in evidence.loads or requests.REQUESTS.wrong_profile(run["profile"]):
         return []
     plan = requests.planned_by(run["profile"])
-    return executions(JOURNAL_FILE, run["started_at"], _lines(evidence), plan)
+    return executions(JOURNAL_FILE, run["started_at"], _lines(evidence), plan, evidence.begins)
 
 
 @rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)
