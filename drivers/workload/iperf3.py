@@ -17,7 +17,9 @@ from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport, Way
 
 PORT = 5201
-_MINOR_VERSIONS = range(9, 20)  # 3.9 to 3.19 write the report that is read here; 3.12 is what was tried
+_MINOR_VERSIONS = range(
+    12, 20
+)  # choice: from 3.12 on, which was tried; earlier ones do not tell what UDP received
 _VERSION = re.compile(r"iperf 3\.(\d+)")
 _START_S = 10.0  # choice: the server's start, its end, and the connection between
 _IDLE_S = 60  # a server whose client never came ends by itself
@@ -100,7 +102,7 @@ def _unreadable(found: str) -> DriverError:
     return DriverError(
         "IPERF-02",
         "iperf3: its JSON report",
-        expected="counts of both ends, as versions 3.9 to 3.19 write them",
+        expected="counts of both ends, as versions 3.12 to 3.19 write them",
         found=found[:200],
         hint="another iperf3 may have been installed; nothing was concluded",
     )
@@ -143,18 +145,22 @@ def _tcp(end: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _udp(end: Mapping[str, Any], spec: StreamsSpec) -> dict[str, Any]:
-    """Datagrams are counted by the sender and missed by the receiver: what arrived is the difference."""
-    told = end["sum"]
-    sent, lost = _count(told["packets"]), _count(told["lost_packets"])
-    if lost > sent:
-        raise ValueError(f"{lost} of {sent} datagrams lost")
+    """Datagrams that arrived are those that the receiver itself counted the octets of.
+
+    `lost_packets` are gaps in what it saw: datagrams that were still on their way when it stopped, or lost
+    after the last that it saw, are no gap.
+    """
+    sent, octets = _count(end["sum_sent"]["packets"]), _count(end["sum_received"]["bytes"])
+    received, rest = divmod(octets, spec.message_octets)
+    if rest or received > sent:
+        raise ValueError(f"{octets} octets of {sent} datagrams of {spec.message_octets} octets")
     return {
         "sent_messages": sent,
-        "received_messages": sent - lost,
+        "received_messages": received,
         "reordered_messages": sum(_count(one["udp"]["out_of_order"]) for one in end["streams"]),
         "sent_octets": sent * spec.message_octets,
-        "received_octets": (sent - lost) * spec.message_octets,
-        "elapsed_ns": _nanoseconds(told["seconds"]),
+        "received_octets": octets,
+        "elapsed_ns": _nanoseconds(end["sum_received"]["seconds"]),
     }
 
 

@@ -24,6 +24,7 @@ _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _VALID = re.compile(
     rf"^sockperf: \[Valid Duration\] RunTime={_NUMBER} sec; SentMessages=(\d+); ReceivedMessages=(\d+)", re.M
 )
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _MEAN = re.compile(rf"^sockperf: ====> avg-rtt={_NUMBER}", re.M)
 _ODD = re.compile(
     r"^sockperf: # dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)",
@@ -73,7 +74,7 @@ def _cannot(spec: StreamsSpec) -> tuple[str, str] | None:
 
 def read(ran: Mapping[str, Any], spec: StreamsSpec) -> StreamsResult:
     """Read what a client ended with. Raises TestbedError SOCK-01, DriverError SOCK-02."""
-    process_ns, text = int(ran["process_ns"]), str(ran["output"])
+    process_ns, text = int(ran["process_ns"]), _COLOURS.sub("", str(ran["output"]))
     if ran["fault"]:
         return StreamsResult(process_ns=process_ns, faults=(ran["fault"],))
     if ran["status"] != 0:

@@ -30,7 +30,9 @@ class Answered:
 
 def has_answers(run: Run) -> bool:
     """Tell whether a run holds streams, or planned any."""
-    return any(one.cell.kind == KIND for one in run.plan) or any(one.cell.kind == KIND for one in run.outcomes)
+    return any(one.cell.kind == KIND for one in run.plan) or any(
+        one.cell.kind == KIND for one in run.outcomes
+    )
 
 
 def answers_of(run: Run) -> tuple[Answered, ...]:

@@ -55,22 +55,26 @@ def test_a_tcp_report_gives_what_arrived_at_the_receiver() -> None:
     assert found.effective["sender_tcp_congestion"]
 
 
-def test_a_udp_report_gives_datagrams_that_came_and_that_did_not() -> None:
+def test_a_udp_report_gives_what_the_receiver_counted_and_not_what_it_calls_lost() -> None:
     told = report("udp")
-    told["end"]["sum"]["lost_packets"] = 7
     found = read(ran(told), spec("udp"))
-    assert found.sent_messages == told["end"]["sum"]["packets"] > 0
-    assert found.sent_messages - found.received_messages == 7
-    assert found.received_octets == 1400 * found.received_messages
+    assert found.sent_messages == told["end"]["sum_sent"]["packets"] == 8921
+    assert found.received_octets == told["end"]["sum_received"]["bytes"]
+    assert found.received_messages == 7603
+    assert told["end"]["sum"]["lost_packets"] == 465  # gaps only: 1318 never came
+    assert found.lost_ratio == pytest.approx(1318 / 8921)
     assert found.retransmits is None
+    told["end"]["sum_received"]["bytes"] += 1  # no whole datagram
+    with pytest.raises(DriverError, match="IPERF-02"):
+        read(ran(told), spec("udp"))
 
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_every_field_that_is_absent_is_a_named_error_and_never_a_zero(transport: str) -> None:
     whole = report(transport)
-    sums = ("sum_sent", "sum_received") if transport == "tcp" else ("sum",)
+    sums = ("sum_sent", "sum_received")
     places = [("start", "version"), ("start", "test_start"), ("end",), *(("end", name) for name in sums)]
-    places += [("end", name, key) for name in sums for key in ("bytes", "seconds") if key in KEYS[transport]]
+    places += [("end", *place) for place in KEYS[transport]]
     for place in places:
         told = copy.deepcopy(whole)
         inner = told
@@ -81,7 +85,8 @@ def test_every_field_that_is_absent_is_a_named_error_and_never_a_zero(transport:
             read(ran(told), spec(transport))
 
 
-KEYS = {"tcp": {"bytes", "seconds"}, "udp": {"seconds"}}
+RECEIVED = [("sum_received", "bytes"), ("sum_received", "seconds")]
+KEYS = {"tcp": [("sum_sent", "bytes"), *RECEIVED], "udp": [("sum_sent", "packets"), *RECEIVED]}
 
 
 @pytest.mark.parametrize("value", ["many", None, -1, 1.5, True, {}])
@@ -100,7 +105,7 @@ def test_a_time_that_is_none_is_a_named_error(value) -> None:
         read(ran(told), spec())
 
 
-@pytest.mark.parametrize("version", ["iperf 2.1.8", "iperf 3.1", "iperf 3.99", "", "netperf"])
+@pytest.mark.parametrize("version", ["iperf 2.1.8", "iperf 3.1", "iperf 3.11", "iperf 3.99", "", "netperf"])
 def test_another_version_is_refused_by_name(version: str) -> None:
     told = report("tcp")
     told["start"]["version"] = version
