@@ -1,7 +1,7 @@
 """Programs inside a pod that runs already: in its namespaces and cgroups, so that its limits hold for them.
 
 A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
-functions. Ids: POD-08 the pod has ended, POD-09 nothing listens.
+functions. Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def start(*, pid: int, start_ticks: int, command: list[str], folder: str, mend: 
     """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
 
     Returns pid and start time (ticks) of its session, for `programs.stop`. `mend` is the line that supplies
-    the program. Raises TestbedError PROG-01, DriverError PROG-02, POD-08.
+    the program. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01.
     """
     _require(command[0], mend)
     programs.write_files(folder=folder, files={})
@@ -39,7 +39,7 @@ def run(
     """Node function: run a program to its end in the pod of process `pid`.
 
     Returns `output`, `errors`, `status`, `process_ns` and `fault`: a sentence when it did not end in time or
-    said too much, else "". Raises TestbedError PROG-01, DriverError POD-08.
+    said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01.
     """
     _require(command[0], mend)
     entering = _entering(pid, start_ticks, command)
@@ -69,12 +69,12 @@ def version(*, program: str) -> str:
 
 
 def wait_listening(*, port: int, transport: str = "tcp", within_s: float = 5.0) -> None:
-    """Node function, run in a pod: wait until something listens on a port. Raises DriverError POD-09."""
+    """Node function, run in a pod: wait until something listens on a port. Raises DriverError EXEC-02."""
     end_s = time.monotonic() + within_s
     while not _listens(port, transport):
         if time.monotonic() > end_s:
             raise DriverError(
-                "POD-09",
+                "EXEC-02",
                 f"port {port} ({transport})",
                 expected=f"a program that listens within {within_s:g} s",
                 found="none",
@@ -101,7 +101,7 @@ def _require(program: str, mend: str) -> None:
 def _entering(pid: int, start_ticks: int, command: list[str]) -> list[str]:
     """Return the command by which a process of the node becomes a program of the pod."""
     if not process.same(pid, start_ticks):
-        raise DriverError("POD-08", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
+        raise DriverError("EXEC-01", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
     lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     names = dict.fromkeys(line.split(":", 2)[2] for line in lines)
     places = dict.fromkeys(str(place) for name in names if name != "/" for place in cgroups.folders(name))

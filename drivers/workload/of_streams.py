@@ -85,7 +85,7 @@ class OfStreams:
     def serving(self, end: PodEnd, command: list[str], *, port: int, transport: str) -> Iterator[str]:
         """Have the answering program listen while this is entered; gives the folder of its output.
 
-        Raises TestbedError PROG-01, DriverError PROG-02, PROG-03 (the port is taken), POD-08, POD-09.
+        Raises TestbedError PROG-01, DriverError PROG-02, PROG-03 (the port is taken), EXEC-01, EXEC-02.
         """
         pod = end.pod
         folder = f"/run/bmwg-streams/{pod.pod_id}"
