@@ -20,6 +20,7 @@ from MLRsearch import SearchGoal as PackageGoal
 from bmwg.methodology.mlr.classify import GoalResult, by_load, grouped_result, trial_outputs
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.search.stepwise import Step, StopError, UnexpectedTrialError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
@@ -228,7 +229,7 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
     def _highest_loss(self) -> float:
         return max(goal.goal_loss_ratio for goal in self.wanted.goals)
 
-    def _valid(self, spec: Any, phase: str) -> JudgedTrial | None:
+    def _valid(self, spec: Spec, phase: str) -> JudgedTrial | None:
         steps = valid_trial(
             spec, phase, max_repeats=self.wanted.max_repeats, short_limit=self.wanted.short_limit
         )

@@ -8,7 +8,6 @@ its bounds itself. Pure, as stepwise's procedures are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.offer import Offer, Tried
@@ -68,7 +67,7 @@ def procedure(closing: Closing) -> Procedure[str]:
 
 
 def _valid(closing: Closing, load: int) -> Procedure[Tried | None]:
-    spec: Any = closing.offer.spec(load, closing.duration_s)
+    spec = closing.offer.spec(load, closing.duration_s)
     return (
         yield from valid_trial(spec, PHASE, max_repeats=closing.max_repeats, short_limit=closing.short_limit)
     )

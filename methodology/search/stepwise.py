@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.trial import JudgedTrial
 
@@ -20,9 +20,12 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The one trial that must come next; `attempt` counts repeats of a trial that was not valid, from 0."""
+    """The one trial that must come next; `attempt` counts repeats of a trial that was not valid, from 0.
 
-    spec: TrialSpec
+    `spec` is that of the kind of load that is offered (`offer.Spec`).
+    """
+
+    spec: Any
     phase: str
     attempt: int = 0
 
@@ -88,7 +91,7 @@ class Run(Generic[Found]):
         return self.reason if self.found is None and self.type is not OutcomeType.INVALID else ""
 
 
-def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]) -> Run[Found]:
+def run(procedure: Procedure[Found], measure: Callable[[Any], JudgedTrial]) -> Run[Found]:
     """Run a procedure by `run_steps`, for a measurer that does not ask of which phase a trial is."""
     return run_steps(procedure, lambda step: measure(step.spec))
 
@@ -144,7 +147,7 @@ def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step |
 
 
 def valid_trial(
-    spec: TrialSpec, phase: str, *, max_repeats: int, short_limit: int
+    spec: Spec, phase: str, *, max_repeats: int, short_limit: int
 ) -> Generator[Step, JudgedTrial, JudgedTrial | None]:
     """Repeat one trial until it is valid, at most `max_repeats` more times; loss never causes a repeat.
 

@@ -85,16 +85,43 @@ HOUSE = (
     "resources/settings.py",
     "src/bmwg/cli/",
 )
+# Rooms of frames within the house's folders.
 OWN = (
+    "methodology/mlr/stated.py",
+    "reports/verify/physics.py",
     "reports/verify/replay.py",
     "reports/verify/replay_measured.py",
-    "reports/verify/physics.py",
-)  # of frames
+    "src/bmwg/cli/calibrate.py",
+)
 FOR_FRAMES = re.compile(
     r"FRAMES|OF_FRAMES|of_frames|JournalTrial|TrialSpec|TrialResult|StreamCounts|frame_octets"
 )
 UNIT = "frames/s"
-DEBT: dict[str, int] = {}
+DEBT = {  # how often each of these is made for frames alone
+    # frames are the kind that a file names none of: their cells and lines have no `kind` in earlier forms
+    "methodology/kinds/registry.py": 3,
+    "reports/store/upgrade.py": 1,
+    # their trials are read lazily and keep a class of their own, for runs of ten thousand with histograms
+    "reports/store/codec.py": 18,
+    "reports/store/journal.py": 6,
+    "reports/store/read.py": 3,
+    "reports/store/run.py": 2,
+    "reports/checker/evidence.py": 3,
+    "reports/checker/reading.py": 11,
+    # a run that is killed names the trial under way, and one that goes on takes up those of a search
+    "reports/store/interruptions.py": 1,
+    "resources/continuation.py": 4,
+    "resources/progress.py": 4,
+    "resources/platform.py": 3,
+    # rules and replays of frames are asked of frames alone
+    "reports/checker/verdicts.py": 4,
+    "reports/verify/other_kinds.py": 4,
+    "reports/verify/protections.py": 1,
+    "reports/verify/rules.py": 5,
+    # columns of a comparison
+    "reports/compare/comparison.py": 3,
+    "reports/compare/screen.py": 9,
+}
 
 
 @cache
@@ -159,12 +186,9 @@ def test_no_module_outside_its_rooms_names_a_kind():
 
 def test_the_house_is_made_for_frames_alone_only_where_the_debt_says_so():
     found: dict[str, int] = {}
+    rooms = (*(room for one in ROOMS.values() for room in one), *OTHERS)
     for name, file in modules():
-        if (
-            not name.startswith(HOUSE)
-            or name in OWN
-            or within(dotted(name), (*sum(ROOMS.values(), ()), *OTHERS))
-        ):
+        if not name.startswith(HOUSE) or name in OWN or within(dotted(name), rooms):
             continue
         tree = parsed(file)
         names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]

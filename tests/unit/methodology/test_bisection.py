@@ -300,7 +300,7 @@ def test_the_number_of_trials_is_modest():
         {"short_limit": 0},
         {"verification_trials": 0},
         {"medium_fps": 1_000_000},
-        {"frame_octets": 63},
+        {"offer": Traffic(frame_octets=63)},
         {"duration_s": 0.0},
     ],
 )
