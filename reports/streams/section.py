@@ -180,7 +180,8 @@ def _crossed(answers: Sequence[Answered]) -> list[str]:
             ]
         )
     head = ["cell", "arrived in the last execution", "carried by each interface, per octet that arrived"]
-    return table(head, rows, "That the streams went over their paths")
+    words = "That the streams went over their paths (with headers, and with seconds that do not count)"
+    return table(head, rows, words)
 
 
 def _in_force(run: Run, answers: Sequence[Answered]) -> list[str]:
@@ -211,7 +212,8 @@ def _steady(results: Sequence[StreamsResult]) -> Mapping[str, int | str]:
 
 
 def _offloads(nic: Mapping[str, Any]) -> str:
-    told = [f"MTU {nic['mtu']['value']}"] if "value" in nic.get("mtu", {}) else []
+    mtu = nic.get("mtu_octets", {}).get("value")
+    told = [f"MTU {mtu} octets"] if mtu is not None else []
     features = nic.get("offloads", {}).get("value")
     if isinstance(features, Mapping):
         told += [
