@@ -83,8 +83,8 @@ class Tester(SimulatedTraffic):
 
     time: Time
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         self.time.sleep((spec.total_s + self.drain_s) / self.time.share)
         return result
 
