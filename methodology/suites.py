@@ -111,6 +111,7 @@ RFC2544_CASES = (
     _rfc2544("R2544-MOD-1.3", "modifier_route_updates"),
     _rfc2544("R2544-MOD-1.4", "modifier_filters_1"),
     _rfc2544("R2544-MOD-1.5", "modifier_filters_25"),
+    _rfc2544("R2544-MOD-1.6", "modifier_broadcast_bridged", function="testpmd"),
 )
 
 

@@ -56,7 +56,7 @@ RESET_LINK, ROUTES, FILTER_1, FILTERS_25 = (
     "R2544-MOD-1.5",
 )
 IMIX = "R2544-IMIX-1.1"
-BROADCAST, MANAGEMENT = "R2544-MOD-1.1", "R2544-MOD-1.2"
+BROADCAST, MANAGEMENT, BROADCAST_BRIDGED = "R2544-MOD-1.1", "R2544-MOD-1.2", "R2544-MOD-1.6"
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 MEDIUM = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}  # 1,488,095 frames/s of 64 octets
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
