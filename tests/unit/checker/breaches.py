@@ -195,3 +195,29 @@ class StallsInRecovery(_Changes):
 
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         return replace(stream, largest_gap_ns=GONE_NS) if spec.loss_times else stream
+
+
+class TwoAtOnce(Tester):
+    """Sends broadcast frames beside every other modifier as well."""
+
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+        return super().run_trial(spec if spec.modifier is None else replace(spec, broadcast_every=99))
+
+
+class ForgetsRoutes(Tester):
+    """Its router has learnt nothing at the end of every other trial."""
+
+    taken = 0
+
+    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run_trial(spec)
+        self.taken += 1
+        if self.taken % 2:
+            return result
+        kept = [one for one in result.auxiliary if one[0] != "modifier.learnt_routes"]
+        return replace(result, auxiliary=tuple(kept))
+
+
+def four_ports(data: dict[str, Any]) -> None:
+    """Let the testbed name a second pair of ports."""
+    data["testbed"]["tester"]["ports"] = ["tester/p0", "tester/p1", "tester/p2", "tester/p3"]

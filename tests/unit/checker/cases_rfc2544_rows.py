@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import breaches
 from runs import (
     BROADCAST,
     FILTER_1,
@@ -43,27 +44,6 @@ def counting(name: str, share: float) -> type[Tester]:
     return Miscounting
 
 
-class TwoAtOnce(Tester):
-    """Sends broadcast frames beside every other modifier as well."""
-
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        return super().run_trial(spec if spec.modifier is None else replace(spec, broadcast_every=99))
-
-
-class ForgetsRoutes(Tester):
-    """Its router has learnt nothing at the end of every other trial."""
-
-    taken = 0
-
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
-        self.taken += 1
-        if self.taken % 2:
-            return result
-        kept = [one for one in result.auxiliary if one[0] != "modifier.learnt_routes"]
-        return replace(result, auxiliary=tuple(kept))
-
-
 CASES: dict[str, Three] = {
     "RFC2544-11-01": Three(
         met=run(*ALL_MODIFIERS),
@@ -71,7 +51,7 @@ CASES: dict[str, Three] = {
         not_applicable=run(QUALIFIED),
     ),
     "RFC2544-11-02": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, MANAGEMENT, tester=TwoAtOnce), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS), not_met=run(TPUT, MANAGEMENT, tester=breaches.TwoAtOnce), not_applicable=PLAIN
     ),
     "RFC2544-11.1-01": Three(
         met=run(*ALL_MODIFIERS, profile={"traffic": {"directions": ["both"]}}),
@@ -89,7 +69,7 @@ CASES: dict[str, Three] = {
         not_applicable=PLAIN,
     ),
     "RFC2544-11.3-04": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, ROUTES, tester=ForgetsRoutes), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS), not_met=run(TPUT, ROUTES, tester=breaches.ForgetsRoutes), not_applicable=PLAIN
     ),
     "RFC2544-11.4-01": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTERS_25), not_applicable=PLAIN),
     "RFC2544-11.4-05": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTER_1), not_applicable=PLAIN),

@@ -191,9 +191,14 @@ def machine() -> dict[str, Any]:
 
 def judged(evidence: Evidence) -> Judgement:
     """Judge a run as if a committed toolkit had sent frames: the state of a run is no rule's affair."""
+    return judge(as_measured(evidence))
+
+
+def as_measured(evidence: Evidence) -> Evidence:
+    """Return a run as if a committed toolkit had sent its frames."""
     assert evidence.run is not None, evidence.findings
     toolkit = {**evidence.run["toolkit"], "commit": COMMIT, "dirty": False}
-    return judge(replace(evidence, run={**evidence.run, "simulated": False, "toolkit": toolkit}))
+    return replace(evidence, run={**evidence.run, "simulated": False, "toolkit": toolkit})
 
 
 def verdict_of(evidence: Evidence, row: str, benchmark: str = "") -> ClauseVerdict | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+import mutants
 import pytest
 import runs
 from three import Three
@@ -34,6 +35,12 @@ def test_every_rule_has_its_three_runs():
 def found(row: str, make: object, case: Three) -> str:
     verdict = runs.verdict_of(make(), row, case.benchmark)
     return "absent" if verdict is None else f"{verdict.original.value}: {verdict.found}"
+
+
+@pytest.mark.parametrize("verdict", mutants.CONSTANTS)
+def test_no_rule_could_be_a_constant(verdict):
+    constants = [mutants.constant(rule, verdict) for rule in RULES]
+    assert [one.requirement for one in constants if not mutants.told(one, CASES[one.requirement])] == []
 
 
 @pytest.mark.parametrize("row", sorted(CASES))
