@@ -28,7 +28,7 @@ from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, rea
 from bmwg.drivers.traffic.embedded.xdp import refused
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
-from bmwg.methodology.latency import STORE_AND_FORWARD
+from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
@@ -274,7 +274,7 @@ class EmbeddedTraffic:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = self._with_updates(read_result(spec, ports, reply, steal_before_ns), reply)
+        result = self._with_updates(self._with_links(read_result(spec, ports, reply, steal_before_ns)), reply)
         self._queue_refused = any(
             value for key, value in result.auxiliary if key.endswith(".queue_tx_refused")
         )
@@ -297,6 +297,12 @@ class EmbeddedTraffic:
         if not isinstance(reply, dict):
             raise nonsense("trial", reply)
         return reply
+
+    def _with_links(self, result: TrialResult) -> TrialResult:
+        """Tell the MTU of each port's link, octets."""
+        links = zip(self._ports or (), self._mtus, strict=False)
+        told = {f"{port.name}.mtu_octets": mtu for port, mtu in links}
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
     def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
         """Tell the states of a trial's routing updates; the next trial's go on from there."""
@@ -330,8 +336,10 @@ class EmbeddedTraffic:
             "max_flows": MAX_FLOWS,
             "verifies": ["signature", "sequence", "length", "payload"],
             "latency_definition": STORE_AND_FORWARD,
-            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
+            "latency_stamps": SOFTWARE_STAMPS,
             "destination_networks": 1,
+            "answers_resolution": ["arp", "nd"],
+            "test_frame": self._hello.get("test_frame"),
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

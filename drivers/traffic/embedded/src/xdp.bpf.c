@@ -85,9 +85,15 @@ static __always_inline int frame_sign(struct xdp_md *ctx, const struct frame_tem
 static __always_inline int send_broadcast(struct xdp_md *ctx, struct xdp_sending *g, uint32_t i)
 {
 	struct xdp_sender *s = &g->sender[i];
+	uint64_t between = s->sent - s->broadcast_after;
 
 	if (frame_fill(ctx, g, &shared.template[i][XDP_BROADCAST]))
 		return XDP_DROP;
+	if (!s->broadcast_sent || between < s->broadcast_least)
+		s->broadcast_least = between;
+	if (between > s->broadcast_most)
+		s->broadcast_most = between;
+	s->broadcast_after = s->sent;
 	s->broadcast_sent++;
 	return (int)bpf_redirect_map(&ports, i, 0);
 }
