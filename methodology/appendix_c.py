@@ -8,8 +8,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from bmwg.methodology.records import FCS_OCTETS
+
 ETHERNET, IP, UDP, UDP_DATA = 0, 14, 34, 42  # where each part begins, octets
-_FCS_OCTETS = 4
 _HOPS, _PROTOCOL = 10, 17  # rfc2544-C.2.6.4
 _SOURCE_PORT, _ECHO_PORT = 0xC020, 7  # rfc2544-C.2.6.4
 FIELDS = {  # name: first octet and the one behind its last; addresses and the checksum over them vary
@@ -30,7 +31,7 @@ FIELDS = {  # name: first octet and the one behind its last; addresses and the c
 
 def echo_frame(frame_octets: int) -> bytes:
     """Return the frame of a size (octets, FCS counted), without FCS; addresses and header checksum are zero."""
-    length = frame_octets - _FCS_OCTETS
+    length = frame_octets - FCS_OCTETS
     ip = struct.pack("!BBHHHBBH8x", 0x45, 0, length - IP, 0, 0, _HOPS, _PROTOCOL, 0)
     udp = struct.pack("!HHHH", _SOURCE_PORT, _ECHO_PORT, length - UDP, 0)
     data = bytes(number % 256 for number in range(length - UDP_DATA))
@@ -42,7 +43,7 @@ def differing(octets: Sequence[int], signature: tuple[int, int]) -> list[str]:
 
     `signature` is where the tester's own octets begin and how many there are: they may be any.
     """
-    wanted = echo_frame(len(octets) + _FCS_OCTETS)
+    wanted = echo_frame(len(octets) + FCS_OCTETS)
     found = [name for name, (first, end) in FIELDS.items() if list(octets[first:end]) != list(wanted[first:end])]
     first, end = signature[0], signature[0] + signature[1]
     rest = [place for place in range(UDP_DATA, len(octets)) if not first <= place < end]

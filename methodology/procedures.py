@@ -125,6 +125,12 @@ CHANGES: tuple[Change, ...] = (
         "holds",
         versions={"conditional_throughput.rfc9971": 3, "throughput.tst009_12_3": 3},
     ),
+    Change(  # docs/adr/0296, docs/adr/0297
+        after="a34196f4a445",
+        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that could say "
+        "one thing alone",
+        versions={RULES: 4},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -149,7 +149,7 @@ def _streams(scope: Scope, trial: Trial) -> list[tuple[str, str]]:
     """Return source and destination address of each direction of a trial; none where nobody told them."""
     told = _deployment(scope, trial.deployment_id).get("test_addresses")
     spec = trial.trial.result.spec
-    if not isinstance(told, list) or len(told) != 2:
+    if not isinstance(told, list) or len(told) != 2 or not all(isinstance(mine, list) for mine in told):
         return []
     ipv6 = spec.frame_format is FrameFormat.IPV6_UDP
     ends = [[one for one in mine if isinstance(one, str) and (":" in one) is ipv6] for mine in told]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bmwg.methodology.appendix_c import FIELDS, UDP_DATA, differing
-from bmwg.methodology.records import FrameFormat
+from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, MIN_FRAME_OCTETS, FrameFormat
 from bmwg.methodology.requirements import VerdictBasis
 from bmwg.reports.checker.clauses_common import conditions
 from bmwg.reports.checker.clauses_tester import told
@@ -53,6 +53,8 @@ def _frame(told_of: object) -> tuple[list[int] | None, tuple[int, int]]:
     one = told_of if isinstance(told_of, Mapping) else {}
     octets, place = one.get("octets"), one.get("signature")
     if not _numbers(octets) or not _numbers(place) or len(place) != 2:
+        return None, (0, 0)
+    if not MIN_FRAME_OCTETS <= len(octets) + FCS_OCTETS <= MAX_FRAME_OCTETS:
         return None, (0, 0)
     return octets, (place[0], place[1])
 
