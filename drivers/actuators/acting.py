@@ -44,8 +44,8 @@ def settle(traffic: TrafficDriver) -> None:
 
 class ActingTraffic:
     """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
-    trial that does not, or to the end of the deployment. What it configures follows the trial: filters let the
-    addresses of its directions and format through, whichever cell the deployment was made for.
+    trial that does not, or to the end of the deployment. What it configures follows the trial: filters let
+    the addresses of its directions and format through, whichever cell the deployment was made for.
     """
 
     def __init__(self, traffic: TrafficDriver, place: Place) -> None:

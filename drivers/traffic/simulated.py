@@ -44,8 +44,8 @@ class SimulatedConfig:
     in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
     `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
     and grows towards the knee. `verifies`, `latency_definition`, `destination_networks`, `answers_resolution`
-    and `test_frame` (octets of a frame, and where its signature is) are what it says of itself, as every tester
-    does. `mtu_octets` are those of the two links.
+    and `test_frame` (octets of a frame, and where its signature is) are what it says of itself, as every
+    tester does. `mtu_octets` are those of the two links.
     """
 
     knee_fps: int = 1_000_000

@@ -40,8 +40,8 @@ _PLACE = re.compile(
 )  # a path from a root or a home folder, an address with a scheme
 
 
-# What rules read: flows by numbers of ports, the name that a switch gives itself, and the lines of filters and
-# of a routing daemon's configuration, whose addresses are those of benchmarks alone.
+# What rules read: flows by numbers of ports, the name that a switch gives itself, and the lines of filters
+# and of a routing daemon's configuration, whose addresses are those of benchmarks alone.
 _SENTENCES = {
     "command": re.compile(r"nft -f -"),
     "rule_set": re.compile(

@@ -189,7 +189,7 @@ def both_directions(scope: Scope) -> Answer:
 
 @clause("RFC2544-15-01")
 def two_ports(scope: Scope) -> Answer:
-    """One input and one output port: the run's testbed names two of the tester's, and no trial has more streams."""
+    """One input and one output port: the testbed names two of the tester's, and no trial has more streams."""
     ports = (scope.run["testbed"].get("tester") or {}).get("ports")
     if not isinstance(ports, list):
         return not_assessed("the run does not say which ports its tester had")

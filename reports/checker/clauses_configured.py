@@ -1,7 +1,7 @@
 """RFC 2544 rows on what the device was configured with: timers of routing updates, the text of filters.
 
-Evidence is what was handed to the router, word for word (platform.json, `deployments`), beside the trials that
-ran on it.
+Evidence is what was handed to the router, word for word (platform.json, `deployments`), beside the trials
+that ran on it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""RFC 2544 rows on the frames and links of a trial: the format of appendix C, unequal MTUs, address resolution."""
+"""RFC 2544 rows on frames and links: the format of appendix C, unequal MTUs, address resolution."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ RESOLVES = {FrameFormat.IPV4_UDP: "arp", FrameFormat.IPV6_UDP: "nd"}  # rfc826, 
 def appendix_c_format(scope: Scope) -> Answer:
     """Frames of TCP/IP over Ethernet are those of appendix C, but for what sections 10 and 26.2 put into them.
 
-    The tester tells the octets of a frame as it builds it, and where its signature (sequence number, tag, time)
-    stands. Addresses and the header checksum that follows from them differ from case to case.
+    The tester tells the octets of a frame as it builds it, and where its signature (sequence number, tag,
+    time) stands. Addresses and the header checksum that follows from them differ from case to case.
     """
     formats = {trial.trial.result.spec.frame_format for trial in scope.trials}
     if FrameFormat.IPV4_UDP not in formats:
@@ -43,13 +43,14 @@ def appendix_c_format(scope: Scope) -> Answer:
     for one in frames:
         octets, signature = _frame(one)
         if octets is None or not 0 <= signature[1] <= MOST_SIGNATURE_OCTETS or signature[0] < UDP_DATA:
-            return not_assessed("the tester does not tell the octets of its frames, or where its signature is")
+            return not_assessed("the tester does not tell the octets of its frame, or where its signature is")
         wrong += differing(octets, signature)
-    return held(not wrong, f"{', '.join(FIELDS)} as in appendix C.2.6.4", f"other: {', '.join(wrong) or 'none'}")
+    found = f"other than there: {', '.join(wrong) or 'none'}"
+    return held(not wrong, f"{', '.join(FIELDS)} as in appendix C.2.6.4", found)
 
 
 def _frame(told_of: object) -> tuple[list[int] | None, tuple[int, int]]:
-    """Read what a tester tells of its IPv4 frame: its octets without FCS, and where its signature is, how long."""
+    """Read a tester's IPv4 frame: its octets without FCS; where its signature begins, and its length."""
     one = told_of if isinstance(told_of, Mapping) else {}
     octets, place = one.get("octets"), one.get("signature")
     if not _numbers(octets) or not _numbers(place) or len(place) != 2:

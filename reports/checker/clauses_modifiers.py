@@ -125,7 +125,7 @@ def broadcast_spacing(scope: Scope) -> Answer:
     if not trials:
         return not_applicable(_NONE)
     if any(None in _spacing(trial) for trial in trials):
-        return not_assessed("the tester does not tell how many test frames stand between two broadcast frames")
+        return not_assessed("the tester does not tell how far apart its broadcast frames are")
     wrong = []
     for trial in trials:
         every = trial.trial.result.spec.broadcast_every or 0

@@ -1,4 +1,4 @@
-"""The three runs of each rule of RFC 2544 on frames, links, pathways, and what the device was configured with."""
+"""The three runs of each rule of RFC 2544 on frames, links, pathways, and what routers were given."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The run that earns RFC 2544's best grade for throughput, and what costs it that grade, one breach at a time.
+"""The run that earns RFC 2544's best grade for throughput, and what costs it that grade, breach by breach.
 
     .venv/bin/python tests/unit/checker/earned.py
 
-makes the runs and prints the grades as the report prints them: trials of 60 s and full waits on the simulated
-testbed, whose clock goes on by itself. Real code makes, records and judges them; that no frame was sent, which
-alone would keep a run from any grade, is left out of account and said.
+makes the runs and prints the grades as the report prints them: trials of 60 s, full waits, the simulated
+testbed, whose clock goes on by itself. Real code makes, records and judges them; that no frame was sent,
+which alone would keep a run from any grade, is left out of account and said.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def main() -> int:
             grade, broken = grade_of(evidence).grade, broken_of(evidence)
             kept = row not in broken or grade is Grade.UNCONDITIONAL
             wrong |= kept
-            print(f"{row:18} {grade.value:26} {'NOT TOLD' if kept else 'not met: ' + ', '.join(sorted(broken))}")
+            rows = "NOT TOLD" if kept else f"not met: {', '.join(sorted(broken))}"
+            print(f"{row:18} {grade.value:26} {rows}")
     return int(wrong)
 
 

@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/unit/checker/mutants.py [module ...]
 
-Each rule is turned into a constant first; then each comparison, number, condition and quantifier of the rule
-modules is changed alone. A change that no run tells is printed: it is a step that no run stands on, or one that
-makes no difference. The last line is JSON. Not part of the tests, but for the constants (test_three_runs.py).
+Each rule is turned into a constant first; then each comparison, number, condition and quantifier of the
+rule modules is changed alone. A change that no run tells is printed: it is a step that no run stands on, or
+one that makes no difference. The last line is JSON. Of this the tests have the constants alone.
 """
 
 from __future__ import annotations
