@@ -30,7 +30,7 @@ FIELDS = {  # name: first octet and the one behind its last; addresses and the c
 
 
 def echo_frame(frame_octets: int) -> bytes:
-    """Return the frame of a size (octets, FCS counted), without FCS; addresses and header checksum are zero."""
+    """Return the frame of a size (octets, FCS counted) without FCS; addresses and their checksum are zero."""
     length = frame_octets - FCS_OCTETS
     ip = struct.pack("!BBHHHBBH8x", 0x45, 0, length - IP, 0, 0, _HOPS, _PROTOCOL, 0)
     udp = struct.pack("!HHHH", _SOURCE_PORT, _ECHO_PORT, length - UDP, 0)
@@ -44,7 +44,9 @@ def differing(octets: Sequence[int], signature: tuple[int, int]) -> list[str]:
     `signature` is where the tester's own octets begin and how many there are: they may be any.
     """
     wanted = echo_frame(len(octets) + FCS_OCTETS)
-    found = [name for name, (first, end) in FIELDS.items() if list(octets[first:end]) != list(wanted[first:end])]
+    found = [
+        name for name, (first, end) in FIELDS.items() if list(octets[first:end]) != list(wanted[first:end])
+    ]
     first, end = signature[0], signature[0] + signature[1]
     rest = [place for place in range(UDP_DATA, len(octets)) if not first <= place < end]
     return found + ["increasing data"] * any(octets[place] != wanted[place] for place in rest)

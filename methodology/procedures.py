@@ -127,8 +127,8 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0296, docs/adr/0297
         after="a34196f4a445",
-        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that could "
-        "say one thing alone",
+        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that "
+        "could say one thing alone",
         versions={RULES: 4},
     ),
 )

@@ -38,7 +38,9 @@ class Deployments:
             if session.watch is not None:
                 require_own_ports(deployment.ports, session.testbed.lab_ports)
                 require_closed(session.bed)
-            session.store.add_deployment(deployment_id, {**deployment.evidence, **self._told(cell, deployment)})
+            session.store.add_deployment(
+                deployment_id, {**deployment.evidence, **self._told(cell, deployment)}
+            )
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a

@@ -139,7 +139,12 @@ class SimulatedTraffic:
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
         listened_s = self._listened_s(spec, directions)
-        counts = (("simulated", 1), (RESIDUAL_WAIT, round(listened_s * 1e9)), *self._updates(spec), *self._mtus())
+        counts = (
+            ("simulated", 1),
+            (RESIDUAL_WAIT, round(listened_s * 1e9)),
+            *self._updates(spec),
+            *self._mtus(),
+        )
         return TrialResult(
             spec=spec,
             streams=streams,

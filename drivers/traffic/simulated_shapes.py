@@ -63,7 +63,9 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         beside = sent // spec.broadcast_every
         for name in sending(spec.direction):
             counts.append((f"{name}.broadcast_sent_frames", beside))
-            counts += [(f"{name}.broadcast_{end}_between_frames", spec.broadcast_every) for end in ("least", "most")]
+            counts += [
+                (f"{name}.broadcast_{end}_between_frames", spec.broadcast_every) for end in ("least", "most")
+            ]
     if spec.modifier in _INTERVALS_S:
         due = math.ceil(spec.total_s / _INTERVALS_S[spec.modifier])  # the first with the first frame
         answered = due if spec.modifier == "management" else 0

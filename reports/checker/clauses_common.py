@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+
 from bmwg.methodology.records import MIN_IPV6_OCTETS, Direction, FrameFormat, Outcome
 from bmwg.reports.checker.clauses_tester import told
 from bmwg.reports.checker.evidence import Trial

@@ -28,7 +28,7 @@ RESOLVES = {FrameFormat.IPV4_UDP: "arp", FrameFormat.IPV6_UDP: "nd"}  # rfc826, 
 
 @clause("RFC2544-8-01")
 def appendix_c_format(scope: Scope) -> Answer:
-    """Frames of TCP/IP over Ethernet are those of appendix C, but for what sections 10 and 26.2 put into them.
+    """IPv4 frames on Ethernet are those of appendix C, but for what sections 10 and 26.2 put into them.
 
     The tester tells the octets of a frame as it builds it, and where its signature (sequence number, tag,
     time) stands. Addresses and the header checksum that follows from them differ from case to case.

@@ -20,7 +20,7 @@ from bmwg.reports.checker.verdicts import (
 
 @clause("RFC2544-15-02")
 def every_pathway(scope: Scope) -> Answer:
-    """Each type of pathway inside the device has a run, this one among them; a person says which there are."""
+    """Each type of pathway inside the device has a run, this one among them; a person names them."""
     told = ((scope.evidence.submission or {}).get("product") or {}).get("pathways")
     if not told:
         return not_assessed("submission.yaml names no product.pathways")

@@ -171,9 +171,7 @@ def broadcast_on_bridges(scope: Scope) -> Answer:
 @clause("RFC2544-11.2-01")
 def query_each_second(scope: Scope) -> Answer:
     """As many queries as seconds were begun; that each is its second's first frame is not stamped."""
-    return _each(
-        scope, "a query for each second", lambda one: _regular(one, QUERY_INTERVAL_S), "management"
-    )
+    return _each(scope, "a query for each second", lambda one: _regular(one, QUERY_INTERVAL_S), "management")
 
 
 @clause("RFC2544-11.2-03")
@@ -188,7 +186,9 @@ def answers_verified(scope: Scope) -> Answer:
     counts = [tuple(_count(trial, name) for name in names) for trial in trials]
     blind = sum(answered > verified + wrong for answered, verified, wrong in counts)
     total = [sum(column) for column in zip(*counts, strict=True)]
-    found = f"{total[1]} of {total[0]} answers right, {total[2]} wrong; {blind} trials with some not looked at"
+    found = (
+        f"{total[1]} of {total[0]} answers right, {total[2]} wrong; {blind} trials with some not looked at"
+    )
     return held(not blind and total[0] > 0, "each answer looked into", found)
 
 

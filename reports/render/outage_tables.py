@@ -72,7 +72,9 @@ def modified(facts: Facts) -> list[str]:
         return [esc(name), answer(one), bound(one.lower), bound(one.upper)]
 
     head = ("modifier", "throughput per port and direction", "lower bound", "upper bound")
-    lines = _section(facts, modifiers.METRIC, "Throughput beside modifiers (RFC 2544 section 11)", head, cells)
+    lines = _section(
+        facts, modifiers.METRIC, "Throughput beside modifiers (RFC 2544 section 11)", head, cells
+    )
     return [*lines, *_commands(facts)] if lines else []
 
 

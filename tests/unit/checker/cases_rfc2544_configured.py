@@ -95,9 +95,7 @@ CASES: dict[str, Three] = {
     "RFC2544-8-01": Three(
         met=PLAIN,
         not_met=run(TPUT, device={"test_frame": OTHER_HOPS}),
-        not_applicable=run(
-            TPUT, profile={"traffic": {"frame_formats": ["ipv6-udp"]}, "paths": paths(128)}
-        ),
+        not_applicable=run(TPUT, profile={"traffic": {"frame_formats": ["ipv6-udp"]}, "paths": paths(128)}),
         benchmark="throughput",
     ),
     "RFC2544-9.4-01": Three(
@@ -122,9 +120,7 @@ CASES: dict[str, Three] = {
         not_met=run(TPUT, MANAGEMENT, tester=counting("modifier.verified_frames", 0.9)),
         not_applicable=PLAIN,
     ),
-    "RFC2544-11.3-01": Three(
-        met=WITH_ALL, not_met=run(TPUT, ROUTES, tester=Late), not_applicable=PLAIN
-    ),
+    "RFC2544-11.3-01": Three(met=WITH_ALL, not_met=run(TPUT, ROUTES, tester=Late), not_applicable=PLAIN),
     "RFC2544-11.4-03": Three(
         met=WITH_ALL,
         not_met=said(run(TPUT, FILTERS_25), configured("filters-25", "rule_set", other_addresses)),

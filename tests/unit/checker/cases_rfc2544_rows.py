@@ -51,7 +51,9 @@ CASES: dict[str, Three] = {
         not_applicable=run(QUALIFIED),
     ),
     "RFC2544-11-02": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, MANAGEMENT, tester=breaches.TwoAtOnce), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS),
+        not_met=run(TPUT, MANAGEMENT, tester=breaches.TwoAtOnce),
+        not_applicable=PLAIN,
     ),
     "RFC2544-11.1-01": Three(
         met=run(*ALL_MODIFIERS, profile={"traffic": {"directions": ["both"]}}),
@@ -69,7 +71,9 @@ CASES: dict[str, Three] = {
         not_applicable=PLAIN,
     ),
     "RFC2544-11.3-04": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, ROUTES, tester=breaches.ForgetsRoutes), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS),
+        not_met=run(TPUT, ROUTES, tester=breaches.ForgetsRoutes),
+        not_applicable=PLAIN,
     ),
     "RFC2544-11.4-01": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTERS_25), not_applicable=PLAIN),
     "RFC2544-11.4-05": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTER_1), not_applicable=PLAIN),

@@ -10,7 +10,6 @@ which alone would keep a run from any grade, is left out of account and said.
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,8 @@ EARNED: dict[str, Any] = {
     "device": {"destination_networks": 256, "knee_fps": 1_200_000},
     "submission": pathways(ONE_CARD),
 }
+# What the simulated tester cannot be asked for yet: 256 networks drawn at random, and repeated bursts.
+LEFT = {"RFC2544-12-03", "RFC2544-21-01", "RFC2544-21-03"}
 NO_MEDIUM: dict[str, Any] = {"testbed": {}}
 ONE_SIZE = {"paths": paths(64), "benchmarks": {"modifiers": {"frame_octets": [64]}}}
 
@@ -73,6 +74,16 @@ def earned(*more: str, without: tuple[str, ...] = (), changed: Any = None, **cha
 def grade_of(evidence: Evidence) -> DocumentGrade:
     """Return the grade that is printed of the run's throughput."""
     return next(one for one in runs.judged(evidence).grades if one.benchmark == BENCHMARK)
+
+
+def left_of(evidence: Evidence) -> set[str]:
+    """Return the rows that keep the run's throughput from the best grade."""
+    grade = grade_of(evidence)
+    return {
+        one.requirement
+        for one in runs.judged(evidence).verdicts
+        if one.benchmark == BENCHMARK and any(f" {one.requirement}:" in reason for reason in grade.reasons)
+    }
 
 
 def broken_of(evidence: Evidence) -> set[str]:
@@ -152,12 +163,12 @@ BREACHES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 def main() -> int:
     """Print the grades; the status is 1 where one is not what it should be."""
-    with tempfile.TemporaryDirectory() as folder:
-        runs.ROOT[:] = [Path(folder)]
+    with runs.folder() as folder:
+        runs.ROOT[:] = [folder]
         whole = earned()
         print("Left out of account: simulated, no frame was sent; a toolkit with a commit.\n")
         print("\n".join(benchmarks([grade_of(whole)])))
-        wrong = grade_of(whole).grade is not Grade.UNCONDITIONAL
+        wrong = left_of(whole) != LEFT
         print("One breach each:\n")
         for row, (tests, changes) in BREACHES.items():
             evidence = earned(*tests, **changes)

@@ -13,7 +13,6 @@ import ast
 import copy
 import json
 import sys
-import tempfile
 import types
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -133,8 +132,10 @@ def _change(node: ast.AST, variant: int) -> bool:
         node.id = {"any": "all", "all": "any", "min": "max", "max": "min"}[node.id]
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool) and variant == 0:
         node.value = not node.value
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(
-        node.value, bool
+    elif (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
     ):
         node.value += 1 if variant else -1
     else:
@@ -173,8 +174,13 @@ def survivors(name: str, known: dict[str, Three]) -> tuple[int, list[str]]:
 
 def main(names: list[str]) -> int:
     """Print what survives; the status is 1 where a constant does."""
-    runs.ROOT.append(Path(tempfile.mkdtemp()))
-    known = cases()
+    with runs.folder() as folder:
+        runs.ROOT[:] = [folder]
+        return tried_on(cases(), names)
+
+
+def tried_on(known: dict[str, Three], names: list[str]) -> int:
+    """Try all changes on these runs, and print what survives."""
     rules = {rule.requirement: rule for rule in table.RULES}
     standing = [
         f"{row} as {verdict.value}"

@@ -8,8 +8,9 @@ A run of the same description is made once a session.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict
-from bmwg.resources import session
+from bmwg.resources import progress, session
 from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
@@ -60,7 +61,15 @@ BROADCAST, MANAGEMENT, BROADCAST_BRIDGED = "R2544-MOD-1.1", "R2544-MOD-1.2", "R2
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 MEDIUM = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}  # 1,488,095 frames/s of 64 octets
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_MEMORY = Path("/dev/shm")  # a journal waits for the disk after each trial
 ROOT: list[Path] = []  # where runs are made; conftest puts a folder of the session here
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Give a folder for runs, in memory where the machine has that."""
+    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as made:
+        yield Path(made)
 
 
 class Time:
@@ -160,6 +169,8 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
         stack.enter_context(patch.object(session, "machine_record", lambda *_: machine()))
         stack.enter_context(patch.object(session, "write_report", lambda made: made))
         stack.enter_context(broken())
+        # What a run tells its operator goes to the terminal past every redirection; it is of no use here.
+        stack.enter_context(patch.object(progress.LineDisplay, "_print", lambda *a, **k: None))
         bench = Bench.open(settings, set(tests), clock)
         try:
             for test in tests:

@@ -131,7 +131,14 @@ KEPT = (
         sha256="852153788689e6131aeaef5e335c2925cdc0dc367a3b6839433124b7f88db482",
         answers=0,
         executions=20,
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "clause_rules 3", "clause_rules 4", "standing 2"),
+        lacks=(
+            "kept-awake",
+            "drivers-bound",
+            "clause_rules 2",
+            "clause_rules 3",
+            "clause_rules 4",
+            "standing 2",
+        ),
         findings=frozenset({"VER-02"}),
     ),
     Kept(
@@ -168,7 +175,7 @@ KEPT = (
             "one-journal",
             "clause_rules 2",
             "clause_rules 3",
-    "clause_rules 4",
+            "clause_rules 4",
             "standing 2",
         ),
     ),
@@ -188,7 +195,7 @@ KEPT = (
         bundles=("unsigned", "signed", "redacted"),
         lacks=(
             "clause_rules 3",
-    "clause_rules 4",
+            "clause_rules 4",
             "standing 2",
             "throughput.tst009_12_3 3",
             "conditional_throughput.rfc9971 3",
