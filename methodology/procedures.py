@@ -125,6 +125,11 @@ CHANGES: tuple[Change, ...] = (
         "holds",
         versions={"conditional_throughput.rfc9971": 3, "throughput.tst009_12_3": 3},
     ),
+    Change(  # docs/adr/0268
+        after="a34196f4a445",
+        what="destination networks are judged by what was sent to each, and repeated bursts by how they left",
+        versions={RULES: 4},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.measurements.remarks import CONTINUED
 from bmwg.methodology.mlr import outcome as goal_outcomes
@@ -138,10 +139,12 @@ def standing(
 
 def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
-    if not _for_zero_loss(outcome) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
+    bursty = outcome.metric.startswith(f"{burst_interval.METRIC}.")
+    if not (bursty or _for_zero_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome
     lower = outcome.lower.load_fps if outcome.lower is not None else None
-    upper = outcome.upper.load_fps if outcome.upper is not None else None
+    # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
+    upper = outcome.upper.load_fps if outcome.upper is not None and not bursty else None
     reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
     if not reason:
         return outcome

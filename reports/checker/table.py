@@ -8,7 +8,9 @@ from __future__ import annotations
 from bmwg.reports.checker import (
     clauses_benchmarks,
     clauses_common,
+    clauses_bursty,
     clauses_companions,
+    clauses_destinations,
     clauses_isolation,
     clauses_laboratory,
     clauses_models,
@@ -30,6 +32,8 @@ from bmwg.reports.checker.verdicts import ClauseRule
 
 RULES: tuple[ClauseRule, ...] = (
     *clauses_common.RULES,
+    *clauses_destinations.RULES,
+    *clauses_bursty.RULES,
     *clauses_tester.RULES,
     *clauses_waits.RULES,
     *clauses_benchmarks.RULES,
