@@ -130,6 +130,12 @@ CHANGES: tuple[Change, ...] = (
         what="destination networks are judged by what was sent to each, and repeated bursts by how they left",
         versions={RULES: 4},
     ),
+    Change(  # docs/adr/0269
+        after="a34196f4a445",
+        what="a single trial in which a watchdog saw the tester's CPU gone makes no answer unstable, and the "
+        "interval between bursts is held against its trials",
+        versions={STANDING: 3},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

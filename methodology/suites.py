@@ -118,7 +118,10 @@ RFC2544_CASES = (
     _rfc2544("R2544-MOD-1.3", "modifier_route_updates"),
     _rfc2544("R2544-MOD-1.4", "modifier_filters_1"),
     _rfc2544("R2544-MOD-1.5", "modifier_filters_25"),
-    _rfc2544("R2544-BURST-1.1", "burst_interval"),
+    _rfc2544("R2544-BURST-1.1", "burst_interval_16"),
+    _rfc2544("R2544-BURST-1.2", "burst_interval_64"),
+    _rfc2544("R2544-BURST-1.3", "burst_interval_256"),
+    _rfc2544("R2544-BURST-1.4", "burst_interval_1024"),
 )
 
 

@@ -7,6 +7,18 @@ Test Tags           metric:burst-interval    clause:rfc2544-21    req:RFC2544-21
 
 
 *** Test Cases ***
-Least Interval Between Bursts
+Least Interval Between Bursts Of 16 Frames
     [Tags]    id:R2544-BURST-1.1
+    Measure Its Cells
+
+Least Interval Between Bursts Of 64 Frames
+    [Tags]    id:R2544-BURST-1.2
+    Measure Its Cells
+
+Least Interval Between Bursts Of 256 Frames
+    [Tags]    id:R2544-BURST-1.3
+    Measure Its Cells
+
+Least Interval Between Bursts Of 1024 Frames
+    [Tags]    id:R2544-BURST-1.4
     Measure Its Cells
