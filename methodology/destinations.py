@@ -1,7 +1,7 @@
 """How evenly the frames of trials went to their destination networks (RFC 2544 section 12). Pure.
 
-A tester draws one network for each frame and counts what it sent to each. Chance spreads so many frames over so
-many networks within known limits: outside of them, on either side, the networks were not drawn at random.
+A tester draws one network for each frame and counts what it sent to each. Chance spreads so many frames over
+so many networks within known limits: outside of them, on either side, they were not drawn at random.
 """
 
 from __future__ import annotations

@@ -38,7 +38,9 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
         for o in outcomes
         if o.metric in _METRICS and o.cell.frame_octets == frame_octets and stands_on(o.cell)
     ]
-    kinds = {(o.cell.direction, o.cell.frame_format, o.cell.flows, o.cell.destination_networks) for o in chosen}
+    kinds = {
+        (o.cell.direction, o.cell.frame_format, o.cell.flows, o.cell.destination_networks) for o in chosen
+    }
     if len(kinds) > 1:
         raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
     chosen.sort(key=lambda o: _height(o.cell))

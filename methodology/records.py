@@ -180,7 +180,7 @@ class TrialSpec:
 
     @property
     def due_s(self) -> float:
-        """When the last frame is due at the latest, seconds: the trial's time, or the end of the last burst."""
+        """When the last frame is due at the latest, seconds: the trial's time, or that of the last burst."""
         if self.burst_frames is None or self.burst_fps is None:
             return self.total_s
         return repeated_bursts.due_s(self.burst_frames, self.load_fps, self.burst_fps, self.bursts)

@@ -1,6 +1,7 @@
-"""Routes for the networks behind the tester's ports, where a path routes (RFC 2544 12): set, read back, removed.
+"""Routes for the networks behind the tester's ports, where a path routes (RFC 2544 12).
 
-Each of 256 networks has a route of its own in each router that frames pass; no route here covers two of them.
+They are set, read back and removed. Each of 256 networks has a route of its own in each router that frames
+pass; no route here covers two of them.
 Ids: PATH-07 routes do not stand as they were set.
 """
 
@@ -23,7 +24,7 @@ Call = Callable[..., JsonValue]  # of a node, or of what is inside a pod
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One router's way to the networks behind a side: its next hops of both IP versions, and the interface."""
+    """One router's way to the networks behind a side: next hops of both IP versions, and interface."""
 
     side: int
     via: Sequence[str]

@@ -185,7 +185,7 @@ class PvpPath:
     def _networks_routed(
         self, stack: ExitStack, pod: Pod, sides: tuple[Side, Side], attached: list[Attached]
     ) -> list[JsonValue]:
-        """Set the routes for the networks behind the tester's ports in all that routes here; return evidence."""
+        """Set the routes for the networks behind the tester's ports in all that routes; return evidence."""
         count = self._bed.destination_networks if self._function.routes else 1
         found: list[JsonValue] = []
         if self._uplink == uplinks.ROUTED:

@@ -48,7 +48,7 @@ def router_addresses(node: Node, side: Side) -> Iterator[None]:
 
 
 def to_tester(side: Side) -> Hop:
-    """Return the node's way to the networks behind the tester's port of a side: out by the side's NIC."""
+    """Return the node's way to the networks behind the tester's port of a side: out by its NIC."""
     segment = OUTER[side.number]
     via = (host(segment.far_ipv4), host(segment.far_ipv6))
     return Hop(side=side.number, via=via, interface=side.nic)

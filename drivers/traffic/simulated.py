@@ -13,7 +13,14 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, burst_times, loss_times, passed_frames, shown, without
+from bmwg.drivers.traffic.simulated_shapes import (
+    QUEUE_FRAMES,
+    burst_times,
+    loss_times,
+    passed_frames,
+    shown,
+    without,
+)
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance

@@ -1,8 +1,8 @@
 """Bursty traffic (RFC 2544 section 21): the least interval between bursts of one size without loss.
 
-The number of frames in a burst is held, the interval between bursts varied. Of bursts of equal size the interval
-follows from the mean load, and a longer one is a lower load: so it is the bisection of RFC 2544 26.1 over the
-mean load, with its verification of both bounds, and each bound is an interval.
+The number of frames in a burst is held, the interval between bursts varied. Of bursts of equal size the
+interval follows from the mean load, and a longer one is a lower load: so it is the bisection of RFC 2544 26.1
+over the mean load, with its verification of both bounds, and each bound is an interval.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REQUIREMENTS = ("RFC2544-21-01", "RFC2544-21-03")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bursty:
-    """One search: of which cell, with which goal. The goal's loads are mean loads over bursts and intervals."""
+    """One search: of which cell, with which goal, whose loads are means over bursts and intervals."""
 
     cell: Cell
     goal: ThroughputGoal

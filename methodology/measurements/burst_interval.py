@@ -1,4 +1,4 @@
-"""The least interval between bursts without loss (RFC 2544 section 21), a measurement for each size of a burst."""
+"""The least interval between bursts without loss (RFC 2544 21), a measurement for each size of a burst."""
 
 from __future__ import annotations
 

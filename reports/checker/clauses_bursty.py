@@ -1,4 +1,4 @@
-"""RFC 2544 section 21 as rules: some of the tests with repeated bursts beside the steady load, of four sizes."""
+"""RFC 2544 section 21 as rules: tests with repeated bursts of four sizes beside the steady load."""
 
 from __future__ import annotations
 

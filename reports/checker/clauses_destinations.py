@@ -1,7 +1,7 @@
 """RFC 2544 section 12 as rules: frames spread over 256 destination networks, by what testers counted of each.
 
-A tester draws the network of each frame and counts frames by network, sent and received. Trials hold the counts and
-the seed; what a tester says of itself is no evidence.
+A tester draws the network of each frame and counts frames by network, sent and received. Trials hold the
+counts and the seed; what a tester says of itself is no evidence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _spread(scope: Scope) -> list[Trial]:
 
 @clause("RFC2544-12-02")
 def many_pairs(scope: Scope) -> Answer:
-    """Conditions were also measured with random destinations: each such trial holds its seed and its counts."""
+    """Conditions were also measured with random destinations: each trial holds its seed and counts."""
     expected = f"trials to {MAX_NETWORKS} random destination networks, each with its seed"
     trials = _spread(scope)
     if not trials:
@@ -41,9 +41,9 @@ def many_pairs(scope: Scope) -> Answer:
 
 @clause("RFC2544-12-03")
 def evenly_drawn(scope: Scope) -> Answer:
-    """In each direction all 256 networks got as many frames as chance gives them, neither more nor less even."""
+    """In each direction all 256 networks got as many frames as chance gives, neither more nor less even."""
     expected = (
-        f"{MAX_NETWORKS} networks, chi-square within {MOST_DEVIATIONS:g} standard deviations in each direction"
+        f"{MAX_NETWORKS} networks, chi-square within {MOST_DEVIATIONS:g} standard deviations each way"
     )
     trials = _spread(scope)
     if not trials:

@@ -1,4 +1,4 @@
-"""To which networks the frames of a trial go, as the tester is told: the first of each side, and a seed to draw by."""
+"""To which networks the frames of a trial go, as the tester is told: the first of each side, and a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames to 256 networks at random, real ones: their addresses and checksums, their counts, and who loses which."""
+"""Real frames to 256 networks at random: addresses, checksums, counts, and what a router loses of them."""
 
 import ipaddress
 import socket

@@ -1,4 +1,4 @@
-"""Bursts that repeat, real ones: how they leave, and the least interval at a queue of known depth and rate."""
+"""Real bursts that repeat: how they leave, and the least interval at a queue of known depth and rate."""
 
 import os
 import time
@@ -47,7 +47,7 @@ def test_bursts_leave_whole_dense_and_apart(wire, tester, burst_frames, directio
 
 
 def _truth_ns(frames, duration_s):
-    """The least interval: the bucket and the queue may fill from burst to burst, and must hold the last one."""
+    """The least interval: bucket and queue may fill from burst to burst, and must hold the last one."""
     depth = QUEUE_FRAMES + BUCKET_FRAMES
     room = depth - frames * (1 - SERVED_FPS / PORT_FPS)
     if room < 0:
