@@ -1,8 +1,8 @@
 """Bursts that repeat within a trial (RFC 2544 section 21): how they were to leave, and how they left.
 
 A trial of repeated bursts has a mean load; within a burst the frames have the least gap that there is. From
-the mean load follow period and interval: `burst_frames / load_fps` from the begin of a burst to that of the next,
-less `burst_frames / burst_fps` for the burst itself.
+the mean load follow period and interval: `burst_frames / load_fps` from the begin of a burst to that of the
+next, less `burst_frames / burst_fps` for the burst itself.
 """
 
 from __future__ import annotations

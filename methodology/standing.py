@@ -112,9 +112,9 @@ def standing(
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
     `trials` are all of the outcome, `most_ratio` (0..1) is the share of them that may be set aside (None:
-    any), `continued` says that the run was cut off between them. With `by_cpu` a tester has stalled only where
-    a watchdog saw its CPU gone: one such trial is within every share. The tester's own qualification is not
-    held to the share: what disturbs it lowers what devices may be credited with.
+    any), `continued` says that the run was cut off between them. With `by_cpu` a tester has stalled only
+    where a watchdog saw its CPU gone: one such trial is within every share. The tester's own qualification is
+    not held to the share: what disturbs it lowers what devices may be credited with.
     """
     aside = set_aside(trials)
     refused = (

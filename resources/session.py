@@ -174,9 +174,7 @@ def open_session(settings: Settings, selected: Collection[str], clock: Clock | N
         folder = store.folder.resolve()
         networks = max((planned.cell.destination_networks for planned in plan), default=1)
         bed = stack.enter_context(
-            open_bed(
-                testbed, ledger, folder, owner, frame_octets=largest, destination_networks=networks
-            )
+            open_bed(testbed, ledger, folder, owner, frame_octets=largest, destination_networks=networks)
         )
         return Session(
             testbed=testbed,

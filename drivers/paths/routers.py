@@ -55,7 +55,7 @@ def to_tester(side: Side) -> Hop:
 
 
 def into_pod(side: Side, host_interface: str) -> Hop:
-    """Return the node's way for what enters by the NIC of a side: into the pod, by the table it is steered by.
+    """Return the node's way for what enters by the NIC of a side: into the pod, by its own table.
 
     Behind that pod are the networks of the other side.
     """

@@ -82,9 +82,7 @@ class BurstInterval:
             burst_frames=self.burst_frames,
             burst_fps=asked.maximum_fps,
         )
-        return Bursty(
-            cell=asked.cell, goal=goal, burst_frames=self.burst_frames, burst_fps=asked.maximum_fps
-        )
+        return Bursty(cell=asked.cell, goal=goal, burst_frames=self.burst_frames, burst_fps=asked.maximum_fps)
 
 
 MEASUREMENTS = tuple(BurstInterval(burst_frames=frames) for frames in BURST_FRAMES)

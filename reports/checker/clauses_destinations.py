@@ -42,9 +42,7 @@ def many_pairs(scope: Scope) -> Answer:
 @clause("RFC2544-12-03")
 def evenly_drawn(scope: Scope) -> Answer:
     """In each direction all 256 networks got as many frames as chance gives, neither more nor less even."""
-    expected = (
-        f"{MAX_NETWORKS} networks, chi-square within {MOST_DEVIATIONS:g} standard deviations each way"
-    )
+    expected = f"{MAX_NETWORKS} networks, chi-square within {MOST_DEVIATIONS:g} standard deviations each way"
     trials = _spread(scope)
     if not trials:
         return held(False, expected, "every valid trial went to one address, or to fewer networks")

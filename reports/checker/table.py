@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bmwg.reports.checker import (
     clauses_benchmarks,
-    clauses_common,
     clauses_bursty,
+    clauses_common,
     clauses_companions,
     clauses_destinations,
     clauses_isolation,

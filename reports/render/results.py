@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
-from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.http.answers import has_answers
 from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentiles, told_ways

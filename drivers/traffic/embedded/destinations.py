@@ -43,9 +43,7 @@ def drawn(spec: TrialSpec, ports: tuple[TesterPort, TesterPort] | None, seed: in
         "networks": spec.destination_networks,
         "step_bits": host_bits - (_UPPER_BITS if first[0].version == 6 else 0),
         "seed": seed,
-        "destinations": [
-            network[_HOST].packed.ljust(_ADDRESS_OCTETS, b"\0").hex() for network in first
-        ],
+        "destinations": [network[_HOST].packed.ljust(_ADDRESS_OCTETS, b"\0").hex() for network in first],
     }
 
 

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import breaches
-from runs import BURSTS, BURSTY, LATENCY, LOSS, MEDIUM, QUALIFIED, RECOVERY, RESET_LINK, TAGGED, TPUT, paths, run
+from runs import (
+    BURSTS,
+    BURSTY,
+    LATENCY,
+    LOSS,
+    MEDIUM,
+    QUALIFIED,
+    RECOVERY,
+    RESET_LINK,
+    TAGGED,
+    TPUT,
+    paths,
+    run,
+)
 from three import Three
 
 ABSENT = run(QUALIFIED)  # the tester alone: no benchmark of a device
@@ -117,9 +130,7 @@ CASES: dict[str, Three] = {
     "RFC2544-12-02": tput(met=SPREAD, not_met=run(TPUT, profile={"traffic": {"flows": [1, 256]}})),
     "RFC2544-12-03": tput(
         met=SPREAD,
-        not_met=run(
-            TPUT, profile={"traffic": {"destination_networks": [1, 256]}}, tester=breaches.InTurn
-        ),
+        not_met=run(TPUT, profile={"traffic": {"destination_networks": [1, 256]}}, tester=breaches.InTurn),
     ),
     "RFC2544-13-01": Three(
         met=run(TPUT, ROUTES),

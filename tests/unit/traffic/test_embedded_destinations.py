@@ -25,9 +25,7 @@ SPEC = TrialSpec(frame_octets=64, load_fps=1_000, duration_s=1.0, destination_ne
 
 
 def test_networks_are_free_and_of_the_benchmarking_ranges():
-    taken = [
-        ipaddress.ip_network(text) for one in (*OUTER, *INNER, UNDERLAY) for text in one.subnets
-    ]
+    taken = [ipaddress.ip_network(text) for one in (*OUTER, *INNER, UNDERLAY) for text in one.subnets]
     for side in (0, 1):
         for version in (0, 1):
             names = consecutive(BEHIND[side][version], 256)
