@@ -172,7 +172,10 @@ def open_session(settings: Settings, selected: Collection[str], clock: Clock | N
             watch = stack.enter_context(LeakWatch(testbed.lab_ports, signed=signed))
         largest = max((planned.cell.frame_octets for planned in plan), default=0)
         folder = store.folder.resolve()
-        bed = stack.enter_context(open_bed(testbed, ledger, folder, owner, frame_octets=largest))
+        networks = max((planned.cell.destination_networks for planned in plan), default=1)
+        bed = stack.enter_context(
+            open_bed(testbed, ledger, folder, owner, frame_octets=largest, destination_networks=networks)
+        )
         return Session(
             testbed=testbed,
             profile=profile,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -39,6 +39,7 @@ class PodToPodPath:
             or undriven(self._network, "a tester port in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
             or endpoints.no_program(self._bed, self._network)
+            or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
     @contextmanager

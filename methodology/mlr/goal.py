@@ -136,6 +136,7 @@ class ControllerInput:
     direction: Direction = Direction.FORWARD
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
+    destination_networks: int = 1
     vlan_id: int | None = None
     mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
@@ -206,6 +207,7 @@ class ControllerInput:
             direction=self.direction,
             frame_format=self.frame_format,
             flows=self.flows,
+            destination_networks=self.destination_networks,
             vlan_id=self.vlan_id,
             mix_octets=self.mix_octets,
         )
@@ -231,6 +233,7 @@ class ControllerInput:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
             mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
             min_load_fps=min_load_fps,

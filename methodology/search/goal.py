@@ -20,6 +20,7 @@ class ThroughputGoal:
     gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
     narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
     not valid, at one load in one step. `loss_times` asks each trial for the number and times of its gaps.
+    With `burst_frames` a load is the mean over repeated bursts of so many frames at `burst_fps`.
     """
 
     frame_octets: int
@@ -30,6 +31,7 @@ class ThroughputGoal:
     direction: Direction = Direction.FORWARD
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
+    destination_networks: int = 1
     vlan_id: int | None = None
     mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
@@ -41,6 +43,8 @@ class ThroughputGoal:
     max_reopenings: int = 1
     most_relative_width: float | None = None
     loss_times: bool = False
+    burst_frames: int | None = None
+    burst_fps: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a goal that no search can reach."""
@@ -79,9 +83,12 @@ class ThroughputGoal:
             direction=self.direction,
             frame_format=self.frame_format,
             flows=self.flows,
+            destination_networks=self.destination_networks,
             vlan_id=self.vlan_id,
             mix_octets=self.mix_octets,
             loss_times=self.loss_times,
+            burst_frames=self.burst_frames,
+            burst_fps=self.burst_fps,
         )
 
     @classmethod
@@ -109,6 +116,7 @@ class ThroughputGoal:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
             mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
             duration_s=duration_s,

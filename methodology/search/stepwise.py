@@ -174,4 +174,6 @@ def _words(spec: TrialSpec) -> str:
     return (
         f"{spec.frame_octets} octets, {spec.load_fps} frames/s for {spec.duration_s:g} s,"
         f" {spec.direction}, {spec.frame_format}, {spec.flows} flows"
+        f"{f', {spec.destination_networks} networks' if spec.destination_networks != 1 else ''}"
+        f"{f', bursts of {spec.burst_frames} at {spec.burst_fps} frames/s' if spec.burst_frames else ''}"
     )

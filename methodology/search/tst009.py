@@ -67,6 +67,7 @@ class Tst009Goal:
     direction: Direction = Direction.FORWARD
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
+    destination_networks: int = 1
     vlan_id: int | None = None
     mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
@@ -112,6 +113,7 @@ class Tst009Goal:
             direction=self.direction,
             frame_format=self.frame_format,
             flows=self.flows,
+            destination_networks=self.destination_networks,
             vlan_id=self.vlan_id,
             mix_octets=self.mix_octets,
         )

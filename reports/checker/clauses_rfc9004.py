@@ -101,7 +101,7 @@ def throughput_before(scope: Scope) -> Answer:
 def _condition(outcome: Outcome) -> tuple[object, ...]:
     cell = outcome.cell
     place = (cell.path, cell.hosting, cell.function, cell.network)
-    return (*place, cell.direction, cell.frame_format, cell.flows, cell.vlan_id)
+    return (*place, cell.direction, cell.frame_format, cell.flows, cell.destination_networks, cell.vlan_id)
 
 
 @clause("RFC9004-5-05")
@@ -113,7 +113,10 @@ def same_traffic(scope: Scope) -> Answer:
         if found is None:
             return False
         specs = [trial.trial.result.spec for trial in (*taken(scope, one), *taken(scope, found))]
-        kinds = {(s.direction, s.flows, s.frame_format, s.frame_octets, s.vlan_id) for s in specs}
+        kinds = {
+            (s.direction, s.flows, s.destination_networks, s.frame_format, s.frame_octets, s.vlan_id)
+            for s in specs
+        }
         return len(kinds) == 1
 
     return all_of(scope.outcomes, "throughput of the same traffic", fits)

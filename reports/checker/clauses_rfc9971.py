@@ -172,7 +172,7 @@ def traffic_constant(scope: Scope) -> Answer:
 
 def _traffic(spec: TrialSpec) -> tuple[object, ...]:
     frames = (spec.frame_octets, spec.direction, spec.frame_format, spec.flows, spec.vlan_id, spec.mix_octets)
-    return (*frames, spec.broadcast_every, spec.modifier)
+    return (*frames, spec.destination_networks, spec.broadcast_every, spec.modifier)
 
 
 def _all_but_load(spec: TrialSpec) -> tuple[object, ...]:
@@ -201,10 +201,19 @@ def traffic_mentioned(scope: Scope) -> Answer:
 
 def _as_mentioned(scope: Scope, outcome: Outcome) -> bool:
     cell = outcome.cell
-    said = (cell.direction, cell.frame_format, cell.flows, cell.vlan_id, cell.frame_octets)
+    frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id)
+    said = (*frames, cell.flows, cell.destination_networks)
     specs = [one.trial.result.spec for one in taken(scope, outcome)]
     return bool(specs) and all(
-        (spec.direction, spec.frame_format, spec.flows, spec.vlan_id, spec.frame_octets) == said
+        (
+            spec.frame_octets,
+            spec.direction,
+            spec.frame_format,
+            spec.vlan_id,
+            spec.flows,
+            spec.destination_networks,
+        )
+        == said
         for spec in specs
     )
 

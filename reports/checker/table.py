@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from bmwg.reports.checker import (
     clauses_benchmarks,
+    clauses_bursty,
     clauses_common,
     clauses_companions,
     clauses_configured,
+    clauses_destinations,
     clauses_frames,
     clauses_isolation,
     clauses_laboratory,
@@ -32,6 +34,8 @@ from bmwg.reports.checker.verdicts import ClauseRule
 
 RULES: tuple[ClauseRule, ...] = (
     *clauses_common.RULES,
+    *clauses_destinations.RULES,
+    *clauses_bursty.RULES,
     *clauses_tester.RULES,
     *clauses_waits.RULES,
     *clauses_benchmarks.RULES,

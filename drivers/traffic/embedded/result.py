@@ -27,6 +27,7 @@ def plain(spec: TrialSpec) -> TrialSpec:
         frame_format=spec.frame_format,
         flows=spec.flows,
         vlan_id=spec.vlan_id,
+        destination_networks=spec.destination_networks,
     )
 
 

@@ -235,7 +235,6 @@ class TrexTraffic:
             "verifies": ["signature", "sequence"],
             "latency_definition": STORE_AND_FORWARD,
             "latency_stamps": SOFTWARE_STAMPS,
-            "destination_networks": 1,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",

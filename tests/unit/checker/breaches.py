@@ -77,6 +77,20 @@ class SendsLess(_Changes):
         )
 
 
+class InTurn(_Changes):
+    """Sends to one network after the other, where each frame's was to be drawn."""
+
+    def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
+        if not stream.sent_by_network:
+            return stream
+        networks = spec.destination_networks
+        counts = [
+            tuple(frames // networks + (number < frames % networks) for number in range(networks))
+            for frames in (stream.sent_frames, stream.received_frames)
+        ]
+        return replace(stream, sent_by_network=counts[0], received_by_network=counts[1])
+
+
 class LosesTags(_Changes):
     """Loses the tagged frame of each stream that has one, and no other."""
 

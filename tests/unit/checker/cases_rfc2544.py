@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import breaches
 from foreign import header, outcomes, said
-from runs import BURSTS, LATENCY, LOSS, MEDIUM, QUALIFIED, RECOVERY, RESET_LINK, TAGGED, TPUT, paths, run
+from runs import (
+    BURSTS,
+    BURSTY,
+    LATENCY,
+    LOSS,
+    MEDIUM,
+    QUALIFIED,
+    RECOVERY,
+    RESET_LINK,
+    TAGGED,
+    TPUT,
+    paths,
+    run,
+)
 from three import Three
 
 from bmwg.methodology.benchmarks.frame_loss import METRIC as LOSS_METRIC
@@ -42,6 +55,7 @@ RESETS = {
         },
     ],
 }
+SPREAD = run(TPUT, profile={"traffic": {"destination_networks": [1, 256]}})
 UNREAD = {"verifies": ["signature"]}
 SIZES = {
     number: run(TPUT, profile={"paths": paths(*sizes)})
@@ -127,9 +141,10 @@ CASES: dict[str, Three] = {
         benchmark="throughput",
     ),
     "RFC2544-12-01": tput(met=STANDARD, not_met=run(TPUT, profile={"traffic": {"flows": [256]}})),
-    "RFC2544-12-02": tput(
-        met=run(TPUT, profile={"traffic": {"flows": [1, 256]}}, device={"destination_networks": 256}),
-        not_met=run(TPUT, profile={"traffic": {"flows": [1, 256]}}),
+    "RFC2544-12-02": tput(met=SPREAD, not_met=run(TPUT, profile={"traffic": {"flows": [1, 256]}})),
+    "RFC2544-12-03": tput(
+        met=SPREAD,
+        not_met=run(TPUT, profile={"traffic": {"destination_networks": [1, 256]}}, tester=breaches.InTurn),
     ),
     "RFC2544-13-01": Three(
         met=run(TPUT, ROUTES),
@@ -146,6 +161,13 @@ CASES: dict[str, Three] = {
     "RFC2544-14-01": tput(met=run(TPUT, profile={"traffic": {"directions": ["both"]}}), not_met=STANDARD),
     "RFC2544-15-01": tput(met=STANDARD, not_met=said(STANDARD, header(breaches.four_ports))),
     "RFC2544-20-01": tput(met=run(TPUT, testbed=MEDIUM), not_met=STANDARD),
+    "RFC2544-21-01": tput(met=run(TPUT, *BURSTY), not_met=STANDARD),
+    "RFC2544-21-03": Three(
+        met=run(TPUT, *BURSTY),
+        not_met=run(TPUT, *BURSTY[:3]),
+        not_applicable=STANDARD,
+        benchmark="throughput",
+    ),
     "RFC2544-23-01": Three(
         met=STANDARD,
         not_met=run(TPUT, waited=0.9),

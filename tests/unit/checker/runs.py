@@ -58,6 +58,7 @@ RESET_LINK, ROUTES, FILTER_1, FILTERS_25 = (
 )
 IMIX = "R2544-IMIX-1.1"
 BROADCAST, MANAGEMENT, BROADCAST_BRIDGED = "R2544-MOD-1.1", "R2544-MOD-1.2", "R2544-MOD-1.6"
+BURSTY = tuple(f"R2544-BURST-1.{number}" for number in (1, 2, 3, 4))
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 MEDIUM = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}  # 1,488,095 frames/s of 64 octets
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -105,8 +106,8 @@ def paths(*sizes: int) -> list[dict[str, Any]]:
     return [{**one, "frame_octets": list(sizes)} for one in (wire, node)]
 
 
-SMALL = {  # over the profile's own: one size, one direction and flow, a coarse search
-    "traffic": {"directions": ["forward"], "flows": [1]},
+SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search
+    "traffic": {"directions": ["forward"], "flows": [1], "destination_networks": [1]},
     "paths": paths(64),
     "search": {"relative_width": 0.1},
     "latency": {"frame_octets": [64]},

@@ -185,6 +185,11 @@ static void sender_prepare(struct xdp_sender *to, const struct stream *s, const 
 	to->first = o->first;
 	to->step[0] = step_of(o->load_fps);
 	to->step[1] = step_of(two ? o->then_load_fps : o->load_fps);
+	if (o->burst_frames) {
+		to->burst_frames = o->burst_frames;
+		to->step[0] = step_of(o->burst_fps);
+		to->step[1] = step_of(o->load_fps / (double)o->burst_frames);
+	}
 	to->then_ns = (uint64_t)((long double)o->first * 1e9L / (long double)o->load_fps);
 	to->broadcast_every = s->broadcast_every;
 	to->mix_frames = s->mix_frames;
@@ -271,6 +276,12 @@ static void stream_take(struct stream *s, const struct pace *pace, double hz)
 	s->broadcast_sent = from->broadcast_sent;
 	s->broadcast_least = from->broadcast_least;
 	s->broadcast_most = from->broadcast_most;
+	memcpy(s->sent_to, from->sent_to, sizeof(s->sent_to));
+	s->burst = (struct burst_times){.bursts = from->burst.bursts,
+					.lengths = cycles(from->burst.lengths, hz),
+					.longest = cycles(from->burst.longest, hz),
+					.intervals = cycles(from->burst.intervals, hz),
+					.shortest = cycles(from->burst.shortest, hz)};
 	c->foreign -= answered < c->foreign ? answered : c->foreign;
 	for (unsigned int i = 0; i < MAX_TAGS; i++)
 		if (c->tagged_ns[i])
@@ -308,6 +319,8 @@ static uint32_t batch_of(const struct trial *t, const struct xdp_order *o)
 {
 	double load_fps = o->load_fps > o->then_load_fps ? o->load_fps : o->then_load_fps;
 
+	if (o->burst_frames)
+		load_fps = o->burst_fps;
 	if (t->streams[0].active && t->streams[1].active)
 		load_fps *= 2.0;
 	return load_fps > DENSE_FPS ? DENSE_BATCH : PROMPT_BATCH;
