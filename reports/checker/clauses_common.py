@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from bmwg.methodology.records import MIN_IPV6_OCTETS, Direction, FrameFormat, Outcome
+from bmwg.methodology.throughput import METRIC as THROUGHPUT
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -38,15 +39,11 @@ def configured_by_instructions(scope: Scope) -> Answer:
 
 @clause("RFC2544-7-03")
 def filters_only(scope: Scope) -> Answer:
-    """Trials with filters ran on the deployment that was measured without, or on one recorded as equal."""
+    """Trials with filters ran on the deployment whose throughput was found without, or on one equal to it."""
     filtered = _modified(scope, FILTERS)
     if not filtered:
         return not_applicable("no trial with filters is in the run")
-    plain = {
-        (t.cell_id, t.deployment_id)
-        for t in scope.evidence.trials
-        if t.trial.result.spec.modifier is None and t.trial.result.spec.broadcast_every is None
-    }
+    plain = {(t.cell_id, t.deployment_id) for t in scope.evidence.trials if t.metric == THROUGHPUT}
     other = sorted(
         {
             trial.deployment_id

@@ -52,16 +52,17 @@ def appendix_c_format(scope: Scope) -> Answer:
 def _frame(told_of: object) -> tuple[list[int] | None, tuple[int, int]]:
     """Read a tester's IPv4 frame: its octets without FCS; where its signature begins, and its length."""
     one = told_of if isinstance(told_of, Mapping) else {}
-    octets, place = one.get("octets"), one.get("signature")
-    if not _numbers(octets) or not _numbers(place) or len(place) != 2:
+    octets, place = _numbers(one.get("octets")), _numbers(one.get("signature"))
+    if len(place) != 2:
         return None, (0, 0)
     if not MIN_FRAME_OCTETS <= len(octets) + FCS_OCTETS <= MAX_FRAME_OCTETS:
         return None, (0, 0)
     return octets, (place[0], place[1])
 
 
-def _numbers(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, int) for one in value)
+def _numbers(value: object) -> list[int]:
+    """Return a list of integers; empty where it is something else."""
+    return value if isinstance(value, list) and all(isinstance(one, int) for one in value) else []
 
 
 @clause("RFC2544-9.4-01")
