@@ -49,6 +49,9 @@ def test_each_single_breach_costs_the_grade(row):
     evidence = earned(*tests, **changes)
     assert row in broken_of(evidence)
     grade = grade_of(evidence)
+    if row == "RFC2544-7-05":  # a record that comes out empty keeps a run from any grade
+        assert grade.grade is Grade.NOT_GRADED
+        return
     assert grade.grade in (Grade.CONDITIONAL, Grade.NOT_COMPLIANT, Grade.INCOMPLETE)
     if requirement(row).level in (Level.MUST, Level.MUST_NOT):
         assert grade.grade is Grade.NOT_COMPLIANT
