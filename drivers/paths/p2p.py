@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -43,6 +43,7 @@ class PodToPodPath:
             endpoints.own_way(self._network)
             or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
     @contextmanager
