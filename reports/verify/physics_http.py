@@ -120,7 +120,11 @@ def _of(evidence: Evidence) -> list[Execution]:
     if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
         return []
     plan = requests.planned_by(run["profile"])
-    return executions(JOURNAL_FILE, run["started_at"], _lines(evidence), plan)
+    return executions(_journal(evidence), run["started_at"], _lines(evidence), plan)
+
+
+def _journal(evidence: Evidence) -> str:
+    return JOURNAL_FILE if evidence.former is None else evidence.former.journal
 
 
 @rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)
@@ -139,7 +143,7 @@ def repetitions_last(evidence: Evidence) -> Iterator[Shortfall]:
 def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
     """No repetition moves more octets than fit on the medium at its declared rate."""
     if run := evidence.run:
-        yield from beyond_rate(_lines(evidence), JOURNAL_FILE, run["medium"]["line_rate_bps"])
+        yield from beyond_rate(_lines(evidence), _journal(evidence), run["medium"]["line_rate_bps"])
 
 
 @rule("VER-34", "", "what client and proxies counted goes together", exit_code=2)
