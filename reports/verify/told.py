@@ -28,13 +28,16 @@ _READ = frozenset({"driver", "io", "kind"})  # fields that rules read; no redact
 
 @rule("VER-50", "", "a run was measured by the versions that its toolkit's commit has", exit_code=2)
 def versions_of_commit(evidence: Evidence) -> Iterator[Shortfall]:
-    """Format, procedures and bonds are those of the commit that an unchanged toolkit names."""
+    """Version, format, procedures and bonds are those of the commit that an unchanged toolkit names."""
     run = evidence.run
     if run is None or run["toolkit"]["dirty"] is not False:
         return
     commit = run["toolkit"]["commit"]
     if (theirs := known().measured.get(commit)) is None:
         return
+    if run["toolkit"]["version"] != theirs.version:
+        found = run["toolkit"]["version"]
+        yield "run.json: toolkit: version", f"{theirs.version}, as of commit {commit[:12]}", found
     if run["schema"] != theirs.schema:
         yield "run.json: schema", f"{theirs.schema}, as commit {commit[:12]} writes", run["schema"]
     if (bound := run.get("platform_bound", 0)) != theirs.platform_bound:

@@ -68,7 +68,9 @@ def _signed(verified: Any) -> str:
 
 
 def _rendered(verified: Any) -> str:
-    return f"not compared: {', '.join(verified.unchecked)}" if verified.unchecked else ""
+    if verified.unchecked:
+        return f"not compared: {', '.join(verified.unchecked)}"
+    return "" if verified.rendered else "the bundle holds no report"
 
 
 def _known(verified: Any) -> str:

@@ -23,22 +23,25 @@ from bmwg.schemas.document import parse
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("methodology/profiles", "methodology/http/profiles")
-_PROCEDURES, _BINDING, _RUN = (
+_PROCEDURES, _BINDING, _RUN, _TOOLKIT = (
     "methodology/procedures.py",
     "reports/store/binding.py",
     "reports/store/run.py",
+    "src/bmwg/__init__.py",
 )
+_VERSION = re.compile(r'^__version__ = "([^"]+)"', re.MULTILINE)
 _BOUND = re.compile(r"^VERSION = (\d+)", re.MULTILINE)
 _SCHEMA = re.compile(r'"schema": "(run/\d+\.\d+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The texts of the three files that say by what a commit measures; empty for one that it has not."""
+    """The texts of the files that say by what a commit measures; empty for one that it has not."""
 
     procedures: str
     binding: str
     run: str
+    toolkit: str
 
 
 def written() -> str:
@@ -65,7 +68,7 @@ def _measured(commits: Iterable[str]) -> dict[str, Measured]:
     """Return by what each commit of this history measures; commits from before there were runs are left out."""
     found: dict[str, Measured] = {}
     read: dict[tuple[str, ...], Measured | None] = {}
-    for commit, blobs in _blobs(commits, (_PROCEDURES, _BINDING, _RUN)).items():
+    for commit, blobs in _blobs(commits, (_PROCEDURES, _BINDING, _RUN, _TOOLKIT)).items():
         if blobs not in read:
             read[blobs] = _read(_Texts(*(git("cat-file", "blob", one) if one else "" for one in blobs)))
         if (told := read[blobs]) is not None:
@@ -75,13 +78,15 @@ def _measured(commits: Iterable[str]) -> dict[str, Measured]:
 
 def _read(texts: _Texts) -> Measured | None:
     schema, bound = _SCHEMA.search(texts.run), _BOUND.search(texts.binding)
-    if schema is None:
+    version = _VERSION.search(texts.toolkit)
+    if schema is None or version is None:
         return None
     module = ModuleType("procedures_of_a_commit")
     sys.modules[module.__name__] = module  # where its data classes look their own module up
     exec(compile(texts.procedures, _PROCEDURES, "exec"), module.__dict__)  # noqa: S102 our own history
     del sys.modules[module.__name__]
     return Measured(
+        version=version[1],
         procedures=dict(sorted(getattr(module, "CURRENT", {}).items())),
         names_procedures=bool(texts.procedures),
         platform_bound=int(bound[1]) if bound else 0,

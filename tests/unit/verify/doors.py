@@ -30,6 +30,7 @@ from bmwg.reports.bundle.signing import load_private, make_key
 from bmwg.reports.registry import check
 from bmwg.reports.registry.against import changed
 from bmwg.reports.registry.check import place_of, published
+from bmwg.reports.registry.index import index_page
 from bmwg.reports.registry.names import slug
 from bmwg.reports.render.report import write_report
 from bmwg.reports.verify.trust import SIGNER_UNKNOWN
@@ -264,6 +265,39 @@ def chinese(where: Where) -> str:
     return "listed" if [one.folder for one in published(checked)] == [place] else str(checked.findings)
 
 
+def earlier_key(where: Where) -> str:
+    """An honest organization with a new key: what it had signed by the one before stays listed."""
+    place = _registry(where, organization="Example Networks", signer=where.key)
+    keys = where.to / "registry" / "keys"
+    (keys / "example-networks.pem").rename(keys / "example-networks.1.pem")
+    make_key(where.to / "other")
+    shutil.copy(where.to / "other.pub", keys / "example-networks.pem")
+    checked = check(where.to / "registry", examine)
+    return "listed" if [one.folder for one in published(checked)] == [place] else str(checked.findings)
+
+
+def script_of_a_name(where: Where) -> str:
+    """An organization whose whole name is written in letters that look Latin: the index names the script."""
+    _registry(where, organization="\u0410\u0441\u043c\u0435", signer=where.key)
+    return index_page(check(where.to / "registry", examine))
+
+
+def no_report(where: Where) -> str:
+    """Hand over a bundle without a report to somebody who insists on one that was checked."""
+    pub = where.key.with_name(f"{where.key.name}.pub")
+    run = where.run("ladder")
+    for name in ("report.html", "report.rst"):
+        (run / name).unlink()
+    bundle = make_bundle(
+        run,
+        where.to / "lie.tar",
+        evidence=folder_evidence(run),
+        findings=[],
+        signer=load_private(where.key),
+    )
+    return told("verify", bundle, "--key", pub, "--require", "checked-report")
+
+
 def _replaced(where: Where, **options: Any) -> str:
     place = _registry(where, organization="Example Networks", signer=where.key)
     parts = mutations.parts_of(place / "submission.bmwg.tar")
@@ -386,6 +420,9 @@ DOORS: tuple[Door, ...] = tuple(
         (order_changed, "REG-14"),
         (confusable, "REG-11"),
         (chinese, "listed"),
+        (earlier_key, "listed"),
+        (script_of_a_name, "cyrillic"),
+        (no_report, "required and not there: checked-report"),
         (unredacted, "REG-12"),
         (manifest_of_another_product, "REG-04"),
         (readable_names, "hidden"),

@@ -186,6 +186,11 @@ def older_commit(files: Files) -> None:
     )
 
 
+def newer_version(files: Files) -> None:
+    """Call the toolkit a release that never was."""
+    files.run["toolkit"]["version"] = files.chance.choice(["0.2.0", "1.0.0", "9.9.9"])
+
+
 def hidden_from_rules(files: Files) -> None:
     """Redact what a rule reads: the tester's driver, its ports' kind, or what the record calls them."""
     tester = files.run["testbed"]["tester"]
@@ -299,6 +304,7 @@ REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
     clause_rules_lowered: ("packets-now", "VER-50"),
     bond_dropped: ("packets-now", "VER-50"),
     older_commit: ("packets-now", "VER-50"),
+    newer_version: ("packets-now", "VER-50"),
     hidden_from_rules: ("packets-now", "VER-52"),
     called_pci: ("packets-now", "VER-34"),
     ways_swapped: ("packets-now", "VER-34"),

@@ -220,7 +220,9 @@ def test_who_signed_and_what_nobody_can_show_is_said_and_has_its_status(place, t
     assert "cannot be detected without a challenge or a witness" in said
     assert status(bundle) == SIGNER_UNKNOWN
     assert "consistent, signer unknown: " in capsys.readouterr().out
-    assert status(bundle, "--key", key, "--require", "signed,checked-report") == 0
+    assert status(bundle, "--key", key, "--require", "signed,known-toolkit") == 0
+    assert status(bundle, "--key", key, "--require", "signed,checked-report") == REQUIREMENT_UNMET
+    assert "the bundle holds no report" in capsys.readouterr().out
     assert status(bundle, "--require", "signed") == REQUIREMENT_UNMET
     assert status(bundle, "--key", key, "--require", "challenged") == REQUIREMENT_UNMET
     assert "required and not there: challenged" in capsys.readouterr().out
