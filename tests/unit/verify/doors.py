@@ -174,6 +174,12 @@ def checked_out_by_somebody_else(where: Where) -> str:
     return "the commit of this checkout" if done.stdout.split()[1:] == [_head()] else done.stdout + done.stderr
 
 
+def readable_by_others() -> bool:
+    """Whether another user can read this checkout and its interpreter."""
+    parents = [*Path(sys.executable).resolve().parents, *ROOT.parents, ROOT]
+    return bool(shutil.which("setpriv")) and all(path.stat().st_mode & 0o005 == 0o005 for path in parents)
+
+
 def _head() -> str:
     git = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "rev-parse", "HEAD"]
     return bounded.run(git, deadline_s=60).stdout.strip() or "None"
