@@ -1,4 +1,4 @@
-"""What whoever measured chose, and nobody sees why: cells without an answer, a profile of his own, time unused.
+"""What whoever measured chose, and nobody sees why: cells without answer, an own profile, unused time.
 
 An honest run can have each of these, so nothing here refuses one: `choices` asks, beside the verdict.
 """
@@ -23,7 +23,13 @@ def choices(evidence: Evidence) -> tuple[str, ...]:
     """Return what a reader should ask of what was chosen. Pure."""
     if evidence.run is None:
         return ()
-    return (*_profile(evidence), *_tests(evidence), *_unanswered(evidence), *_gaps(evidence), *_idle(evidence))
+    return (
+        *_profile(evidence),
+        *_tests(evidence),
+        *_unanswered(evidence),
+        *_gaps(evidence),
+        *_idle(evidence),
+    )
 
 
 def _profile(evidence: Evidence) -> Iterator[str]:
@@ -50,8 +56,8 @@ def _unanswered(evidence: Evidence) -> Iterator[str]:
     reasons = Counter(one.reason for one in mine)
     told = "; ".join(f"{count} x {shown(text)}" for text, count in reasons.most_common(_NAMED))
     yield (
-        f"cells: {len(mine)} of {len(evidence.outcomes)} have a reason in place of an answer, and nobody shows "
-        f"that it is the right one: {told}"
+        f"cells: {len(mine)} of {len(evidence.outcomes)} have a reason in place of an answer, and nobody "
+        f"shows that it is the right one: {told}"
     )
 
 

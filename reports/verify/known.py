@@ -22,7 +22,7 @@ FILE = Path(__file__).with_name("known.json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """By what a commit measures: the toolkit's version, versions of procedures (those left out are the first),
+    """By what a commit measures: its version, versions of procedures (those left out are the first),
     whether its headers name them, how its runs are bound to their platform file, and the format of run.json.
     """
 

@@ -181,7 +181,7 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
 
 
 def _has_interfaces(evidence: Evidence) -> bool:
-    """Whether the kernel counts at the embedded tester's ports: by their kind, or as the record calls them."""
+    """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
     tester = evidence.run["testbed"].get("tester") if evidence.run else None
     if not isinstance(tester, dict) or tester.get("driver") != "embedded":
         return False

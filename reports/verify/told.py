@@ -88,7 +88,10 @@ def _watched(run: Mapping[str, Any]) -> frozenset[tuple[int, bool]]:
     if not isinstance(tester, dict) or tester.get("driver") != "embedded":
         return frozenset()
     sut = run["testbed"].get("dut")
-    own = [tester.get("cpus"), *(one.get("cpus") for one in run["drivers"] if one.get("driver") == "embedded")]
+    own = [
+        tester.get("cpus"),
+        *(one.get("cpus") for one in run["drivers"] if one.get("driver") == "embedded"),
+    ]
     others = [sut.get("cpus") if isinstance(sut, dict) else None]
     others += [one.get("watch_cpus") for one in run["drivers"] if one.get("driver") == "embedded"]
     return frozenset({*((cpu, True) for cpu in _numbers(own)), *((cpu, False) for cpu in _numbers(others))})
@@ -188,7 +191,11 @@ def _of_watches(trial: Trial) -> Iterator[Shortfall]:
         elif longest > one.longest_ns or whole > one.absent_ns:
             yield shown, f"absences of {one.absent_ns} ns, the longest of {one.longest_ns} ns", found
         elif (one.longest_ns > one.absent_ns) if one.absences else one.absent_ns:
-            yield shown, f"{one.absences} absences of {one.absent_ns} ns in all", f"one of {one.longest_ns} ns"
+            yield (
+                shown,
+                f"{one.absences} absences of {one.absent_ns} ns in all",
+                f"one of {one.longest_ns} ns",
+            )
 
 
 RULES: tuple[Rule[Evidence], ...] = (versions_of_commit, evidence_given, read_plainly, tellings_agree)

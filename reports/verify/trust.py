@@ -20,8 +20,8 @@ CANNOT_SHOW = (
     "cannot be detected without a challenge or a witness"
 )
 NOR = (
-    "nor: latencies, which nothing but the tester counts; facts of the platform that no trial contradicts; that "
-    "an older toolkit measured, where the header names one; how many runs were made and not handed in"
+    "nor: latencies, which nothing but the tester counts; facts of the platform that no trial contradicts; "
+    "that an older toolkit measured, where the header names one; how many runs were made and not handed in"
 )
 _FINGERPRINT = 64  # hexadecimal digits
 

@@ -65,7 +65,7 @@ def written() -> str:
 
 
 def _measured(commits: Iterable[str]) -> dict[str, Measured]:
-    """Return by what each commit of this history measures; commits from before there were runs are left out."""
+    """Return by what each commit of this history measures; those from before there were runs are left out."""
     found: dict[str, Measured] = {}
     read: dict[tuple[str, ...], Measured | None] = {}
     for commit, blobs in _blobs(commits, (_PROCEDURES, _BINDING, _RUN, _TOOLKIT)).items():
@@ -83,7 +83,7 @@ def _read(texts: _Texts) -> Measured | None:
         return None
     module = ModuleType("procedures_of_a_commit")
     sys.modules[module.__name__] = module  # where its data classes look their own module up
-    exec(compile(texts.procedures, _PROCEDURES, "exec"), module.__dict__)  # noqa: S102 our own history
+    exec(compile(texts.procedures, _PROCEDURES, "exec"), module.__dict__)
     del sys.modules[module.__name__]
     return Measured(
         version=version[1],

@@ -4,9 +4,9 @@
     python tests/unit/verify/campaign.py --liar [--seeds 1000] [--first 0]
 
 The second has the owner of the key as liar: runs of `tests/data/evidence` are changed in the families of
-`families`, hashed and signed anew, and the attacks of `doors` go around a bundle. Each prints one JSON object: how many changes of each kind there were,
-which rules caught them, and the seeds of those that went through (none is expected; the exit code is 1
-otherwise).
+`families`, hashed and signed anew, and the attacks of `doors` go around a bundle. Each prints one JSON
+object: how many changes of each kind there were, which rules caught them, and the seeds of those that went
+through (none is expected; the exit code is 1 otherwise).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[3]))
 
 import doors
 import families

@@ -121,7 +121,7 @@ _BROKEN_JSON: tuple[Callable[[str], str], ...] = (
 
 
 def imported(where: Where) -> str:
-    """Import a result of another tool with a number that cannot be counted with, or a key that stands twice."""
+    """Import a result of another tool with a number that cannot be counted with, or a key twice."""
     files = sorted(FOREIGN.glob("*.json"))
     text = files[where.seed % len(files)].read_text("utf-8")
     path = where.to / "result.json"
@@ -162,16 +162,21 @@ def bundled_with_later_deviations(where: Where) -> str:
 
 
 def checked_out_by_somebody_else(where: Where) -> str:
-    """Verify in a checkout that another user owns: git said nothing of it, and so the report was unchecked."""
+    """Verify in a checkout that another user owns: git said nothing of it, so nothing was rendered."""
     script = "from bmwg.resources.provenance import toolkit_state; print('commit', toolkit_state()[1])"
     command = [sys.executable, "-c", script]
     done = bounded.run(
-        [*(("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if not os.getuid() else ()), *command],
+        [
+            *(("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if not os.getuid() else ()),
+            *command,
+        ],
         deadline_s=60,
         cwd=Path("/"),
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT / "src")},
     )
-    return "the commit of this checkout" if done.stdout.split()[1:] == [_head()] else done.stdout + done.stderr
+    return (
+        "the commit of this checkout" if done.stdout.split()[1:] == [_head()] else done.stdout + done.stderr
+    )
 
 
 def readable_by_others() -> bool:
@@ -185,7 +190,9 @@ def _head() -> str:
     return bounded.run(git, deadline_s=60).stdout.strip() or "None"
 
 
-def _registry(where: Where, *, organization: str, signer: Path, name: str = "packets", readme: str = "") -> Path:
+def _registry(
+    where: Where, *, organization: str, signer: Path, name: str = "packets", readme: str = ""
+) -> Path:
     """Put the redacted bundle of a run into a registry, as its organization does; return its folder there."""
     text = (
         f"schema: submission/1.0\norganization: {json.dumps(organization)}\nproduct:\n  name: Forwarder\n"
@@ -255,7 +262,12 @@ def order_changed(where: Where) -> str:
     return _changed(where, lambda root, place: (root / "accepted.txt").write_text("published/a/b/c\n"))
 
 
-_CONFUSABLE = ("Ex\u0430mple Networks", "Ex\u200bample Networks", "\uff25xample Networks", "\u0415xample Networks")
+_CONFUSABLE = (
+    "Ex\u0430mple Networks",
+    "Ex\u200bample Networks",
+    "\uff25xample Networks",
+    "\u0415xample Networks",
+)
 
 
 def confusable(where: Where) -> str:
@@ -355,9 +367,7 @@ def readable_names(where: Where) -> str:
         run = replayable.make_run(where.to / "results", seed=where.seed)
     finally:
         replayable.TESTBED, replayable.DESCRIBED = named, described
-    bundle = make_bundle(
-        run, where.to / "public.tar", evidence=folder_evidence(run), findings=[], salt=SALT
-    )
+    bundle = make_bundle(run, where.to / "public.tar", evidence=folder_evidence(run), findings=[], salt=SALT)
     shown = b"\n".join(mutations.parts_of(bundle).values()).decode("utf-8")
     return "readable" if any(text in shown for text in (*_NAMED.values(), "10.66.7.8", "/srv")) else "hidden"
 
@@ -390,9 +400,9 @@ def seven_entries(where: Where) -> str:
     (folder / "platform.json").write_text(json.dumps(files.platform), encoding="ascii")
     replayable.forge(folder, files.run, files.trials)
     text = (
-        "schema: submission/1.0\norganization: Second Networks\nproduct: {name: Other, version: '1.0'}\n"
-        'contact: ["a@example.net"]\n'
-    ).encode()
+        b"schema: submission/1.0\norganization: Second Networks\nproduct: {name: Other, version: '1.0'}\n"
+        b'contact: ["a@example.net"]\n'
+    )
     bundle = make_bundle(
         folder,
         where.to / "second.tar",
@@ -443,4 +453,3 @@ def tried(door: Door, seed: int, *, place: Path, to: Path, key: Path) -> bool:
     to.mkdir(parents=True)
     said = door.attack(Where(place=place, to=to, key=key, seed=seed))
     return door.caught(said)
-

@@ -19,6 +19,7 @@ import liar
 import liar_http
 import liar_source
 import replayable
+import test_http_run
 
 from bmwg.cli.verify import lines
 
@@ -123,13 +124,19 @@ FAMILIES: tuple[Family, ...] = (
     ),
     *(
         Family(
-            name=f"requests now: {lie.__name__}", base="http-now", tell=partial(_requests_now, lie), rules=rules
+            name=f"requests now: {lie.__name__}",
+            base="http-made",
+            tell=partial(_requests_now, lie),
+            rules=rules,
         )
         for lie, rules in liar_http.NOW.items()
     ),
     *(
         Family(
-            name=f"requests now: {lie.__name__}", base="http-now", tell=partial(_requests_now, lie), named=said
+            name=f"requests now: {lie.__name__}",
+            base="http-made",
+            tell=partial(_requests_now, lie),
+            named=said,
         )
         for lie, said in liar_http.NOW_ASKED.items()
     ),
@@ -153,6 +160,8 @@ def copied(place: Path, base: str, to: Path) -> Path:
     """Return a copy of the honest run that a family starts from."""
     if base == "made":
         return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
+    if base == "http-made":
+        return Path(test_http_run.make_run(to, report=False))
     return Path(shutil.copytree(evidence.unpacked(place, base) / base, to / base))
 
 

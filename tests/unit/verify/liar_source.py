@@ -144,7 +144,9 @@ def watches_gone(files: Files) -> None:
     for trial in files.trials:
         told = trial["result"]["disturbance"]
         if told and "watches" in told:
-            told["watches"] = [one for one in told["watches"] if tester is not None and one["tester"] is tester]
+            told["watches"] = [
+                one for one in told["watches"] if tester is not None and one["tester"] is tester
+            ]
             if not told["watches"]:
                 del told["watches"]
 
@@ -246,7 +248,9 @@ def better_machine(files: Files) -> None:
     text = json.dumps(files.platform)
     model = files.platform["base"]["before"]["fields"]["cpu"]["model"]["value"]
     files.platform.clear()
-    files.platform.update(json.loads(text.replace(json.dumps(model), json.dumps(f"Fast CPU {files.chance.random()}"))))
+    files.platform.update(
+        json.loads(text.replace(json.dumps(model), json.dumps(f"Fast CPU {files.chance.random()}")))
+    )
 
 
 def ways_swapped(files: Files) -> None:
@@ -294,29 +298,29 @@ def shifted(text: str, by_s: float) -> str:
 
 
 REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
-    closing_gone: ("packets-now", "VER-08"),
-    gaps_forgotten: ("packets-now", "VER-53"),
-    stall_made_up: ("packets-now", "VER-53"),
-    watches_gone: ("packets-now", "VER-51"),
-    times_gone: ("packets-now", "VER-51"),
-    version_lowered: ("packets-now", "VER-50"),
-    standing_lowered: ("packets-now", "VER-50"),
-    clause_rules_lowered: ("packets-now", "VER-50"),
-    bond_dropped: ("packets-now", "VER-50"),
-    older_commit: ("packets-now", "VER-50"),
-    newer_version: ("packets-now", "VER-50"),
-    hidden_from_rules: ("packets-now", "VER-52"),
-    called_pci: ("packets-now", "VER-34"),
-    ways_swapped: ("packets-now", "VER-34"),
-    neighbours_trials: ("packets-now", "VER-35"),
+    closing_gone: ("packets-2", "VER-08"),
+    gaps_forgotten: ("packets-2", "VER-53"),
+    stall_made_up: ("packets-2", "VER-53"),
+    watches_gone: ("packets-2", "VER-51"),
+    times_gone: ("packets-2", "VER-51"),
+    version_lowered: ("packets-2", "VER-50"),
+    standing_lowered: ("packets-2", "VER-50"),
+    clause_rules_lowered: ("packets-2", "VER-50"),
+    bond_dropped: ("packets-2", "VER-50"),
+    older_commit: ("packets-2", "VER-50"),
+    newer_version: ("packets-2", "VER-50"),
+    hidden_from_rules: ("packets-2", "VER-52"),
+    called_pci: ("packets-2", "VER-34"),
+    ways_swapped: ("packets-2", "VER-34"),
+    neighbours_trials: ("packets-2", "VER-35"),
 }
 ASKED: dict[Lie, tuple[str, str]] = {  # base, how a line before the sorted lists begins
-    set_aside_gone: ("packets-now", "question: time: "),
-    cell_called_missing: ("packets-now", "question: cells: "),
-    own_profile: ("packets-now", "question: profile: "),
-    break_hidden: ("resumed-now", "question: time: "),
+    set_aside_gone: ("packets-2", "question: time: "),
+    cell_called_missing: ("packets-2", "question: cells: "),
+    own_profile: ("packets-2", "question: profile: "),
+    break_hidden: ("resumed-2", "question: time: "),
 }
 SAID: dict[Lie, tuple[str, str]] = {  # what no file can show
-    tail_cut: ("packets-now", "nor: latencies"),
-    better_machine: ("packets-now", "nor: latencies"),
+    tail_cut: ("packets-2", "nor: latencies"),
+    better_machine: ("packets-2", "nor: latencies"),
 }

@@ -70,10 +70,21 @@ def test_every_lie_is_a_family_of_the_campaign():
 
 
 def test_the_honest_runs_of_today_lack_nothing(place):
-    for name in ("packets-now", "resumed-now", "http-now"):
+    for name in ("packets-2", "resumed-2"):
         verified = verify_folder(evidence.unpacked(place, name) / name)
         assert (name, verified.findings, verified.lacks, verified.strangers) == (name, (), (), ())
         assert {text.split(":")[0] for text in verified.questions} <= {"plan", "profile", "break", "cells"}
+
+
+@pytest.mark.parametrize(
+    "family",
+    [one for one in families.FAMILIES if one.name.startswith("requests now: ")],
+    ids=lambda family: family.name.removeprefix("requests now: "),
+)
+def test_a_lie_about_requests_of_today_is_refused_or_named(place, tmp_path, keys, family):
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert family.caught(verified), [str(one) for one in verified.findings]
 
 
 SOURCE = {**liar_source.REFUSED, **liar_source.ASKED, **liar_source.SAID}
