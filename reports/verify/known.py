@@ -53,7 +53,7 @@ class Known:
 def known() -> Known:
     """Return the list that comes with the toolkit."""
     data = json.loads(FILE.read_text("ascii"))
-    measured = {}
+    measured: dict[str, Measured] = {}
     for entry in data.get("measured", ()):
         ends = entry["commits"]
         one = Measured(**{name: value for name, value in entry.items() if name != "commits"})
