@@ -213,4 +213,12 @@ KEPT = (
         lacks=(),
         commit=OF_2_0,
     ),
+    Kept(
+        name="resumed-2",
+        sha256="883d9b003b68fad8f016a260f9079a3bb5c8e56b460f610fd26cea13dbd54199",
+        answers=3,
+        executions=39,
+        lacks=(),
+        commit=OF_2_0,
+    ),
 )

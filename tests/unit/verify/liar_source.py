@@ -318,7 +318,7 @@ ASKED: dict[Lie, tuple[str, str]] = {  # base, how a line before the sorted list
     set_aside_gone: ("packets-2", "question: time: "),
     cell_called_missing: ("packets-2", "question: cells: "),
     own_profile: ("packets-2", "question: profile: "),
-    break_hidden: ("resumed-2", "question: time: "),
+    break_hidden: ("resumed-2", "trial 21 ("),  # after the break, 18 s,
 }
 SAID: dict[Lie, tuple[str, str]] = {  # what no file can show
     tail_cut: ("packets-2", "nor: latencies"),
