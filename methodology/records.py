@@ -18,9 +18,11 @@ MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a ta
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
+FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD = "baremetal", "pod"
+POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 
 
@@ -152,6 +154,29 @@ class TrialSpec:
         if self.then_load_fps is None or self.then_duration_s is None:
             return self.first_frames
         return self.first_frames + max(1, round(self.then_load_fps * self.then_duration_s))
+
+    @property
+    def load(self) -> int:
+        """The load, as searches of any kind of load name it."""
+        return self.load_fps
+
+    @property
+    def intended(self) -> int:
+        """Frames that each sending port is to send, as searches of any kind of load name them."""
+        return self.intended_frames
+
+    @property
+    def unit(self) -> str:
+        """The unit of the load."""
+        return FRAMES_PER_S
+
+    @property
+    def words(self) -> str:
+        """The trial in words."""
+        return (
+            f"{self.frame_octets} octets, {self.load_fps} {FRAMES_PER_S} for {self.duration_s:g} s,"
+            f" {self.direction}, {self.frame_format}, {self.flows} flows"
+        )
 
     @property
     def tag_frames(self) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.actuators.resets import resets
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.workload.modifiers import Active, modifiers
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.records import TrialResult, TrialSpec
@@ -42,7 +43,7 @@ def settle(traffic: TrafficDriver) -> None:
         traffic.settle("")
 
 
-class ActingTraffic:
+class ActingTraffic(OfFrames):
     """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
     trial that does not, or to the end of the deployment.
     """
@@ -95,13 +96,13 @@ class ActingTraffic:
             self._active = self._stack.enter_context(known[modifier]())
             self._modifier = modifier
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Run one trial with what it asks for; what happened is in `auxiliary` (`act.*`, `modifier.*`)."""
         self.settle(spec.modifier or "")
         before = self._active.counts() if self._active and not self._active.standing else {}
         seen: dict[str, int] = {}
         if spec.act is None or spec.act_at_s is None:
-            result = self._traffic.run_trial(spec)
+            result = self._traffic.run(spec)
         else:
             known = resets(self._place)
             if spec.act not in known:
@@ -126,7 +127,7 @@ class ActingTraffic:
         thread = threading.Thread(target=work, name=f"act {spec.act}", daemon=True)
         thread.start()
         try:
-            result = self._traffic.run_trial(spec)
+            result = self._traffic.run(spec)
         finally:
             thread.join(at_s + ACT_DEADLINE_S)
         if errors:

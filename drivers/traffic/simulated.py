@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.capabilities import EVERYTHING
@@ -71,7 +72,7 @@ class SimulatedConfig:
                 )
 
 
-class SimulatedTraffic:
+class SimulatedTraffic(OfFrames):
     """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
 
     def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
@@ -126,7 +127,7 @@ class SimulatedTraffic:
                 "TST-15", "simulated tester: no ports are attached", hint="attach() comes first"
             )
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """The counts that the model gives for this trial; the same seed and order give the same counts."""
         self._attached()
         stalled = self._random.random() < self.config.stall_ratio

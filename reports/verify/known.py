@@ -7,14 +7,16 @@ is known as well where the verifying toolkit's own history holds it: the newest 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import shown
+from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of
 
 FILE = Path(__file__).with_name("known.json")
@@ -23,14 +25,14 @@ FILE = Path(__file__).with_name("known.json")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """By what a commit measures: its version, versions of procedures (those left out are the first),
-    whether its headers name them, how its runs are bound to their platform file, and the format of run.json.
+    whether its headers name them, how its runs are bound to their platform file, and the formats of run.json.
     """
 
     version: str
     procedures: Mapping[str, int]
     names_procedures: bool
     platform_bound: int
-    schema: str
+    schemas: Sequence[str]
 
     def as_builtins(self) -> dict[str, Any]:
         """Return it as the list holds it."""
@@ -78,15 +80,14 @@ def strangers(evidence: Evidence, in_history: Callable[[str], bool] | None = Non
         said.append("unknown toolkit: the run names no commit")
     elif commit not in known().commits and not (in_history and in_history(commit)):
         said.append(f"unknown toolkit: commit {shown(commit)} is none that this toolkit knows")
-    name = run["profile"]["name"]
-    own = {
-        key: value
-        for key, value in run["profile"].items()
-        if not (key == "networks" and not evidence.of_frames)
-    }
-    if name in known().profiles and sha256_of(own) not in known().profiles[name]:
-        said.append(
-            f"unknown profile: it is called {shown(name)} and holds something else than the toolkit's profile"
-            " of that name ever did"
-        )
+    for load in evidence.loads:
+        profile = loads.said_of(run, load)["profile"]
+        name = profile["name"]
+        added = kinds.kinds()[load].named_by_run if load in kinds.kinds() else frozenset()
+        own = {key: value for key, value in profile.items() if key not in added}
+        if name in known().profiles and sha256_of(own) not in known().profiles[name]:
+            said.append(
+                f"unknown profile: it is called {shown(name)} and holds something else than the toolkit's"
+                " profile of that name ever did"
+            )
     return tuple(said)

@@ -42,19 +42,18 @@ def _executions(evidence: Evidence) -> list[Execution]:
     """Return the trials of a run as the rules of any kind read them; none of a run without real frames."""
     if evidence.run is None or not _real(evidence):
         return []
+    begins = evidence.begins
     found = []
-    before = evidence.run["started_at"]
     for trial in evidence.trials:
         found.append(
             Execution(
                 where=f"trial {trial.trial.seq}",
-                begin=before,
+                begin=begins[trial.trial.seq],
                 end=trial.at,
                 duration_ns=trial.trial.result.wall_time_ns,
                 lasted=() if trial.fault else _lasted(trial.trial.result),
             )
         )
-        before = trial.at
     return found
 
 

@@ -38,8 +38,9 @@ def versions_of_commit(evidence: Evidence) -> Iterator[Shortfall]:
     if run["toolkit"]["version"] != theirs.version:
         found = run["toolkit"]["version"]
         yield "run.json: toolkit: version", f"{theirs.version}, as of commit {commit[:12]}", found
-    if run["schema"] != theirs.schema:
-        yield "run.json: schema", f"{theirs.schema}, as commit {commit[:12]} writes", run["schema"]
+    if run["schema"] not in theirs.schemas:
+        known_ones = " or ".join(theirs.schemas)
+        yield "run.json: schema", f"{known_ones}, as commit {commit[:12]} writes", run["schema"]
     if (bound := run.get("platform_bound", 0)) != theirs.platform_bound:
         yield "run.json: platform_bound", f"{theirs.platform_bound}, as of commit {commit[:12]}", str(bound)
     if evidence.of_frames or run["schema"] != _FORMER:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
+from bmwg.reports import rooms
 from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, Archive
 from bmwg.reports.bundle.make import submission_data
 from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
@@ -25,7 +26,6 @@ from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
-from bmwg.reports.verify.physics_http import http_questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
@@ -229,11 +229,11 @@ def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:
 
 
 def _asked(evidence: Evidence) -> tuple[str, ...]:
-    return (*questions(evidence), *http_questions(evidence), *choices(evidence))
+    return (*questions(evidence), *rooms.questions(evidence), *choices(evidence))
 
 
 def _ruled(evidence: Evidence) -> list[Finding]:
-    return [finding for one in RULES for finding in one.apply(evidence)]
+    return [*(finding for one in RULES for finding in one.apply(evidence)), *rooms.findings(evidence)]
 
 
 def _manifest_agrees(document: dict[str, Any], evidence: Evidence) -> list[Finding]:

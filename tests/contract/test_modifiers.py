@@ -56,7 +56,7 @@ def seen(acting, wanted, evidence, within_s=30.0):
     """The evidence in the first trial that shows some; a daemon needs a moment, on a busy machine more."""
     end_s = time.monotonic() + within_s
     while True:
-        result = acting.run_trial(wanted)
+        result = acting.run(wanted)
         counts = dict(result.auxiliary)
         if counts.get(evidence) or time.monotonic() > end_s:
             return result, counts
@@ -72,7 +72,7 @@ def test_a_modifier_is_at_work_and_goes_again(deployed, name):
     if name in modifiers.FILTERS:
         assert counts[EVIDENCE[name]] == result.streams[0].sent_frames
         assert counts["modifier.filtered_frames"] == 0
-    acting.run_trial(spec())
+    acting.run(spec())
     assert place.router("bmwg.drivers.workload.filters:remove") is False
     assert place.router("bmwg.drivers.workload.daemons:learnt_routes") == 0
 
@@ -90,7 +90,7 @@ def test_broadcast_frames_go_beside_the_test_frames(deployed):
 def test_a_reset_is_timed_by_its_act(deployed):
     acting, place = deployed
     kind = "link" if place.pod is None else "vswitch"
-    result = acting.run_trial(spec(act=kind, act_at_s=0.1, duration_s=0.9, loss_times=True))
+    result = acting.run(spec(act=kind, act_at_s=0.1, duration_s=0.9, loss_times=True))
     counts = dict(result.auxiliary)
     assert counts["act.ended_ns"] > counts["act.began_ns"]
     assert result.lost_frames > 0
@@ -100,9 +100,9 @@ def test_a_reset_is_timed_by_its_act(deployed):
 def test_what_a_path_cannot_do_is_refused_by_name(deployed):
     acting, _ = deployed
     with pytest.raises(ConfigError, match="ACT-02"):
-        acting.run_trial(spec(act="power", act_at_s=0.1))
+        acting.run(spec(act="power", act_at_s=0.1))
     with pytest.raises(ConfigError, match="ACT-02"):
-        acting.run_trial(spec(modifier="jumbo"))
+        acting.run(spec(modifier="jumbo"))
 
 
 def test_a_missing_package_is_said_with_its_line(monkeypatch):

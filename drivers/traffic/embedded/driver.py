@@ -26,6 +26,7 @@ from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
 from bmwg.drivers.traffic.embedded.xdp import refused
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 from bmwg.methodology.latency import STORE_AND_FORWARD
@@ -48,7 +49,7 @@ MAX_TRIAL_NUMBER = 32767  # 15 bits of the signature; a frame of the trial 32,76
 FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.IPV6_UDP: 2}
 
 
-class EmbeddedTraffic:
+class EmbeddedTraffic(OfFrames):
     """TrafficDriver over the embedded tester. One instance, one process, used from one thread."""
 
     def __init__(self, config: EmbeddedConfig) -> None:
@@ -261,7 +262,7 @@ class EmbeddedTraffic:
         if spec.modifier == ROUTES:
             self._updates += sum(int(extra["sent_frames"]) for extra in reply["extras"])
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a tester that dies or hangs gives a result with `fault`."""
         ports = self._check(spec)
         self._fit_rings(ports, spec.frame_octets)

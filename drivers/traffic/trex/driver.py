@@ -18,6 +18,7 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
 from bmwg.drivers.traffic.embedded.result import read_steal_ns
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
@@ -49,7 +50,7 @@ def start_client(config: TrexConfig, netns: str | None, log: IO[bytes]) -> Clien
     return ClientProcess(config.client, netns=netns, log=log)
 
 
-class TrexTraffic:
+class TrexTraffic(OfFrames):
     """TrafficDriver over TRex stateless. One instance, one server, used from one thread."""
 
     def __init__(self, config: TrexConfig, make_client: ClientFactory = start_client) -> None:
@@ -194,7 +195,7 @@ class TrexTraffic:
         except RefusedError as error:
             raise DriverError("TREX-06", "TRex: learning frames", found=error.text) from error
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a TRex that dies, hangs or contradicts itself gives a `fault`."""
         runner, ports = self._checked_spec(spec)
         assert self._watch is not None

@@ -22,7 +22,6 @@ from bmwg.reports.verify.known import FILE, Measured, known
 from bmwg.schemas.document import parse
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("methodology/profiles", "methodology/http/profiles")
 _PROCEDURES, _BINDING, _RUN, _TOOLKIT = (
     "methodology/procedures.py",
     "reports/store/binding.py",
@@ -31,7 +30,7 @@ _PROCEDURES, _BINDING, _RUN, _TOOLKIT = (
 )
 _VERSION = re.compile(r'^__version__ = "([^"]+)"', re.MULTILINE)
 _BOUND = re.compile(r"^VERSION = (\d+)", re.MULTILINE)
-_SCHEMA = re.compile(r'"schema": "(run/\d+\.\d+)"')
+_SCHEMA = re.compile(r'"(run/\d+\.\d+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def written() -> str:
         *(one for one in git("rev-list", "--reverse", "HEAD").split() if one not in old.commits),
     ]
     profiles = {name: set(hashes) for name, hashes in old.profiles.items()}
-    for folder in FOLDERS:
+    for folder in sorted(str(found.relative_to(ROOT)) for found in (ROOT / "methodology").rglob("profiles")):
         for name, text in _versions(folder):
             profiles.setdefault(name, set()).update(_hashes(text))
     measured = {**old.measured, **_measured(commits)}
@@ -77,9 +76,9 @@ def _measured(commits: Iterable[str]) -> dict[str, Measured]:
 
 
 def _read(texts: _Texts) -> Measured | None:
-    schema, bound = _SCHEMA.search(texts.run), _BOUND.search(texts.binding)
+    schemas, bound = _SCHEMA.findall(texts.run), _BOUND.search(texts.binding)
     version = _VERSION.search(texts.toolkit)
-    if schema is None or version is None:
+    if not schemas or version is None:
         return None
     module = ModuleType("procedures_of_a_commit")
     sys.modules[module.__name__] = module  # where its data classes look their own module up
@@ -90,7 +89,7 @@ def _read(texts: _Texts) -> Measured | None:
         procedures=dict(sorted(getattr(module, "CURRENT", {}).items())),
         names_procedures=bool(texts.procedures),
         platform_bound=int(bound[1]) if bound else 0,
-        schema=schema[1],
+        schemas=sorted(set(schemas)),
     )
 
 

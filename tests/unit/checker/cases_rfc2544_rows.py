@@ -32,8 +32,8 @@ def counting(name: str, share: float) -> type[Tester]:
     """Return a tester whose count of that name is a share of the right one."""
 
     class Miscounting(Tester):
-        def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-            result = super().run_trial(spec)
+        def run(self, spec: TrialSpec, /) -> TrialResult:
+            result = super().run(spec)
             counts = {**dict(result.auxiliary)}
             if name in counts:
                 counts[name] = int(counts[name] * share)
@@ -46,8 +46,8 @@ def counting(name: str, share: float) -> type[Tester]:
 class TwoAtOnce(Tester):
     """Sends broadcast frames beside every other modifier as well."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        return super().run_trial(spec if spec.modifier is None else replace(spec, broadcast_every=99))
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        return super().run(spec if spec.modifier is None else replace(spec, broadcast_every=99))
 
 
 class ForgetsRoutes(Tester):
@@ -55,8 +55,8 @@ class ForgetsRoutes(Tester):
 
     taken = 0
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         self.taken += 1
         if self.taken % 2:
             return result

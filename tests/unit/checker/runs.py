@@ -28,7 +28,7 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict
-from bmwg.resources import session
+from bmwg.resources import open_run
 from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
@@ -83,8 +83,8 @@ class Tester(SimulatedTraffic):
 
     time: Time
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         self.time.sleep((spec.total_s + self.drain_s) / self.time.share)
         return result
 
@@ -157,8 +157,8 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
         )
         # Another toolkit may measure by a profile that ours refuses: the rules see that in the run.
         stack.enter_context(patch.object(reading, "undeclared", lambda data: []))
-        stack.enter_context(patch.object(session, "machine_record", lambda *_: machine()))
-        stack.enter_context(patch.object(session, "write_report", lambda made: made))
+        stack.enter_context(patch.object(open_run, "machine_record", lambda *_: machine()))
+        stack.enter_context(patch.object(open_run, "write_report", lambda made: made))
         stack.enter_context(broken())
         bench = Bench.open(settings, set(tests), clock)
         try:

@@ -108,7 +108,7 @@ class Session:
         self, planned: planning.PlannedCell, metric: str, phase: str, trials: list[JudgedTrial]
     ) -> Callable[[TrialSpec], JudgedTrial]:
         def run(spec: TrialSpec) -> JudgedTrial:
-            result = self.traffic.run_trial(spec)
+            result = self.traffic.run(spec)
             times = None
             if not self.simulated:
                 began_ns = self.clock.read_ns()

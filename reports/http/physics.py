@@ -42,8 +42,12 @@ def executions(
     started_at: str,
     lines: Lines,
     plan: Mapping[str, Planned],
+    begins: Mapping[int, str] | None = None,
 ) -> list[Execution]:
-    """Return the repetitions of a run as the rules of any kind read them."""
+    """Return the repetitions of a run as the rules of any kind read them.
+
+    `begins` has the earliest begin of each line, where trials of other kinds stand between them.
+    """
     found = []
     before = started_at
     for number, at, one in lines:
@@ -51,7 +55,7 @@ def executions(
         found.append(
             Execution(
                 where=f"{journal}: line {number}",
-                begin=before,
+                begin=begins[number] if begins else before,
                 end=at,
                 duration_ns=one.wall_ns,
                 lasted=() if one.faults else _lasted(one),
@@ -124,10 +128,10 @@ def _lines(evidence: Evidence) -> Lines:
 def _of(evidence: Evidence) -> list[Execution]:
     """Return the repetitions of a run; none of a run of another kind of load, or with a broken profile."""
     run = evidence.run
-    if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
+    if run is None or requests.NAME not in evidence.loads or requests.REQUESTS.wrong_profile(run["profile"]):
         return []
     plan = requests.planned_by(run["profile"])
-    return executions(_journal(evidence), run["started_at"], _lines(evidence), plan)
+    return executions(_journal(evidence), run["started_at"], _lines(evidence), plan, evidence.begins)
 
 
 def _journal(evidence: Evidence) -> str:
@@ -163,7 +167,7 @@ def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
 def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
     """Fewer valid repetitions than planned are an answer only of a cell that ran beyond its limit."""
     run = evidence.run
-    if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
+    if run is None or requests.NAME not in evidence.loads or requests.REQUESTS.wrong_profile(run["profile"]):
         return
     plan = requests.planned_by(run["profile"])
     lines = _by_cell(evidence)
