@@ -48,7 +48,9 @@ class TesterPort:
     prefix notation, for which it answers ARP and ND. `gateway_ipv4` and `gateway_ipv6` are the next hops
     whose MAC it resolves; `peer_mac` fixes the destination MAC instead (no resolution). `host_ipv4` and
     `host_ipv6` are the first addresses that frames *towards this port* carry as destination. `vlan_id` tags
-    the ARP and ND questions by which the next hops are resolved.
+    the ARP and ND questions by which the next hops are resolved. `networks_ipv4` and `networks_ipv6` are the
+    first of the consecutive networks *behind this port*, in prefix notation, to which frames towards it may
+    be spread (None: the path has no routes for any).
     """
 
     __test__ = False  # not a pytest class
@@ -64,6 +66,8 @@ class TesterPort:
     gateway_ipv6: str | None = None
     peer_mac: str | None = None
     vlan_id: int | None = None
+    networks_ipv4: str | None = None
+    networks_ipv6: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """From a profile and the network options of a testbed to an ordered list of cells, and how long they take.
 
 A test case (`suites.cases()`) is a measurement on one path or on all of its suite's; a cell adds function,
-network, frame size, direction, format and flows.
+network, frame size, direction, format, flows and destination networks.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from bmwg.methodology import suites
@@ -21,7 +22,7 @@ from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
-QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
+QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual ports was ever seen to carry
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
 
@@ -259,8 +260,8 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
-    if suite in suites.MODELS:
-        return ()  # networks of a model are named by a profile, or not measured
+    if suite in (*suites.MODELS, suites.CLUSTER_NETWORK):
+        return ()  # their networks are named by a profile, or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 
@@ -282,8 +283,13 @@ def _cells(
     genome = imix_genome(profile) if case.imix else ""
     if genome:
         size = max(imix.parse(genome).sequence)
-    for flows in case.flows or profile.flows:
-        for frame_format in case.frame_formats or profile.frame_formats:
+    frames = product(
+        case.destination_networks or profile.destination_networks,
+        case.flows or profile.flows,
+        case.frame_formats or profile.frame_formats,
+    )
+    for networks, flows, frame_format in frames:
+        if networks == 1 or frame_format is not FrameFormat.ETHERNET:  # a bare frame has no network
             tag = vlan_id if plan.needs_network else None
             least = MIN_IPV6_OCTETS + (4 if tag else 0) if frame_format is FrameFormat.IPV6_UDP else size
             for direction in case.directions or profile.directions:
@@ -296,6 +302,7 @@ def _cells(
                     direction=direction,
                     frame_format=frame_format,
                     flows=flows,
+                    destination_networks=networks,
                     vlan_id=tag,
                     imix=genome,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.pods import created_pod
+from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.port_kind import XDP
 
 INTERFACE = "net0"
@@ -68,11 +69,11 @@ class Endpoint:
         """The pod's node."""
         return self.pod.node
 
-    def evidence(self) -> dict[str, JsonValue]:
+    def evidence(self, bed: Bed) -> dict[str, JsonValue]:
         """Return what stands in the platform record about this end."""
         return {
             "node": self.node.name,
-            "pod": self.pod.describe(),
+            "pod": described(bed, self.pod, works=False),
             "attachment": dict(self.attached.evidence),
             "check": self.check,
             "addresses_spoken_for_by": self.speaker,
@@ -97,6 +98,17 @@ class Endpoint:
 
 
 Made = tuple[tuple[Endpoint, Endpoint], dict[str, JsonValue]]  # what stands, and the evidence of it
+
+
+def own_way(network: NetworkDriver) -> Missing | None:
+    """Return why pods of one node are no cell of a network that joins nodes, or None for another network."""
+    if not getattr(network, "between_nodes", ""):
+        return None
+    return Missing(
+        what=f"two pods of one node on network {network.spec.name}",
+        reason="frames would pass the bridge alone, and nothing of what joins the nodes",
+        mend="path p2p-cluster for this option",
+    )
 
 
 def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
@@ -169,10 +181,10 @@ def _endpoint(
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
         pod.start()
         if routed:
-            host_interface = uplinks.host_side(node, attached)
-            node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=host_interface)
+            router = BRIDGE if getattr(network, "between_nodes", "") else uplinks.host_side(node, attached)
+            node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=router)
             if by_tester:
-                for arguments in routers.neighbour_arguments(host_interface, INNER[number].far, attached.mac):
+                for arguments in routers.neighbour_arguments(router, INNER[number].far, attached.mac):
                     node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
             else:
                 for destination, via in routes:
@@ -218,6 +230,11 @@ def _way(sends: bool) -> str:
     return "tx" if sends else "rx"
 
 
+def subnet(end: Endpoint) -> str:
+    """Return the IPv4 prefix of an endpoint's addresses."""
+    return str(ipaddress.ip_interface(end.attached.attachment.addresses[0]).network)
+
+
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
@@ -247,7 +264,7 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) 
         "hosting": "pod",
         **_TOLD[pair[0].speaker],
         "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
-        "endpoints": [end.evidence() for end in pair],
+        "endpoints": [end.evidence(bed) for end in pair],
         "pod_runtime": dict(bed.runtime.describe()),
         "device_queues": [end.queue for end in pair],
         "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -39,8 +39,11 @@ class PodToPodPath:
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing with the pods' own kernels at the ends."""
-        return undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN) or self._bed.missing(
-            self._cell.network, self._bed.sides()[0].node
+        return (
+            endpoints.own_way(self._network)
+            or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
+            or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
     @contextmanager

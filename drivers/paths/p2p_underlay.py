@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
-from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -17,6 +17,8 @@ from bmwg.methodology.records import NOTHING, POD, Cell
 def option_missing(cell: Cell, bed: Bed) -> Missing | None:
     """Return why a network option cannot carry a path over two nodes, or None."""
     uplink = bed.network(cell.network).spec.uplink
+    if found := destinations.unroutable(cell, "both pods are on one segment"):
+        return found
     if uplink != uplinks.BRIDGE_PORT:
         return Missing(
             what=f"network {cell.network} over two nodes",

@@ -122,8 +122,11 @@ class Evidence:
     @property
     def begins(self) -> Mapping[int, str]:
         """When each line of the journal can have begun at the earliest: the stamp of the line before."""
-        stamps = [self.run["started_at"] if self.run else "", *(line.at for line in self.lines)]
-        return {line.seq: stamps[place] for place, line in enumerate(self.lines)}
+        ended = [(one.trial.seq, one.at) for one in self.trials]
+        if self.executions:
+            ended = sorted([*ended, *((one.seq, one.at) for one in self.executions)])
+        stamps = [self.run["started_at"] if self.run else "", *(at for _, at in ended)]
+        return {seq: stamp for (seq, _), stamp in zip(ended, stamps, strict=False)}
 
     @property
     def lines(self) -> tuple[Line, ...]:

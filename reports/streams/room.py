@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bmwg.reports.rooms import Room
-
 from bmwg.methodology.kinds.streams.records import KIND
+from bmwg.reports.rooms import Room
 from bmwg.reports.streams import physics
 from bmwg.reports.streams.answers import has_answers
 from bmwg.reports.streams.section import section, summary

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from bmwg.resources.open_run import OpenRun
-
 from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver
 from bmwg.drivers.isolation import LeakWatch, require_closed
@@ -24,6 +22,7 @@ from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
 from bmwg.resources.measure import is_of_cell
+from bmwg.resources.open_run import OpenRun
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.pod_to_pod.line import line_of

@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import yaml
-from bmwg.resources.open_run import OpenRun
-from bmwg.resources.rooms import PlanAsked, Room, Share
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.locks import claims
@@ -23,8 +21,10 @@ from bmwg.methodology.kinds.streams.kind import FAMILIES
 from bmwg.methodology.kinds.streams.records import KIND
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.resources.header import header_of
+from bmwg.resources.open_run import OpenRun
 from bmwg.resources.pod_to_pod.bench import StreamsBench
 from bmwg.resources.progress import clock_text
+from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.settings import Settings
 
 

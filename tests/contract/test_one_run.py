@@ -1,7 +1,7 @@
 """Suites of several kinds of load are one run: one folder, one report, one bundle, one verification.
 
-Frames on the simulated testbed, requests through a real proxy of this machine. Where one of its programs is missing,
-they are not assessed, and the rest holds all the same.
+Frames on the simulated testbed, requests through a real proxy of this machine. Where one of its programs is
+missing, they are not assessed, and the rest holds all the same.
 """
 
 import json

@@ -229,7 +229,6 @@ class MoonGenTraffic(OfFrames):
             "hardware_stamps": self.config.hardware_stamps,
             "verifies": [],
             "latency_definition": BIT_FORWARDING if self.config.hardware_stamps else STORE_AND_FORWARD,
-            "destination_networks": 1,
             "software_pacing": self.config.software_pacing,
             "ports": list(self.config.ports),
         }

@@ -294,7 +294,6 @@ class OtgTraffic(OfFrames):
             "latency": self._latency,
             "verifies": ["flow"],
             "latency_definition": STORE_AND_FORWARD,  # the mode that each flow asks for
-            "destination_networks": 1,
             "ports": [{"name": port.name, "device": port.device} for port in self._ports or ()],
         }
 

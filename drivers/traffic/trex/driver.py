@@ -28,7 +28,7 @@ from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
 from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
 from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.latency import STORE_AND_FORWARD
+from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
 
 _ABLE = frozenset(
@@ -235,8 +235,7 @@ class TrexTraffic(OfFrames):
             "nice": options.nice,
             "verifies": ["signature", "sequence"],
             "latency_definition": STORE_AND_FORWARD,
-            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
-            "destination_networks": 1,
+            "latency_stamps": SOFTWARE_STAMPS,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",

@@ -77,6 +77,20 @@ class SendsLess(_Changes):
         )
 
 
+class InTurn(_Changes):
+    """Sends to one network after the other, where each frame's was to be drawn."""
+
+    def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
+        if not stream.sent_by_network:
+            return stream
+        networks = spec.destination_networks
+        counts = [
+            tuple(frames // networks + (number < frames % networks) for number in range(networks))
+            for frames in (stream.sent_frames, stream.received_frames)
+        ]
+        return replace(stream, sent_by_network=counts[0], received_by_network=counts[1])
+
+
 class LosesTags(_Changes):
     """Loses the tagged frame of each stream that has one, and no other."""
 
@@ -195,3 +209,29 @@ class StallsInRecovery(_Changes):
 
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         return replace(stream, largest_gap_ns=GONE_NS) if spec.loss_times else stream
+
+
+class TwoAtOnce(Tester):
+    """Sends broadcast frames beside every other modifier as well."""
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        return super().run(spec if spec.modifier is None else replace(spec, broadcast_every=99))
+
+
+class ForgetsRoutes(Tester):
+    """Its router has learnt nothing at the end of every other trial."""
+
+    taken = 0
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
+        self.taken += 1
+        if self.taken % 2:
+            return result
+        kept = [one for one in result.auxiliary if one[0] != "modifier.learnt_routes"]
+        return replace(result, auxiliary=tuple(kept))
+
+
+def four_ports(data: dict[str, Any]) -> None:
+    """Let the testbed name a second pair of ports."""
+    data["testbed"]["tester"]["ports"] = ["tester/p0", "tester/p1", "tester/p2", "tester/p3"]

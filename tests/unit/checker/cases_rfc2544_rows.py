@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import breaches
 from runs import (
     BROADCAST,
     FILTER_1,
@@ -71,7 +72,9 @@ CASES: dict[str, Three] = {
         not_applicable=run(QUALIFIED),
     ),
     "RFC2544-11-02": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, MANAGEMENT, tester=TwoAtOnce), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS),
+        not_met=run(TPUT, MANAGEMENT, tester=breaches.TwoAtOnce),
+        not_applicable=PLAIN,
     ),
     "RFC2544-11.1-01": Three(
         met=run(*ALL_MODIFIERS, profile={"traffic": {"directions": ["both"]}}),
@@ -89,7 +92,9 @@ CASES: dict[str, Three] = {
         not_applicable=PLAIN,
     ),
     "RFC2544-11.3-04": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, ROUTES, tester=ForgetsRoutes), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS),
+        not_met=run(TPUT, ROUTES, tester=breaches.ForgetsRoutes),
+        not_applicable=PLAIN,
     ),
     "RFC2544-11.4-01": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTERS_25), not_applicable=PLAIN),
     "RFC2544-11.4-05": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTER_1), not_applicable=PLAIN),
