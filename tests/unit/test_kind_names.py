@@ -34,7 +34,7 @@ ROOMS = {
 }
 # Who else may enter: drivers of the kind, and what reads its runs from before the one journal.
 OTHERS = ("bmwg.drivers.workload", "bmwg.reports.store.former_http")
-# Words of a kind that tests of network devices use too: a trial of frames counts streams, a medium has a rate.
+# Words that tests of network devices use too: a trial of frames counts streams, a medium has a rate in bit/s.
 ALSO_OF_FRAMES = frozenset({"streams", "bit/s"})
 # What tells of earlier forms for ever: files, formats and protections that runs had once (schemas/README.md).
 HISTORY = {
