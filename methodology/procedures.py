@@ -136,6 +136,12 @@ CHANGES: tuple[Change, ...] = (
         "interval between bursts is held against its trials",
         versions={STANDING: 3},
     ),
+    Change(  # docs/adr/0296, docs/adr/0297
+        after="a34196f4a445",
+        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that "
+        "could say one thing alone",
+        versions={RULES: 5},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -21,9 +21,11 @@ LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of large
 MAX_NETWORKS = 256  # RFC2544-12-03
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
+FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD = "baremetal", "pod"
+POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 
 
@@ -198,6 +200,31 @@ class TrialSpec:
         if self.then_load_fps is None or self.then_duration_s is None:
             return self.first_frames
         return self.first_frames + max(1, round(self.then_load_fps * self.then_duration_s))
+
+    @property
+    def load(self) -> int:
+        """The load, as searches of any kind of load name it."""
+        return self.load_fps
+
+    @property
+    def intended(self) -> int:
+        """Frames that each sending port is to send, as searches of any kind of load name them."""
+        return self.intended_frames
+
+    @property
+    def unit(self) -> str:
+        """The unit of the load."""
+        return FRAMES_PER_S
+
+    @property
+    def words(self) -> str:
+        """The trial in words."""
+        return (
+            f"{self.frame_octets} octets, {self.load_fps} {FRAMES_PER_S} for {self.duration_s:g} s,"
+            f" {self.direction}, {self.frame_format}, {self.flows} flows"
+            f"{f', {self.destination_networks} networks' if self.destination_networks != 1 else ''}"
+            f"{f', bursts of {self.burst_frames} at {self.burst_fps} frames/s' if self.burst_frames else ''}"
+        )
 
     @property
     def tag_frames(self) -> tuple[int, ...]:

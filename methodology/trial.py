@@ -123,6 +123,46 @@ class JudgedTrial:
         """Valid, and every sent frame of every stream was received (RFC2544-26.1-01)."""
         return self.valid and all(stream.lost_frames == 0 for stream in self.result.streams)
 
+    # what searches of any kind of load read of a trial (`search.offer.Tried`)
+
+    @property
+    def spec(self) -> TrialSpec:
+        """What was asked for."""
+        return self.result.spec
+
+    @property
+    def load(self) -> int:
+        """The load that was asked for, frames/s per port and direction."""
+        return self.result.spec.load_fps
+
+    @property
+    def sent(self) -> int:
+        """Frames sent in all directions."""
+        return self.result.sent_frames
+
+    @property
+    def lost(self) -> int:
+        """Frames lost in all directions."""
+        return self.result.lost_frames
+
+    @property
+    def loss_ratio(self) -> float:
+        """Share of the sent frames that were lost, 0..1, all directions together."""
+        return self.result.loss_ratio
+
+    @property
+    def sent_per_s(self) -> float:
+        """Frames that the slower direction sent in a second of the time that sending took."""
+        streams = self.result.streams
+        longest_ns = max((stream.effective_duration_ns for stream in streams), default=0)
+        taken_s = max(self.result.spec.duration_s, longest_ns / 1e9)
+        return min((stream.sent_frames for stream in streams), default=0) / taken_s
+
+    @property
+    def carried_per_s(self) -> float:
+        """Frames received in a second of the trial, of the worse direction."""
+        return min(stream.received_frames for stream in self.result.streams) / self.result.spec.duration_s
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTrials:

@@ -107,7 +107,7 @@ class CellMeasurement:
             self._watch.begin()
         with self._display.trial(self._planned.cell.cell_id, phase, spec):
             began_ns = self._clock.monotonic_ns()
-            result = self._traffic.run_trial(spec)
+            result = self._traffic.run(spec)
             ended_ns = self._clock.monotonic_ns()
         if self._watch is not None:
             others = ("machine.other_frames", self._watch.check())

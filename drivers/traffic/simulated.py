@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.simulated_shapes import (
     QUEUE_FRAMES,
     burst_times,
@@ -21,6 +22,7 @@ from bmwg.drivers.traffic.simulated_shapes import (
     shown,
     without,
 )
+from bmwg.methodology.appendix_c import UDP_DATA, echo_frame
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
@@ -50,8 +52,9 @@ class SimulatedConfig:
     `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
     in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
     `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
-    and grows towards the knee. `verifies` and `latency_definition` are what it says of itself, as every
-    tester does.
+    and grows towards the knee. `verifies`, `latency_definition`, `answers_resolution`, and `test_frame` with
+    its `signature` (first octet, length) are what it says of itself, as every tester does. `mtu_octets` are
+    those of the two links.
     """
 
     knee_fps: int = 1_000_000
@@ -63,6 +66,10 @@ class SimulatedConfig:
     seed: int = 1
     verifies: tuple[str, ...] = ("signature", "sequence", "length", "payload")
     latency_definition: str = STORE_AND_FORWARD
+    answers_resolution: tuple[str, ...] = ("arp", "nd")
+    test_frame: tuple[int, ...] = tuple(echo_frame(MIN_FRAME_OCTETS))
+    signature: tuple[int, int] = (UDP_DATA, 14)
+    mtu_octets: tuple[int, int] = (1500, 1500)
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -78,7 +85,7 @@ class SimulatedConfig:
                 )
 
 
-class SimulatedTraffic:
+class SimulatedTraffic(OfFrames):
     """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
 
     def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
@@ -133,14 +140,19 @@ class SimulatedTraffic:
                 "TST-15", "simulated tester: no ports are attached", hint="attach() comes first"
             )
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """The counts that the model gives for this trial; the same seed and order give the same counts."""
         self._attached()
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
         listened_s = self._listened_s(spec, directions)
-        counts = (("simulated", 1), (RESIDUAL_WAIT, round(listened_s * 1e9)), *self._updates(spec))
+        counts = (
+            ("simulated", 1),
+            (RESIDUAL_WAIT, round(listened_s * 1e9)),
+            *self._updates(spec),
+            *self._mtus(),
+        )
         if spec.destination_networks > 1:
             counts += ((SEED, self._random.getrandbits(62)),)
         return TrialResult(
@@ -163,6 +175,10 @@ class SimulatedTraffic:
         offered_fps = min(spec.load_fps, self.config.tester_limit_fps)
         behind = max(0.0, offered_fps * directions / self.config.knee_fps - 1)
         return listening_s(spec, self.drain_s)[0] + behind * spec.duration_s
+
+    def _mtus(self) -> list[tuple[str, int]]:
+        ports = zip(self._ports or (), self.config.mtu_octets, strict=False)
+        return [(f"{port.name}.mtu_octets", octets) for port, octets in ports]
 
     def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
         """Return how many routing updates of each state a trial sent, and which came first."""
@@ -275,4 +291,9 @@ class SimulatedTraffic:
             "seed": self.config.seed,
             "verifies": list(self.config.verifies),
             "latency_definition": self.config.latency_definition,
+            "answers_resolution": list(self.config.answers_resolution),
+            "test_frame": {
+                "octets": list(self.config.test_frame),
+                "signature": list(self.config.signature),
+            },
         }

@@ -103,11 +103,17 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         counts += [("act.began_ns", began_ns), ("act.ended_ns", began_ns + OUTAGE_NS)]
     if spec.broadcast_every is not None:
         beside = sent // spec.broadcast_every
-        counts += [(f"{name}.broadcast_sent_frames", beside) for name in sending(spec.direction)]
+        for name in sending(spec.direction):
+            counts.append((f"{name}.broadcast_sent_frames", beside))
+            counts += [
+                (f"{name}.broadcast_{end}_between_frames", spec.broadcast_every) for end in ("least", "most")
+            ]
     if spec.modifier in _INTERVALS_S:
         due = math.ceil(spec.total_s / _INTERVALS_S[spec.modifier])  # the first with the first frame
         answered = due if spec.modifier == "management" else 0
         counts += [("modifier.sent_frames", due), ("modifier.answered_frames", answered)]
+        counts += [("modifier.verified_frames", answered), ("modifier.wrong_frames", 0)]
+        counts.append(("modifier.first_after_frames", 0))
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None:

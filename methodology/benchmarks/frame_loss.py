@@ -111,6 +111,11 @@ def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
     return tuple(points)
 
 
+def load_of(value: Quantity) -> int:
+    """Return the load (frames/s) that a value of the curve is of."""
+    return int(value.metric.removeprefix(f"{METRIC}.").removesuffix("fps"))
+
+
 def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: str) -> Outcome:
     """Return one value a load; without any `tester_limited` where the tester fell short of all of them."""
     points = ended.found or ()

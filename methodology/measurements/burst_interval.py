@@ -12,6 +12,7 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Cell
 from bmwg.methodology.search import bisection
+from bmwg.methodology.traffic import Traffic
 
 SETTINGS = "burst_interval"  # of all sizes in a profile
 
@@ -79,8 +80,9 @@ class BurstInterval:
         goal = replace(
             goal,
             min_load_fps=min(least_fps, goal.max_load_fps),
-            burst_frames=self.burst_frames,
-            burst_fps=asked.maximum_fps,
+            offer=replace(
+                Traffic.of(asked.cell), burst_frames=self.burst_frames, burst_fps=asked.maximum_fps
+            ),
         )
         return Bursty(cell=asked.cell, goal=goal, burst_frames=self.burst_frames, burst_fps=asked.maximum_fps)
 

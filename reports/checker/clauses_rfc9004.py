@@ -8,7 +8,6 @@ from collections.abc import Callable
 from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks.back_to_back import (
     LEAST_DEPLETION_S,
-    LONGEST_BURST_S,
     METRIC,
     parameters,
 )
@@ -32,7 +31,6 @@ from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
     Scope,
-    by_construction,
     clause,
     held,
     not_applicable,
@@ -211,12 +209,6 @@ def longer_depletion(scope: Scope) -> Answer:
     return _depletion(scope, "as long as the burst and the buffer last", least_s)
 
 
-@clause("RFC9004-6.2-04")
-def limit_configurable(scope: Scope) -> Answer:
-    """Profiles take any limit up to 30 s; the run's own is one of them."""
-    return by_construction(f"a limit that may be {LONGEST_BURST_S:g} s", f"{limit_s(scope):g} s in this run")
-
-
 @clause("RFC9004-6.2-05")
 def below_limit(scope: Scope) -> Answer:
     """No answer at or near the limit of its search."""
@@ -325,7 +317,6 @@ RULES: tuple[ClauseRule, ...] = (
     disturbance_removed,
     depletion,
     longer_depletion,
-    limit_configurable,
     below_limit,
     tst009_search,
     input_parameters,

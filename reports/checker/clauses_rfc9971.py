@@ -27,7 +27,6 @@ from bmwg.reports.checker.verdicts import (
     ClauseRule,
     Scope,
     Verdict,
-    by_construction,
     clause,
     held,
     not_applicable,
@@ -141,13 +140,6 @@ def aggregate_loads(scope: Scope) -> Answer:
     ]
     found = f"{len(wrong)} of {len(sums)} results without {wrong[:NAMED]}"
     return held(not wrong, f"{FACTOR}: how many interfaces", found)
-
-
-@clause("RFC9971-4.5.1-01")
-def positive_duration(scope: Scope) -> Answer:
-    """A trial without a positive duration is no record that can be read."""
-    shortest = min((one.trial.result.spec.duration_s for one in scope.trials), default=0.0)
-    return by_construction("a duration above 0", f"the shortest is {shortest:g} s")
 
 
 @clause("RFC9971-4.5.2-01")
@@ -340,7 +332,6 @@ RULES: tuple[ClauseRule, ...] = (
     learning_each_trial,
     scope_of_loads,
     aggregate_loads,
-    positive_duration,
     constant_load,
     equal_loads,
     input_of_two,

@@ -32,6 +32,7 @@ from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
+from bmwg.reports.store import loads
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import (
     PlannedCell,
@@ -114,11 +115,14 @@ def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) ->
 
 
 def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
-    name = kinds.of_profile(run["profile"])
-    if name != FRAMES:  # planned by its kind, which says what is wrong with it
-        if wrong := kinds.kind(name, "run.json").wrong_profile(run["profile"]):
+    """Return the profile of frames; one of another kind is planned by its kind, which says what is wrong."""
+    for name in loads.of_run(run):
+        if name == FRAMES:
+            continue
+        if wrong := kinds.kind(name, "run.json").wrong_profile(loads.said_of(run, name)["profile"]):
             said = ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
             findings.append(of_error(said))
+    if kinds.of_profile(run["profile"]) != FRAMES:
         return None
     try:
         return parse_profile(json.dumps(run["profile"]), source="run.json: profile")

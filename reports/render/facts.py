@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bmwg.methodology import directions
 from bmwg.methodology.medium import ethernet_fps
@@ -46,8 +47,8 @@ class Facts:
 
     @property
     def indicative(self) -> bool:
-        """Whether the profile says so; a profile that does not say is indicative when it deviates."""
-        return bool(self.run.profile.get("indicative", bool(self.run.profile["deviations"])))
+        """Whether one of the run's profiles is."""
+        return any(is_indicative(self.run.of_load(load).profile) for load in self.run.kinds)
 
     def of_metric(self, metric: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a metric or of a family of metrics."""
@@ -94,6 +95,11 @@ class Facts:
     def judged(self, outcome: Outcome) -> list[JudgedTrial]:
         """Return the trials of an outcome as a search saw them."""
         return [_judged(self.run.trial(seq)) for seq in outcome.trials]
+
+
+def is_indicative(profile: Mapping[str, Any]) -> bool:
+    """Whether a profile says so; one that does not say is indicative when it deviates."""
+    return bool(profile.get("indicative", bool(profile["deviations"])))
 
 
 def facts(run: Run) -> Facts:

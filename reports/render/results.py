@@ -10,8 +10,16 @@ from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
-from bmwg.reports.http.answers import has_answers
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentiles, told_ways
+from bmwg.reports import rooms
+from bmwg.reports.render.facts import (
+    LATENCY,
+    THROUGHPUT,
+    Facts,
+    is_indicative,
+    option,
+    percentiles,
+    told_ways,
+)
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
     NONE,
@@ -72,12 +80,14 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run.simulated:
         found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
-    if facts.indicative:
-        count = len(run.profile["deviations"])
+    for profile in (run.of_load(load).profile for load in run.kinds):
+        if not is_indicative(profile):
+            continue
+        count = len(profile["deviations"])
         found.append(
             (
                 "indicative",
-                f"Indicative: profile {run.profile['name']} shortens the procedures "
+                f"Indicative: profile {profile['name']} shortens the procedures "
                 f"({count} declared deviation{'s' if count != 1 else ''}, listed below).",
             )
         )
@@ -120,7 +130,7 @@ def summary(facts: Facts) -> list[str]:
         rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
     head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
     counted_types = table(head, rows, "Answers by metric and type")
-    if not rows and not has_answers(facts.run):
+    if not rows and not rooms.told(facts.run):
         counted_types = ["", "The run holds no answer.", ""]
     return [*title("State of the run", 1), *_run_facts(facts), *counted_types]
 

@@ -28,9 +28,10 @@ from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
 from bmwg.drivers.traffic.embedded.xdp import refused
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
-from bmwg.methodology.latency import STORE_AND_FORWARD
+from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
@@ -50,7 +51,7 @@ MAX_TRIAL_NUMBER = 32767  # 15 bits of the signature; a frame of the trial 32,76
 FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.IPV6_UDP: 2}
 
 
-class EmbeddedTraffic:
+class EmbeddedTraffic(OfFrames):
     """TrafficDriver over the embedded tester. One instance, one process, used from one thread."""
 
     def __init__(self, config: EmbeddedConfig) -> None:
@@ -268,7 +269,7 @@ class EmbeddedTraffic:
         if spec.modifier == ROUTES:
             self._updates += sum(int(extra["sent_frames"]) for extra in reply["extras"])
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a tester that dies or hangs gives a result with `fault`."""
         ports = self._check(spec)
         self._fit_rings(ports, spec.frame_octets)
@@ -281,7 +282,7 @@ class EmbeddedTraffic:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = self._with_updates(read_result(spec, ports, reply, steal_before_ns), reply)
+        result = self._with_updates(self._with_links(read_result(spec, ports, reply, steal_before_ns)), reply)
         if spec.destination_networks > 1:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, (SEED, order["seed"])))))
         self._queue_refused = any(
@@ -306,6 +307,12 @@ class EmbeddedTraffic:
         if not isinstance(reply, dict):
             raise nonsense("trial", reply)
         return reply
+
+    def _with_links(self, result: TrialResult) -> TrialResult:
+        """Tell the MTU of each port's link, octets."""
+        links = zip(self._ports or (), self._mtus, strict=False)
+        told = {f"{port.name}.mtu_octets": mtu for port, mtu in links}
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
     def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
         """Tell the states of a trial's routing updates; the next trial's go on from there."""
@@ -339,7 +346,9 @@ class EmbeddedTraffic:
             "max_flows": MAX_FLOWS,
             "verifies": ["signature", "sequence", "length", "payload"],
             "latency_definition": STORE_AND_FORWARD,
-            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
+            "latency_stamps": SOFTWARE_STAMPS,
+            "answers_resolution": ["arp", "nd"],
+            "test_frame": self._hello.get("test_frame"),
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

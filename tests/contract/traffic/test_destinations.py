@@ -71,7 +71,7 @@ def test_sizes_flows_tags_and_mixes_go_to_networks_as_well(spread_wire, octets, 
 
 def test_without_networks_behind_its_ports_such_a_trial_is_refused(wire, tester):
     with pytest.raises(ConfigError, match="TST-17"):
-        tester.run_trial(SPREAD)
+        tester.run(SPREAD)
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_the_interval_at_a_queue_of_known_depth_and_rate_is_found(run_dir, teste
         if time.monotonic() > end_s:
             raise TimeoutError(f"{count} trials until the deadline did not do")
         count += 1
-        result = tester.run_trial(wanted)
+        result = tester.run(wanted)
         time.sleep(0.02)  # the tester has waited until the queue was empty
         return judge(RecordedTrial(seq=count, result=result), profile.policy)
 

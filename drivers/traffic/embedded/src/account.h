@@ -28,6 +28,7 @@ struct stream {
 	struct burst_times burst;
 	uint32_t broadcast_every; /* 0: none */
 	uint64_t broadcast_sent; /* frames of the modifier, beside `sent` (rfc2544-11.1) */
+	uint64_t broadcast_after, broadcast_least, broadcast_most; /* test frames at the last one; between two of them */
 	/* receiver: classes of frames that arrived at `rx` */
 	struct counts *got;
 	uint64_t *window; /* WINDOW_WORDS of them */

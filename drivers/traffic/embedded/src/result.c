@@ -63,6 +63,8 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 	json_object_set_new(out, "effective_duration_ns", count(clock_ns(s->last_sent_at - s->first_sent_at)));
 	json_object_set_new(out, "broadcast_sent_frames", count(s->broadcast_sent));
 	json_object_set_new(out, "broadcast_received_frames", count(s->got->broadcast_received));
+	json_object_set_new(out, "broadcast_least_between_frames", count(s->broadcast_least));
+	json_object_set_new(out, "broadcast_most_between_frames", count(s->broadcast_most));
 	json_object_set_new(out, "latency", histogram_json(&s->got->latency));
 	if (s->burst_frames) {
 		const struct burst_times *b = &s->burst;

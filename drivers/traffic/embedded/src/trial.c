@@ -19,6 +19,15 @@
 
 static struct trial trial; /* large: kept off the stack */
 
+/* Keep the fewest and the most test frames between two broadcast frames; the first counts from the trial's begin. */
+static void between_add(struct stream *s, uint64_t frames)
+{
+	if (s->broadcast_sent == 1 || frames < s->broadcast_least)
+		s->broadcast_least = frames;
+	if (frames > s->broadcast_most)
+		s->broadcast_most = frames;
+}
+
 /* One broadcast frame beside every `broadcast_every` test frames (rfc2544-11.1). */
 static void send_broadcasts(struct stream *s)
 {
@@ -35,6 +44,8 @@ static void send_broadcasts(struct stream *s)
 			return;
 		}
 		s->broadcast_sent++;
+		between_add(s, s->sent - s->broadcast_after);
+		s->broadcast_after = s->sent;
 	}
 }
 
@@ -53,6 +64,8 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 	if (due <= s->sent)
 		return;
 	wanted = (uint16_t)RTE_MIN(due - s->sent, (uint64_t)pace->burst_limit);
+	if (s->broadcast_every) /* the broadcast frame has its place between two test frames */
+		wanted = (uint16_t)RTE_MIN((uint64_t)wanted, s->broadcast_every - s->sent % s->broadcast_every);
 	if (rte_pktmbuf_alloc_bulk(s->tx->pool, frames, wanted)) {
 		record->no_buffer++;
 		return;
@@ -167,7 +180,7 @@ static void send_phase(const struct pace *pace, int control_fd, double hz, struc
 			record->gaps_over_1ms += gap > millisecond;
 			if (now > pace->end)
 				break;
-			extras_send(now); /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
+			extras_send(now, trial.streams[0].sent + trial.streams[1].sent); /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
 			for (unsigned int i = 0; i < 2; i++)
 				if (trial.streams[i].active)
 					send_due(&trial.streams[i], pace, now, record);

@@ -28,6 +28,7 @@ struct xdp_sender {
 	uint32_t next_fraction;
 	uint32_t in_a_row;	     /* frames that left with nothing between them */
 	uint64_t sent, first_sent_ns, last_sent_ns, largest_burst, broadcast_sent;
+	uint64_t broadcast_after, broadcast_least, broadcast_most; /* test frames at the last one; between two */
 	int64_t largest_lateness_ns;
 	uint32_t mix_frames, size_refused;
 	uint8_t mix_order[XDP_MIX_FRAMES];
