@@ -1,4 +1,4 @@
-"""What do destination networks and repeated bursts cost the tester, asked for and not? Interleaved, 64 octets.
+"""What do destination networks and repeated bursts cost the tester, asked for and not? 64 octets, interleaved.
 
 Two testers on one veth pair, one built from the source before and one from this checkout, take turns in
 trials beyond what they carry; this checkout's sends to one network and to 256. Prints JSON: frames sent a
@@ -54,7 +54,7 @@ def main() -> None:
             for kind in order if turn % 2 else order[::-1]:
                 networks = 256 if kind == "256 networks" else 1
                 testers[kind].attach((ports[0], ports[1]))
-                result = testers[kind].run_trial(replace(plain, destination_networks=networks))
+                result = testers[kind].run(replace(plain, destination_networks=networks))
                 testers[kind].detach()
                 stream = result.streams[0]
                 sent[kind].append(stream.sent_frames / max(1, stream.effective_duration_ns) * 1e9)
