@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 
 from pyroute2.netlink.exceptions import NetlinkError
@@ -72,9 +73,13 @@ def set_networks(*, ways: list[dict[str, JsonValue]]) -> list[int]:
 
 def _standing(way: dict[str, JsonValue]) -> int:
     found = routes(ipv6=":" in way["via"], table=way["table"])
-    by_this = {one["destination"] for one in found if one["interface"] == way["interface"]}
-    by_other = {one["destination"] for one in found if one["via"] != way["via"]}
-    return len((by_this - by_other) & set(way["networks"]))
+    via = ipaddress.ip_address(way["via"])  # the kernel writes an IPv6 address in its shortest form
+    standing = {
+        one["destination"]
+        for one in found
+        if one["interface"] == way["interface"] and one["via"] and ipaddress.ip_address(one["via"]) == via
+    }
+    return len(standing & set(way["networks"]))
 
 
 def clear_networks(*, ways: list[dict[str, JsonValue]]) -> None:

@@ -100,17 +100,21 @@ class PacketTester:
         assert answer is not None, f"no ARP answer from {port.gateway_ipv4} at {port.name}"
         return answer[22:28]
 
-    def carry(self, source, marker, *, ipv6=False, frame_octets=64):
-        """Send one test frame from port `source` and return it as it came out at the other, or None."""
+    def carry(self, source, marker, *, ipv6=False, frame_octets=64, to=""):
+        """Send one test frame from port `source` and return it as it came out at the other, or None.
+
+        `to` is another address than the other port's own.
+        """
         mine, other = self.ports[source], self.ports[1 - source]
+        there = host(to or (other.ipv6 if ipv6 else other.ipv4)).packed
         payload_octets = frame_octets - 4 - 14 - (40 if ipv6 else 20) - 8
         payload = marker.ljust(payload_octets, b".")
         head = self.resolve(source) + octets(mine.mac)
         if ipv6:
-            datagram = _udp6(host(mine.ipv6).packed, host(other.ipv6).packed, payload)
+            datagram = _udp6(host(mine.ipv6).packed, there, payload)
             frame = head + b"\x86\xdd" + datagram
         else:
-            frame = head + b"\x08\x00" + _udp4(host(mine.ipv4).packed, host(other.ipv4).packed, payload)
+            frame = head + b"\x08\x00" + _udp4(host(mine.ipv4).packed, there, payload)
         self.sockets[source].send(frame)
         return self.receive(1 - source, lambda seen: marker in seen)
 

@@ -1,5 +1,6 @@
 """Every network option on every path: deployed, a real frame through it, removed without a trace, twice."""
 
+import ipaddress
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from bmwg.drivers.ledger import Ledger, cleanup
 from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.network.ovs_dpdk import vswitch_owner
 from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.addresses import BEHIND, consecutive
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.port_kind import PortKind
 from bmwg.drivers.record import deployment as record_of
@@ -383,3 +385,59 @@ def _text(path):
         return path.read_text()
     except OSError:
         return ""
+
+
+@pytest.fixture(scope="module")
+def wide_bed(tmp_path_factory):
+    """A bed whose paths lead to 256 networks behind each port."""
+    run_dir = tmp_path_factory.mktemp("wide")
+    ledger = Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index")
+    testbed = load_testbed()
+    testbed = replace(testbed, tester=replace(testbed.tester, io="af_xdp"))
+    with open_bed(testbed, ledger, run_dir, destination_networks=256) as opened:
+        yield opened
+    assert ledger.pending == ()
+
+
+@pytest.mark.parametrize(
+    ("cell", "places"),
+    [
+        (_cell("node"), {"dut1": 2}),
+        (_cell("pvp", "bridge"), {"pod": 2}),
+        (_cell("pvp", "ptp"), {"dut1": 4, "pod": 2}),
+        (_cell("pvp", "macvlan"), {"pod": 2}),
+    ],
+    ids=lambda value: value.cell_id if isinstance(value, Cell) else "",
+)
+def test_every_router_of_a_path_has_a_route_for_each_network_and_none_stays(wide_bed, cell, places):
+    bed = wide_bed
+    driver = _driver(bed, replace(cell, destination_networks=256))
+    before = _seen(bed)
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        evidence = deployment.evidence["destination_networks"]
+        for place, ways in places.items():
+            mine = [one for one in evidence if one["at"] == place]
+            assert len(mine) == 2 * ways  # of both IP versions
+            assert all(one["standing"] == 256 for one in mine)
+        assert {one["at"] for one in evidence} == set(places)
+        for source in (0, 1):
+            for version, ipv6 in ((0, False), (1, True)):
+                networks = consecutive(BEHIND[1 - source][version], 256)
+                for network in (networks[0], networks[100], networks[255]):
+                    address = str(ipaddress.ip_network(network)[2])
+                    marker = f"from {source} to {address}".encode()
+                    came = tester.carry(source, marker, ipv6=ipv6, frame_octets=128, to=address)
+                    assert came is not None, f"{marker!r} did not come through"
+    assert _seen(bed) == before
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [_cell("pvp", "bridge", "testpmd"), _cell("p2p", "bridge"), _cell("p2p-underlay", "bridge")],
+    ids=lambda cell: cell.cell_id,
+)
+def test_paths_that_look_at_no_address_are_not_assessed_for_many_networks(wide_bed, cell):
+    found = path_driver(replace(cell, destination_networks=256), wide_bed).probe()
+    assert "256 destination networks" in found.what
+    one = path_driver(cell, wide_bed).probe()
+    assert one is None or "networks" not in one.what

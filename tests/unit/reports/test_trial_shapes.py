@@ -17,6 +17,8 @@ SHAPES = {
     "reset": {"loss_times": True, "act": "link", "act_at_s": 0.0},
     "broadcast": {"broadcast_every": 99},
     "filters": {"modifier": "filters-25"},
+    "networks": {"destination_networks": 256},
+    "repeated bursts": {"burst_frames": 1024, "burst_fps": 200_000},
 }
 
 

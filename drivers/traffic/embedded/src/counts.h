@@ -94,6 +94,15 @@ static inline __attribute__((always_inline)) bool window_seen(uint64_t *window, 
 	return word >> 32 == window_turn(sequence) >> 32 && word >> sequence % WINDOW_WORD_FRAMES & 1u;
 }
 
+/* Apart from what is done for every frame: few trials ask for it, and the others are not to pay for it. */
+static __attribute__((noinline, unused)) void count_network(struct counts *c, const struct expected *e, uint64_t sequence)
+{
+	uint32_t network = network_drawn(e->seed, sequence, e->networks);
+
+	if (network < MAX_NETWORKS)
+		c->from_network[network]++;
+}
+
 /* A frame of this trial and stream, whole as it was sent, that arrived at `now`. */
 static inline __attribute__((always_inline)) void count_sequence(struct counts *c, uint64_t *window, const struct expected *e, uint64_t sequence,
 				  uint64_t latency_ns, uint64_t now)
@@ -121,12 +130,8 @@ static inline __attribute__((always_inline)) void count_sequence(struct counts *
 	c->received++;
 	c->losses.first_received += sequence < e->first;
 	histogram_add(&c->latency, latency_ns);
-	if (e->networks) {
-		uint32_t network = network_drawn(e->seed, sequence, e->networks);
-
-		if (network < MAX_NETWORKS)
-			c->from_network[network]++;
-	}
+	if (e->networks)
+		count_network(c, e, sequence);
 	if (e->tags && sequence >= e->tag_first) {
 		uint64_t number = (sequence - e->tag_first) / e->tag_step;
 

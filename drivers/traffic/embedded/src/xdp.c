@@ -36,16 +36,16 @@ extern const char xdp_object[], xdp_object_end[];
 
 static struct bpf_object *object;
 static struct xdp_shared *shared;
-static int sender = -1;
+static int sender = -1, special_sender = -1;
 
 struct xdp_shared *xdp_shared(void)
 {
 	return shared;
 }
 
-int xdp_sender(void)
+int xdp_sender(bool special)
 {
-	return sender;
+	return special ? special_sender : sender;
 }
 
 bool xdp_open(void)
@@ -122,6 +122,7 @@ static int load(struct failure *f)
 		return failure_set(f, "xdp_memory", "the programs' memory cannot be mapped: %s", strerror(errno));
 	}
 	sender = bpf_program__fd(bpf_object__find_program_by_name(object, "send"));
+	special_sender = bpf_program__fd(bpf_object__find_program_by_name(object, "send_special"));
 	return 0;
 }
 
@@ -294,7 +295,7 @@ void xdp_detach(void)
 	bpf_object__close(object);
 	shared = NULL;
 	object = NULL;
-	sender = -1;
+	sender = special_sender = -1;
 }
 
 /* The kernel takes a frame's tag off before a packet socket sees it, and tells it beside: 0 for none. */

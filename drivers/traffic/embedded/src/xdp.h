@@ -24,9 +24,10 @@ int xdp_attach(struct failure *f);
 void xdp_detach(void);
 /* Whether the ports are of this kind and attached. */
 bool xdp_open(void);
-/* What process and programs share, NULL when not attached; and the program that sends. */
+/* What process and programs share, NULL when not attached; and the program that sends: to one network at a constant load, or
+ * the `special` one, which does what a trial may ask for besides. */
 struct xdp_shared *xdp_shared(void);
-int xdp_sender(void);
+int xdp_sender(bool special);
 /* Where the programs count what arrives of a stream. */
 void xdp_memory(unsigned int stream, struct counts **counts, uint64_t **window);
 /* Where the frames of a stream go, as the sending program reads it. */

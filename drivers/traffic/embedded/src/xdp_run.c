@@ -344,7 +344,7 @@ int xdp_run(struct trial *t, const struct xdp_order *o, const struct pace *pace,
 		return failure_set(f, "xdp_attach", "no thread to end the programs' run");
 	record->real_time = precedence_raise((double)(pace->end - pace->start) / hz);
 	a->calling = true;
-	result = bpf_prog_test_run_opts(xdp_sender(), &run) ? errno : 0;
+	result = bpf_prog_test_run_opts(xdp_sender(o->burst_frames || t->expected.networks), &run) ? errno : 0;
 	a->calling = false;
 	watchdogs_arm(false);
 	precedence_lower();
