@@ -135,7 +135,7 @@ def run(testbed_file: Path, goal: str, rate_fps: int) -> dict[str, object]:
     with policed(testbed_file, rate_fps) as tester:
 
         def measure(spec: TrialSpec) -> JudgedTrial:
-            result = tester.run_trial(spec)
+            result = tester.run(spec)
             time.sleep(0.05)
             trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), POLICY))
             return trials[-1]

@@ -10,15 +10,21 @@ from bmwg.methodology.records import FRAMES_PER_S, Cell, Direction, FrameFormat,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """Frames to offer at some load; the fields are those of `TrialSpec`."""
+    """Frames to offer at some load; the fields are those of `TrialSpec`.
+
+    With `burst_frames` a load is the mean over repeated bursts of so many frames at `burst_fps`.
+    """
 
     frame_octets: int
     direction: Direction = Direction.FORWARD
     frame_format: FrameFormat = FrameFormat.IPV4_UDP
     flows: int = 1
+    destination_networks: int = 1
     vlan_id: int | None = None
     mix_octets: tuple[int, ...] = ()
     loss_times: bool = False
+    burst_frames: int | None = None
+    burst_fps: int | None = None
 
     @classmethod
     def of(cls, cell: Cell, *, loss_times: bool = False) -> Traffic:
@@ -28,6 +34,7 @@ class Traffic:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
             mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
             loss_times=loss_times,
@@ -52,7 +59,10 @@ class Traffic:
             direction=self.direction,
             frame_format=self.frame_format,
             flows=self.flows,
+            destination_networks=self.destination_networks,
             vlan_id=self.vlan_id,
             mix_octets=self.mix_octets,
             loss_times=self.loss_times,
+            burst_frames=self.burst_frames,
+            burst_fps=self.burst_fps,
         )

@@ -107,9 +107,17 @@ class FramesShare:
             signed = self.testbed.tester.driver == "embedded"
             watch = run.stack.enter_context(LeakWatch(self.testbed.lab_ports, signed=signed))
         largest = max((planned.cell.frame_octets for planned in self._plan), default=0)
+        networks = max((planned.cell.destination_networks for planned in self._plan), default=1)
         folder = run.store.folder.resolve()
         bed = run.stack.enter_context(
-            open_bed(self.testbed, run.ledger, folder, run.owner, frame_octets=largest)
+            open_bed(
+                self.testbed,
+                run.ledger,
+                folder,
+                run.owner,
+                frame_octets=largest,
+                destination_networks=networks,
+            )
         )
         earlier = run.continued.platform if run.continued else None
         return Bench(

@@ -98,6 +98,7 @@ class Profile:
     directions: tuple[Direction, ...]
     frame_formats: tuple[FrameFormat, ...]
     flows: tuple[int, ...]
+    destination_networks: tuple[int, ...] = (1,)
     keep_awake: KeepAwake = KeepAwake.NONE
     deviations: tuple[Deviation, ...] = ()
     expected_invalid_ratio: float = 0.0
@@ -229,6 +230,7 @@ class Profile:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
         )
 

@@ -272,6 +272,8 @@ def _trial(
         if len(buckets) % 3:
             raise ValueError("latency buckets: not in threes")
         numbers = [value for value in stream.values() if isinstance(value, int)]
+        numbers += [*stream.get("sent_by_network", ()), *stream.get("received_by_network", ())]
+        numbers += stream.get("bursts", {}).values()
         if max(max(buckets, default=0), stream["latency"]["sum_ns"], *numbers) > _MAX_NUMBER:
             raise ValueError(f"a number above {_MAX_NUMBER}")
     if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:

@@ -135,7 +135,8 @@ def _order(cell: Cell, places: Mapping[str, int]) -> tuple[bool, int, str, str, 
 
 
 def _traffic(cell: Cell) -> tuple[object, ...]:
-    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.vlan_id, cell.imix)
+    frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id, cell.imix)
+    return (*frames, cell.flows, cell.destination_networks)
 
 
 def _judged(trial: JournalTrial) -> JudgedTrial:
@@ -164,6 +165,8 @@ def option(cell: Cell) -> str:
         parts.append(cell.frame_format.value)
     if cell.flows != 1:
         parts.append(f"{cell.flows} flows")
+    if cell.destination_networks != 1:
+        parts.append(f"{cell.destination_networks} networks")
     if cell.vlan_id is not None:
         parts.append(f"VLAN {cell.vlan_id}")
     if cell.imix:

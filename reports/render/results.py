@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
-from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports import rooms
 from bmwg.reports.render.facts import (
@@ -234,20 +234,19 @@ def remarks(outcomes: Sequence[Outcome]) -> list[str]:
     return fold(count, table(["path and option", "frame size", "type", "remark"], rows))
 
 
+def _compared(cell: Cell) -> tuple[int, str, str, int, int]:
+    """Return what rungs of one ladder have in common."""
+    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.destination_networks)
+
+
 def ladder_section(facts: Facts) -> list[str]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
     outcomes = [o for o in facts.of_search() if stands_on(o.cell)]
-    kinds = dict.fromkeys(
-        (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in outcomes
-    )
+    kinds = dict.fromkeys(_compared(o.cell) for o in outcomes)
     lines = title("Cost of each layer", 1)
     rows = []
     for kind in sorted(kinds):
-        same = [
-            o
-            for o in outcomes
-            if (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) == kind
-        ]
+        same = [o for o in outcomes if _compared(o.cell) == kind]
         if len(same) > 1:
             rows += [_rung(rung) for rung in ladder(same, frame_octets=kind[0])]
     if not rows:

@@ -60,7 +60,7 @@ def _executions(evidence: Evidence) -> list[Execution]:
 def _lasted(result: TrialResult) -> tuple[Within, ...]:
     """Return what a trial had to last: the time that it was to send for, and from first to last frame."""
     sending_ns = max((stream.effective_duration_ns for stream in result.streams), default=0)
-    asked_ns = 0 if result.spec.burst else result.spec.total_s * 1e9
+    asked_ns = 0 if result.spec.burst else result.spec.due_s * 1e9
     return (
         Within(what="of sending, as its spec says", needed_ns=asked_ns),
         Within(what="between its first and last frame", needed_ns=sending_ns),
@@ -103,9 +103,9 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
         result = trial.trial.result
         octets = min(result.spec.mix_octets or (result.spec.frame_octets,))  # a tag counts within
         limit = ethernet_fps(run["medium"]["line_rate_bps"], octets)
-        if (asked := max(result.spec.load_fps, result.spec.then_load_fps or 0)) > limit * (
-            1 + _RATE_RATIO
-        ) + 1:
+        spec = result.spec
+        asked = max(spec.load_fps, spec.then_load_fps or 0, spec.burst_fps or 0)
+        if asked > limit * (1 + _RATE_RATIO) + 1:
             yield f"trial {trial.trial.seq}", f"at most {limit} frames/s on the medium", f"a load of {asked}"
         for stream in result.streams:
             most = limit * result.spec.total_s * (1 + _RATE_RATIO) + 1

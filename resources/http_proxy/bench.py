@@ -23,11 +23,11 @@ from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.redact import redact
 from bmwg.resources import rooms
 from bmwg.resources.firsts import Records
-from bmwg.resources.http_proxy.deployment import deployed, start_serving
+from bmwg.resources.http_proxy.deployment import Deployment, deployed, start_serving
 from bmwg.resources.http_proxy.header import of_header
 from bmwg.resources.http_proxy.line import line_of
 from bmwg.resources.http_proxy.machines import Machines
-from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, record, start_runs
+from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, record, served, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
 from bmwg.resources.measure import is_of_cell
@@ -177,8 +177,7 @@ class HttpBench:
             deadline_s=self._profile.start_deadline_s(cell.form),
         ) as deployment:
             evidence = deployment.describe()
-            if any(one.planned.cell.workload is Workload.TREX_ASTF for one in left):
-                evidence["clients"] = self._stage.trex().ready()
+            evidence["workloads"] = self._workloads(left, deployment)
             self._store.add_deployment(deployment_id, evidence)
             goes_on = any(runs.done for runs in left if runs.planned.rate is None)  # a search begins anew
             with self._guard.watched(deployment_id, evidence, lambda: self._taken(row), goes_on=goes_on):
@@ -188,6 +187,15 @@ class HttpBench:
                     else:
                         left[0].run(deployment, deployment_id)
                     self._keep_judged(left.pop(0), self._guard.judged)
+
+    def _workloads(self, left: Sequence[CellRuns], deployment: Deployment) -> dict[str, Any]:
+        """Attach what will ask the instances; names, versions and settings, by name."""
+        told = {}
+        for name in dict.fromkeys(one.planned.cell.workload.value for one in left):
+            clients = self._stage.clients(name)
+            clients.attach(served(deployment))
+            told[name] = dict(clients.describe())
+        return told
 
     def _measure_start(self, planned: Planned, hosting: Hosting) -> None:
         row = self._stage.row()
@@ -244,7 +252,7 @@ class HttpBench:
             planned,
             lambda repetition: self._record(planned, repetition),
             recorded,
-            self._stage.trex,
+            lambda: self._stage.clients(planned.cell.workload.value),
             self._machines,
             self._leaks,
         )

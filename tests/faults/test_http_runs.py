@@ -26,7 +26,7 @@ from tests.contract.http_support import (
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting import cgroups, process
 from bmwg.drivers.testbed import embedded_file
-from bmwg.drivers.workload import tools
+from bmwg.drivers.workload import ab, tools
 from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
@@ -35,7 +35,6 @@ from bmwg.methodology.http.records import FORMS
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy import needs
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -126,7 +125,7 @@ def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supp
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(profiles, "load", lambda name: tiny("native", requests=10))
-    monkeypatch.setattr(needs, "CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
+    monkeypatch.setattr(ab, "PROGRAMS", {"no-such-program": "apache2-utils"})
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
     try:
         (answer,) = bench.outcomes("HP-ONE-1")

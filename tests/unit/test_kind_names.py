@@ -26,6 +26,11 @@ ROOMS = {
         "bmwg.reports.http",
         "bmwg.resources.http_proxy",
     ),
+    "streams": (
+        "bmwg.methodology.kinds.streams",
+        "bmwg.reports.streams",
+        "bmwg.resources.pod_to_pod",
+    ),
 }
 # Who else may enter: drivers of the kind, and what reads its runs from before the one journal.
 OTHERS = ("bmwg.drivers.workload", "bmwg.reports.store.former_http")

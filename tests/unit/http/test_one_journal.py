@@ -13,6 +13,7 @@ from tests.unit.http import made
 from bmwg.cli.main import main
 from bmwg.drivers import locks
 from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.workload.ab import AbClients
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import Planned
@@ -128,7 +129,9 @@ class Nothing:
 
 def test_a_test_frame_outside_ends_the_run_and_is_no_fault_of_a_repetition(tmp_path: Path) -> None:
     written: list[Repetition] = []
-    runs = CellRuns(NATIVE, lambda one: written.append(one) or 1, leaks=Leaking())  # type: ignore[func-returns-value]
+    clients = AbClients(None, tmp_path)  # type: ignore[arg-type]
+    keep: Any = lambda one: written.append(one) or 1  # noqa: E731
+    runs = CellRuns(NATIVE, keep, clients=lambda: clients, leaks=Leaking())
     with pytest.raises(TestbedError, match="ISO-03"):
         runs.run(Nothing(), "native-1")  # type: ignore[arg-type]
     assert written == []

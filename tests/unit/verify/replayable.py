@@ -103,7 +103,7 @@ class Session:
         self, planned: planning.PlannedCell, metric: str, phase: str, trials: list[JudgedTrial]
     ) -> Callable[[TrialSpec], JudgedTrial]:
         def run(spec: TrialSpec) -> JudgedTrial:
-            result = self.traffic.run_trial(spec)
+            result = self.traffic.run(spec)
             if not self.simulated:
                 self.clock.moment += timedelta(seconds=result.wall_time_ns / 1e9)
                 data = result_to_json(result)
