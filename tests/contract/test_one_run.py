@@ -82,7 +82,7 @@ def test_one_report_tells_of_both(finished):
     text = (run_in(finished[1]) / "report.rst").read_text()
     assert "HTTP proxy by hosting form" in text
     assert "Summary" in text or "State of the run" in text
-    assert text.count("Indicative: profile quick") == 2
+    assert text.count("banner-indicative") == 2
     assert "no HTTP" not in text
 
 

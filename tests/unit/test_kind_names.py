@@ -120,6 +120,9 @@ DEBT = {  # how often each of these is made for frames alone
     "reports/verify/other_kinds.py": 4,
     "reports/verify/protections.py": 1,
     "reports/verify/rules.py": 5,
+    # what a reader should ask of a choice, and is told of a submission
+    "reports/verify/choices.py": 1,
+    "reports/verify/told.py": 4,
     # columns of a comparison
     "reports/compare/comparison.py": 3,
     "reports/compare/screen.py": 9,

@@ -1,12 +1,16 @@
 """Several kinds of load share one run: one header, one journal, one end; without root, the proxy left out."""
 
+import json
+import time
 from pathlib import Path
 
 import pytest
 from tests.unit.checker.runs import machine
 
+from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, profile
+from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
@@ -101,3 +105,67 @@ def test_kinds_that_are_measured_on_different_machines_have_no_run_together():
         rooms.refuse_apart({FRAMES: Here(), "requests": Away()})
     assert caught.value.error_id == "RUN-05"
     rooms.refuse_apart({"requests": Away()})
+
+
+@pytest.fixture
+def started(no_proxy, monkeypatch):
+    """Every start of an instance took about a millisecond."""
+
+    def measured(self, group):
+        self._store.add_deployment("native-start-1", {"hosting": {"form": "native"}})
+        for planned in group:
+            runs = self._runs(planned)
+            for number in range(1, planned.repetitions + 1):
+                took_ns = 1_000_000 + number
+                runs.keep(
+                    Repetition(
+                        cell_id=planned.cell.cell_id,
+                        number=number,
+                        phase=judge.MEASURED,
+                        asked_requests=1,
+                        requests=1,
+                        elapsed_ns=took_ns,
+                        mean_request_ns=took_ns,
+                        wall_ns=took_ns,
+                        deployment="native-start-1",
+                    )
+                )
+                time.sleep(0.002)  # a line is not written before its repetition has ended
+            self._keep_judged(runs, self._guard.judged)
+
+    monkeypatch.setattr(HttpBench, "_measure_group", measured)
+
+
+def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, capsys):
+    run = open_run.open_run(settings(tmp_path), {"CN-TPUT-1.1", "HP-START-1"})
+    try:
+        time.sleep(0.01)
+        (start,) = run.outcomes("HP-START-1")
+        run.outcomes("CN-TPUT-1.1")
+    finally:
+        run.close()
+    assert start.type is OutcomeType.MEASURED
+    folder = tmp_path / "r"
+    found = read_run(folder)
+    assert found.status == "complete"
+    assert (len(found.executions), bool(found.trials)) == (3, True)
+    assert [str(one) for one in verify_folder(folder).findings] == []
+    text = (folder / "report.rst").read_text()
+    assert "HTTP proxy by hosting form" in text
+    assert "and 3 repetitions" in text or "from 3 repetitions" in text
+    assert text.count("banner-indicative") == 2
+    bundle = tmp_path / "b.tar"
+    assert main(["bundle", str(folder), "--output", str(bundle)]) == 0
+    assert main(["verify", str(bundle)]) == 6  # consistent, and nobody signed
+    capsys.readouterr()
+    document = json.loads((folder / "run.json").read_text())
+    for place, one in enumerate(document["outcomes"]):
+        if not one["values"]:
+            continue
+        changed = json.loads(json.dumps(document))
+        changed["outcomes"][place]["values"][0]["number"] += 1000
+        (folder / "run.json").write_text(json.dumps(changed))
+        assert verify_folder(folder).findings, one["id"]
+    del document["loads"]
+    (folder / "run.json").write_text(json.dumps(document))
+    assert verify_folder(folder).findings  # the header's hash holds it
