@@ -17,6 +17,7 @@ from bmwg.reports.render.results import quantity_text
 from bmwg.reports.render.text import NONE, esc, fold, percent, table, title
 
 _SHOWN = 400
+NOT_VERIFIED = "Not verified: these figures are what the files say; nobody computed them anew."
 
 
 def comparison_page(made: Comparison) -> str:
@@ -74,9 +75,7 @@ def banners(made: Comparison) -> list[tuple[str, str]]:
     """Return what has to be read before any number: (kind, sentence)."""
     told = []
     if made.unverified:
-        told.append(
-            ("interrupted", "Not verified: these figures are what the files say; nobody computed them anew.")
-        )
+        told.append(("interrupted", NOT_VERIFIED))
     told += [("guest", text) for text in guest_sentences(run for side in made.sides for run in side.runs)]
     if any(run.simulated for side in made.sides for run in side.runs):
         told.append(("simulated", "Simulated runs are among them: those numbers are no measurements."))

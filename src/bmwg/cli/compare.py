@@ -13,6 +13,7 @@ from typing import Any
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.compare import Comparison, Trend, compare, comparison_page, read_side, trend, trend_page
 from bmwg.reports.compare.fields import UNDER_TEST
+from bmwg.reports.compare.page import NOT_VERIFIED
 from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.published.ratios import published_page
@@ -83,26 +84,20 @@ def handle(chosen: argparse.Namespace) -> int:
             expected="sides held against each other",
             found="--published or --trend",
         )
-    if chosen.unverified and (chosen.published or chosen.trend):
-        raise ConfigError(
-            "CMP-07",
-            "--unverified",
-            expected="sides held against each other, which say so",
-            found="--published or --trend",
-        )
     sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
     if not chosen.unverified:
         _refuse_unverified(sides)
+    told = f"\n.. container:: banner banner-interrupted\n\n   {NOT_VERIFIED}\n" if chosen.unverified else ""
     if chosen.published:
         if form == "json" or chosen.trend or [len(side.runs) for side in sides] != [1]:
             raise ConfigError(
                 "CMP-07", "--published", expected="one run, no --trend, a form of text", found="other"
             )
-        text = form_of(published_page(sides[0].runs[0]), form, "published")
+        text = form_of(published_page(sides[0].runs[0]) + told, form, "published")
         code = 0
     elif chosen.trend:
-        told = trend([run for side in sides for run in side.runs])
-        text = _trend_json(told) if form == "json" else form_of(trend_page(told), form, "trend")
+        found = trend([run for side in sides for run in side.runs])
+        text = _trend_json(found) if form == "json" else form_of(trend_page(found) + told, form, "trend")
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
