@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver
+from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver, TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
@@ -79,7 +80,7 @@ class ClusterPath:
             for node in nodes:
                 stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
             yield Deployment(
-                ports=endpoints.ports(bed, network, pair),
+                ports=_ipv4_alone(endpoints.ports(bed, network, pair)),
                 evidence={
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
@@ -98,6 +99,12 @@ class ClusterPath:
                     "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
                 },
             )
+
+
+def _ipv4_alone(ports: tuple[TesterPort, TesterPort]) -> tuple[TesterPort, TesterPort]:
+    """Return the ports without a next hop of IPv6, which flannel's bridge is not."""
+    first, second = (replace(port, gateway_ipv6=None) for port in ports)
+    return first, second
 
 
 def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:

@@ -14,7 +14,8 @@ from bmwg.drivers.network import ebpf_build
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology.records import Cell
+from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.methodology.records import Cell, TrialSpec
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"
 INTERFACES = "bmwg.drivers.hosting.interfaces:listing"
@@ -134,6 +135,25 @@ def test_a_service_leads_from_the_clusters_address_to_the_pod(bed):
 @once
 def test_a_service_is_refused_by_name_where_the_node_does_not_route(bed):
     assert "does not route" in path_driver(cell("p2p-service", "bridge"), bed).probe().reason
+
+
+@once
+@pytest.mark.parametrize(("path", "network"), [("p2p-cluster", "flannel"), ("p2p-service", "ptp")])
+def test_the_embedded_tester_sends_and_receives_on_paths_of_a_cluster(bed, tmp_path, path, network):
+    if network == "flannel":
+        flannel_is_built()
+    asked = cell(path, network)
+    spec = TrialSpec(frame_octets=64, load_fps=2000, duration_s=0.5)
+    with (
+        path_driver(asked, bed).deploy() as deployment,
+        EmbeddedTraffic.for_testbed(bed.testbed, tmp_path, 0.05) as tester,
+    ):
+        tester.attach(deployment.ports)
+        tester.learn(spec)
+        result = tester.run_trial(spec)
+        tester.detach()
+    assert result.sent_frames > 0
+    assert result.received_frames > result.sent_frames // 2, result
 
 
 def _links(bed, name):
