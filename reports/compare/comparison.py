@@ -78,7 +78,7 @@ class Comparison:
     """All of it. `passing` are fields that differ because each run names or measures them anew.
 
     While confounders on the path are open, rows have numbers and no verdict; measured beside simulated runs
-    have no rows.
+    have no rows. `unverified` says that nobody computed the figures anew.
     """
 
     sides: tuple[Side, ...]
@@ -88,6 +88,7 @@ class Comparison:
     order: tuple[str, ...]
     rows: tuple[Row, ...]
     passing: tuple[Difference, ...] = ()
+    unverified: bool = False
 
     @property
     def open_confounders(self) -> tuple[Difference, ...]:

@@ -7,10 +7,11 @@ is known as well where the verifying toolkit's own history holds it: the newest 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.reports.checker.evidence import Evidence
@@ -22,19 +23,46 @@ FILE = Path(__file__).with_name("known.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """By what a commit measures: its version, versions of procedures (those left out are the first),
+    whether its headers name them, how its runs are bound to their platform file, and the formats of run.json.
+    """
+
+    version: str
+    procedures: Mapping[str, int]
+    names_procedures: bool
+    platform_bound: int
+    schemas: Sequence[str]
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return it as the list holds it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Commits in full, and the hashes of each shipped profile's versions as a run records them, by name."""
+    """Commits in full, the hashes of each shipped profile's versions as a run records them, by name, and by
+    what each commit measures.
+    """
 
     commits: frozenset[str]
     ordered: tuple[str, ...]
     profiles: Mapping[str, frozenset[str]]
+    measured: Mapping[str, Measured]
 
 
 @cache
 def known() -> Known:
     """Return the list that comes with the toolkit."""
     data = json.loads(FILE.read_text("ascii"))
+    measured: dict[str, Measured] = {}
+    for entry in data.get("measured", ()):
+        ends = entry["commits"]
+        one = Measured(**{name: value for name, value in entry.items() if name != "commits"})
+        for first, last in zip(ends[::2], ends[1::2], strict=True):
+            measured |= dict.fromkeys(data["commits"][first : last + 1], one)
     return Known(
+        measured=measured,
         commits=frozenset(data["commits"]),
         ordered=tuple(data["commits"]),
         profiles={name: frozenset(hashes) for name, hashes in data["profiles"].items()},

@@ -167,7 +167,7 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
     """No tester counts more frames than its interfaces; where the kernel counts, its counts are there."""
     if evidence.run is None or not _real(evidence):
         return
-    counting = _has_interfaces(evidence.run["testbed"])
+    counting = _has_interfaces(evidence)
     for trial in evidence.trials:
         where = f"trial {trial.trial.seq}"
         counters = dict(trial.trial.result.auxiliary)
@@ -179,9 +179,14 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
             yield where, "what the tester's two interfaces counted", f"counters of {len(names)}"
 
 
-def _has_interfaces(testbed: Mapping[str, Any]) -> bool:
-    tester = testbed.get("tester")
-    return isinstance(tester, dict) and tester.get("driver") == "embedded" and tester.get("io") in _INTERFACES
+def _has_interfaces(evidence: Evidence) -> bool:
+    """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
+    tester = evidence.run["testbed"].get("tester") if evidence.run else None
+    if not isinstance(tester, dict) or tester.get("driver") != "embedded":
+        return False
+    return tester.get("io") in _INTERFACES or any(
+        _value(facts, "kind") == "veth" for _, facts in _recorded_ports(evidence)
+    )
 
 
 def _against(names: list[str], counters: Mapping[str, int], result: TrialResult) -> Iterator[Shortfall]:
@@ -202,10 +207,15 @@ def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     """No line was written before the run began or after it ended; no run is older than the toolkit."""
     if evidence.run is not None:
         stamped = [
-            Execution(where=f"trial {line.seq}", begin=line.at, end=line.at, duration_ns=0)
+            Execution(where=_where(evidence, line.seq), begin=line.at, end=line.at, duration_ns=0)
             for line in evidence.lines
         ]
         yield from outside(stamped, evidence.run["started_at"], evidence.run["ended_at"])
+
+
+def _where(evidence: Evidence, seq: int) -> str:
+    """Name a line; those of a former run of requests stand in a file of their own."""
+    return f"trial {seq}" if evidence.former is None else f"{evidence.former.journal}: line {seq}"
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.former_http import FILES as FORMER_FILES
+from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
@@ -84,7 +85,7 @@ def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = No
         judgement=judgement,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
-        questions=(*questions(evidence), *rooms.questions(evidence)),
+        questions=_asked(evidence),
     )
 
 
@@ -165,7 +166,7 @@ def _verify(
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
         signature=_signature(archive, trust),
-        questions=(*questions(evidence), *rooms.questions(evidence)),
+        questions=_asked(evidence),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )
@@ -225,6 +226,10 @@ def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:
         text = f"{type(error).__name__}: {error}"
         findings.append(_finding("VER-25", evidence.files.where, "a run that can be judged", text))
         return None
+
+
+def _asked(evidence: Evidence) -> tuple[str, ...]:
+    return (*questions(evidence), *rooms.questions(evidence), *choices(evidence))
 
 
 def _ruled(evidence: Evidence) -> list[Finding]:

@@ -10,6 +10,7 @@ from pathlib import Path
 EVIDENCE = Path(__file__).parents[2] / "data" / "evidence"
 COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
 LATER = "77e44c9b324855cf4ee43bff6fa091a357b99c8e"
+OF_2_0 = "a34196f4a445301e86072bd393ef0882921411ff"
 FOLDER = EVIDENCE / COMMIT[:12]
 SIGNER = FOLDER / "signer.pub"
 _LATENCY = "latency.all_frames 3"
@@ -238,5 +239,21 @@ KEPT = (
             "standing 3",
         ),
         commit=LATER,
+    ),
+    Kept(  # trial/2.0: every CPU watched, searches closed, one direction and both
+        name="packets-2",
+        sha256="9ad60453ce84f8536e4193d111613e3ab07c3329466c76b7768eb374b6179f13",
+        answers=6,
+        executions=61,
+        lacks=(),
+        commit=OF_2_0,
+    ),
+    Kept(
+        name="resumed-2",
+        sha256="883d9b003b68fad8f016a260f9079a3bb5c8e56b460f610fd26cea13dbd54199",
+        answers=3,
+        executions=39,
+        lacks=(),
+        commit=OF_2_0,
     ),
 )
