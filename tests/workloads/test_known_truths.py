@@ -61,5 +61,8 @@ def test_datagrams_above_the_rate_of_a_shaper_are_lost_as_computed(bed) -> None:
         found = offered(Iperf3([bed.node("dut1")]), between, asked)
     assert found.faults == ()
     assert found.goodput_bps <= expected_bps * 1.02
+    sent_bps = found.sent_octets * 8e9 / found.elapsed_ns
+    if sent_bps < expected_bps * 1.2:
+        pytest.skip(f"needs CPUs that are not taken away: the sender offered {sent_bps / 1e6:.0f} Mbit/s")
     assert found.lost_ratio is not None
-    assert found.lost_ratio > 0.25
+    assert found.lost_ratio >= 1 - expected_bps * 1.02 / sent_bps

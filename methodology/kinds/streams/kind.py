@@ -18,6 +18,7 @@ from bmwg.methodology.kinds.streams.records import (
     Transport,
     contradictions,
     shortcomings,
+    unsent,
 )
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
@@ -56,6 +57,8 @@ def assessed(spec: StreamsSpec, result: StreamsResult) -> Assessment:
         return Assessment(validity=Validity.FAULT, reason="; ".join(result.faults))
     if found := contradictions(spec, result):
         return Assessment(validity=Validity.INCONSISTENT, reason="; ".join(found))
+    if short := unsent(spec, result):
+        return Assessment(validity=Validity.SENT_SHORT, reason=short)
     if found := shortcomings(spec, result):
         return Assessment(validity=Validity.INCOMPLETE, reason="; ".join(found))
     return Assessment(validity=Validity.VALID)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 KIND = "streams"
+_UNSENT_RATIO = 0.05  # choice: programs pace by timers of their own; below it the answer is of another load
 _OMITTED_RATIO = 0.1  # choice: far above what is on its way at once, far below what a wrong count would be
 
 
@@ -185,6 +186,14 @@ def contradictions(spec: StreamsSpec, result: StreamsResult) -> tuple[str, ...]:
     if not result.crossings:
         found.append("no interface of the path was looked at")
     return tuple(found)
+
+
+def unsent(spec: StreamsSpec, result: StreamsResult) -> str:
+    """Say that the sender did not offer the rate that was asked for; empty when it did, or none was."""
+    asked_octets = spec.load_bps * spec.duration_s / 8
+    if result.sent_octets >= asked_octets * (1 - _UNSENT_RATIO):
+        return ""
+    return f"{result.sent_octets} of {asked_octets:.0f} octets were sent: the rate asked for was not offered"
 
 
 def shortcomings(spec: StreamsSpec, result: StreamsResult) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from bmwg.schemas.validation import problems
 QUICK = profile.load("quick")
 PLAN = QUICK.plan()
 TCP = next(one for one in PLAN if one.spec.transport is Transport.TCP)
-UDP = next(one for one in PLAN if one.spec.transport is Transport.UDP)
+UDP = next(one for one in PLAN if one.spec.transport is Transport.UDP and not one.spec.load_bps)
 MB = 1_000_000
 
 
@@ -163,3 +163,12 @@ def test_a_number_without_an_execution_is_refused() -> None:
     stated = answered(TCP, [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS])
     with pytest.raises(ValueError, match="without an execution"):
         STREAMS.answer(QUICK.data, replace(stated, trials=()), [], ())
+
+
+def test_a_rate_that_was_not_offered_is_no_answer_for_that_rate() -> None:
+    asked = replace(spec(UDP), load_bps=100_000_000)  # 12.5 MB in a second
+    whole = result(12_500_000, elapsed_ns=1_000_000_000)
+    assert assessed(asked, whole).validity is Validity.VALID
+    short = assessed(asked, replace(whole, sent_octets=11_000_000, received_octets=11_000_000))
+    assert short.validity is Validity.SENT_SHORT
+    assert "not offered" in short.reason
