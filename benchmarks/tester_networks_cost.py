@@ -1,4 +1,4 @@
-"""What do destination networks and repeated bursts cost the tester, asked for and not? 64 octets, interleaved.
+"""What do destination networks and repeated bursts cost the tester? Interleaved, 64 octets.
 
 Two testers on one veth pair, one built from the source before and one from this checkout, take turns in
 trials beyond what they carry; this checkout's sends to one network and to 256. Prints JSON: frames sent a
