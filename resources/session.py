@@ -15,7 +15,7 @@ from bmwg.drivers.locks import reserve
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import Testbed, load_testbed
-from bmwg.methodology import keep_awake, planning
+from bmwg.methodology import keep_awake, planning, turns
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile, load_profile
@@ -133,9 +133,9 @@ def open_session(settings: Settings, selected: Collection[str], clock: Clock | N
     seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
     if continued:
         recorded = [(one.metric, one.cell.cell_id) for one in continued.run.plan]
-        plan = planning.in_recorded_order(plan, recorded)
+        plan = turns.in_recorded_order(plan, recorded)
     else:
-        plan = planning.interleaved(plan, seed)
+        plan = turns.interleaved(plan, seed)
     with ExitStack() as stack:
         display = open_display(settings.console, verbose=settings.verbose)
         stack.callback(display.close)

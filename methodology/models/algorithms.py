@@ -100,8 +100,16 @@ def _closed(
     return OutcomeType.UNSTABLE if ended.found else ended.type
 
 
-def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int = 1) -> Algorithm:
-    """Return the bisection of RFC 2544 26.1."""
+def bisect(
+    *,
+    duration_s: float = 60.0,
+    width: float = 0.005,
+    verification: int = 1,
+    most_width: float | None = None,
+    reopenings: int = 1,
+    loss_times: bool = False,
+) -> Algorithm:
+    """Return the bisection of RFC 2544 26.1; with `most_width` its interval may widen (docs/adr/0232)."""
     goal = ThroughputGoal(
         frame_octets=FRAME_OCTETS,
         duration_s=duration_s,
@@ -110,6 +118,9 @@ def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int 
         relative_width=width,
         verification_trials=verification,
         max_repeats=_REPEATS,
+        max_reopenings=reopenings,
+        most_relative_width=most_width,
+        loss_times=loss_times,
     )
 
     def answer(bench: ModelBench) -> Answer:
@@ -127,7 +138,7 @@ def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int 
     return Algorithm(
         name=f"bisection, {duration_s:g} s, width {width:g}, {verification} more trials a bound",
         claim=Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s),
-        relative_width=width,
+        relative_width=width if most_width is None else most_width,
         step_fps=1,
         shortest_s=duration_s,
         trials_to_fail=1,

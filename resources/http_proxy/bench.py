@@ -22,6 +22,7 @@ from bmwg.drivers.testbed_row import RowHost, row_hosts
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_hosts, open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
+from bmwg.methodology import turns
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned, load, test_id
@@ -112,16 +113,19 @@ class HttpBench:
         and `reserve_claims` raise, before anything is touched.
         """
         continued = None
+        seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if settings.continue_run is not None:
             continued = begun(find_run(settings.continue_run, settings.results), selected)
             profile, row = profile_of_header(continued), continued.testbed
-            planned_before = {one.cell.cell_id for one in continued.plan}
-            plan = [planned for planned in profile.plan() if planned.cell.cell_id in planned_before]
+            planned_before = dict.fromkeys(one.cell.cell_id for one in continued.plan)
+            plan = [planned for planned in profile.plan() if planned.key in planned_before]
+            plan = list(turns.in_recorded_order(plan, list(planned_before)))
             vms = vms_of_header(continued.testbed, settings)
         else:
             networks = of_testbed(settings)
             profile = load(settings.profile).with_networks(list(networks))
             plan = [planned for planned in profile.plan() if planned.test_id in selected]
+            plan = list(turns.interleaved(plan, seed))
             vms = vms_of_testbed(settings, {planned.cell.form for planned in plan})
             row = row_of_testbed(settings)
         hosts = row_hosts(row)
@@ -146,7 +150,7 @@ class HttpBench:
                 check_platform(continued, platform)
                 store = stack.enter_context(RunStore.resume(continued.folder))
             else:
-                header = http_header(profile, networks, header_of(vms), row, plan)
+                header = http_header(profile, networks, header_of(vms), row, plan, seed)
                 store = stack.enter_context(RunStore.create(settings.results, settings.run_id, header))
                 record_guest(store)
             header_sha256 = continued.header_sha256 if continued else read_run(store.folder).header_sha256
@@ -187,7 +191,8 @@ class HttpBench:
     def outcomes(self, experiment: str, form: str, tag: str) -> list[Outcome]:
         """Answer one test: an outcome for each of its cells, measured now unless it stands already.
 
-        All selected cells of one deployment are measured while it stands. Raises ToolkitBug HBENCH-02.
+        Hosting forms take turns: those that come before this one in its block of the plan are measured first.
+        Raises ToolkitBug HBENCH-02.
         """
         if test_id(experiment, form) != tag:
             raise ToolkitBug(
@@ -202,17 +207,16 @@ class HttpBench:
         return [self._outcomes[planned.cell.cell_id] for planned in mine]
 
     def _ensure(self, wanted: Planned) -> None:
-        if wanted.cell.cell_id in self._outcomes:
-            return
-        if self._stopped is not None:
-            raise self._stopped
-        group = [
-            planned
-            for planned in self._plan
-            if planned.cell.deployment == wanted.cell.deployment
-            and planned.cell.cell_id not in self._outcomes
-            and (planned.cell.workload is Workload.START) == (wanted.cell.workload is Workload.START)
-        ]
+        """Measure the block of a cell in its order, up to the cell, unless that is answered already."""
+        while wanted.key not in self._outcomes:  # each pass gives at least one answer more
+            if self._stopped is not None:
+                raise self._stopped
+            block = (one for one in self._plan if one.block == wanted.block)
+            together = turns.visit(self._plan, next(one for one in block if one.key not in self._outcomes))
+            self._measure_together([one for one in together if one.key not in self._outcomes])
+
+    def _measure_together(self, group: list[Planned]) -> None:
+        """Measure cells of one deployment, whatever becomes of each."""
         try:
             self._measure_group(group)
         except ToolkitError as error:

@@ -11,7 +11,7 @@ from typing import Any
 from bmwg.cli import selection
 from bmwg.drivers import registry
 from bmwg.drivers.testbed import Testbed, load_testbed
-from bmwg.methodology import budget, planning, suites
+from bmwg.methodology import budget, planning, suites, turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile as http_profile
 from bmwg.methodology.kinds.requests import metric_of
@@ -59,7 +59,7 @@ def handle(chosen: argparse.Namespace) -> int:
 def _print_packets(chosen: argparse.Namespace, testbed: Testbed, tests: frozenset[str]) -> None:
     profile = load_profile(chosen.profile, paths=registry.paths())
     networks = planning.Networks.of(testbed.data["networks"])
-    plan = planning.interleaved(planning.cells(profile, networks, test_ids=tests), chosen.seed)
+    plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), chosen.seed)
     for planned in plan:
         estimate = planned.missing or (
             "with the one above" if planned.part else clock_text(planned.traffic_s)
