@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +61,26 @@ class Attributing(StalledBench):
         return trial
 
 
+class Controlled(Attributing):
+    """The same, and an answer is refused when stalls grow with the load."""
+
+
+CONTROLS = 4  # trials at half of what was found, as many as a quick bisection has at its bound
+
+
+def grows_with_load(bench: StalledBench, lower_fps: int, spec: TrialSpec) -> bool:
+    """Whether CPUs were gone more often at the loads of the answer than at half of it, by more than luck."""
+    low = [bench.measure(replace(spec, load_fps=lower_fps // 2)) for _ in range(CONTROLS)]
+    high = [one for one in bench.trials[:-CONTROLS] if one.result.spec.load_fps >= lower_fps]
+    (gone_low, low_s), (gone_high, high_s) = (_absences(one) for one in (low, high))
+    return gone_high / high_s > 3 * (gone_low + 1) / low_s
+
+
+def _absences(trials: Sequence[JudgedTrial]) -> tuple[int, float]:
+    watches = [watch for one in trials if one.result.disturbance for watch in one.result.disturbance.watches]
+    return sum(watch.absences for watch in watches), sum(one.result.spec.duration_s for one in trials)
+
+
 def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int, bench: type) -> dict[str, Any]:
     """Run one search on so many devices."""
     dice = random.Random(17)
@@ -73,6 +94,9 @@ def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int, b
         found = search.answer(made)
         trials.append(float(found.trials))
         if found.type is OutcomeType.MEASURED and found.lower_fps is not None:
+            spec = made.trials[-1].result.spec
+            if bench is Controlled and grows_with_load(made, found.lower_fps, spec):
+                continue
             plain += 1
             wrong += not holds(found, limit, search)
             errors.append(found.lower_fps / limit - 1)
@@ -97,6 +121,7 @@ def main() -> None:
         "quick, evidence of a CPU": (by_cpu, QUICK, StalledBench),
         "quick, attributed": (quick, QUICK, Attributing),
         "quick, evidence of a CPU, attributed": (by_cpu, QUICK, Attributing),
+        "quick, attributed with control": (quick, QUICK, Controlled),
         "rfc2544": (full, FULL, StalledBench),
     }
     table: dict[str, Any] = {}

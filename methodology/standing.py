@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from bmwg.methodology import throughput
 from bmwg.methodology.contradictions import contradiction
@@ -99,14 +100,28 @@ def _load(trial: JudgedTrial) -> int:
     return max(trial.result.spec.load_fps, trial.result.spec.then_load_fps or 0)
 
 
+class Contradiction(Protocol):
+    """Says which trials contradict bounds in frames/s, as `contradictions.contradiction` does."""
+
+    def __call__(  # noqa: D102
+        self, trials: Sequence[JudgedTrial], /, *, lower_fps: int | None, upper_fps: int | None
+    ) -> str: ...
+
+
 def standing(
-    outcome: Outcome, trials: Sequence[JudgedTrial], *, most_ratio: float | None, continued: bool
+    outcome: Outcome,
+    trials: Sequence[JudgedTrial],
+    *,
+    most_ratio: float | None,
+    continued: bool,
+    contradicted: Contradiction = contradiction,
 ) -> Outcome:
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
     `trials` are all of the outcome, `most_ratio` (0..1) is the share of them that may be set aside (None:
     any), `continued` says that the run was cut off between them. The tester's own qualification is not
-    held to the share: what disturbs it lowers what devices may be credited with.
+    held to the share: what disturbs it lowers what devices may be credited with. `contradicted` is that of
+    the version that a run was measured by.
     """
     aside = set_aside(trials)
     refused = (
@@ -125,7 +140,7 @@ def standing(
         remarks.append(CONTINUED)
     outcome = replace(outcome, quality=(*outcome.quality, *remarks))
     if not refused:
-        return _uncontradicted(outcome, trials)
+        return _uncontradicted(outcome, trials, contradicted)
     assert most_ratio is not None
     return replace(
         outcome,
@@ -136,13 +151,15 @@ def standing(
     )
 
 
-def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
+def _uncontradicted(
+    outcome: Outcome, trials: Sequence[JudgedTrial], contradicted: Contradiction
+) -> Outcome:
     """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
     if not _for_zero_loss(outcome) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome
     lower = outcome.lower.load_fps if outcome.lower is not None else None
     upper = outcome.upper.load_fps if outcome.upper is not None else None
-    reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
+    reason = contradicted(trials, lower_fps=lower, upper_fps=upper)
     if not reason:
         return outcome
     return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import latency, planning, procedures, throughput
-from bmwg.methodology.former import standing_1
+from bmwg.methodology.former import standing_1, standing_2
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
@@ -260,10 +260,19 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
     """Return what the trials prove with what must stand beside it, by the version that the run names."""
     trials = [entry.trial for entry in group]
     continued = len({entry.deployment_id for entry in group}) > 1
-    if _recorded_versions(evidence).get(procedures.STANDING, procedures.FIRST) == standing_1.VERSION:
+    version = _recorded_versions(evidence).get(procedures.STANDING, procedures.FIRST)
+    if version == standing_1.VERSION:
         said = standing_1.remarks(trials, continued=continued)
         return replace(computed, quality=(*computed.quality, *said))
     most = evidence.profile.policy.most_set_aside_ratio if evidence.profile is not None else None
+    if version == standing_2.VERSION:
+        return standing(
+            computed,
+            trials,
+            most_ratio=most,
+            continued=continued,
+            contradicted=standing_2.contradiction,
+        )
     return standing(computed, trials, most_ratio=most, continued=continued)
 
 
