@@ -19,6 +19,7 @@ LACKS_OF_REAL = [
     "clause_rules 2",
     "clause_rules 3",
     "standing 2",
+    "standing 3",
     "tester.envelope 3",
     _LATENCY,
 ]
@@ -37,12 +38,14 @@ LACKS_OF_SIMULATED = [
     "clause_rules 2",
     "clause_rules 3",
     "standing 2",
+    "standing 3",
     "tester.envelope 3",
     _LATENCY,
 ]
 LACKS_OF_BOTH_WAYS = [
     "clause_rules 3",
     "standing 2",
+    "standing 3",
     _LATENCY,
     "latency.rfc2544_26_2 3",
     "latency.rfc8219_7_2.typical 3",
@@ -54,9 +57,9 @@ LACKS_OF_BOTH_WAYS = [
 LACKS_OF_SUITE = [
     *LACKS_OF_SIMULATED[:-1],
     *_CLOSED,
-    *LACKS_OF_BOTH_WAYS[2:7],
+    *LACKS_OF_BOTH_WAYS[3:8],
     *_MAXIMUM,
-    *LACKS_OF_BOTH_WAYS[7:],
+    *LACKS_OF_BOTH_WAYS[8:],
 ]
 
 
@@ -128,7 +131,7 @@ KEPT = (
         sha256="852153788689e6131aeaef5e335c2925cdc0dc367a3b6839433124b7f88db482",
         answers=0,
         executions=20,
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "clause_rules 3", "standing 2"),
+        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "clause_rules 3", "standing 2", "standing 3"),
         findings=frozenset({"VER-02"}),
     ),
     Kept(
@@ -166,6 +169,7 @@ KEPT = (
             "clause_rules 2",
             "clause_rules 3",
             "standing 2",
+            "standing 3",
         ),
     ),
     Kept(
@@ -185,6 +189,7 @@ KEPT = (
         lacks=(
             "clause_rules 3",
             "standing 2",
+            "standing 3",
             "throughput.tst009_12_3 3",
             "conditional_throughput.rfc9971 3",
             _LATENCY,
@@ -201,7 +206,7 @@ KEPT = (
         answers=12,
         executions=68,
         bundles=("unsigned", "signed", "redacted"),
-        lacks=("one-journal", "clause_rules 2", "clause_rules 3", "standing 2"),
+        lacks=("one-journal", "clause_rules 2", "clause_rules 3", "standing 2", "standing 3"),
         commit=LATER,
     ),
 )
