@@ -60,8 +60,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bench_module, "reserve_claims", partial(locks.reserve_claims, **places))
 
     def group_measured(self: HttpBench, group: list[Planned]) -> None:
+        self._deployments += 1
+        deployment = f"{group[0].cell.form}-{self._deployments}"
+        self._store.add_deployment(deployment, {})
         for one in group:
-            self._store.add_deployment(f"{one.cell.form}-1", {})
             told = []
             for number in range(1, one.repetitions + 1):
                 mean_ns = 1_000_000 + 1000 * number
@@ -75,7 +77,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                     elapsed_ns=mean_ns * one.requests,
                     mean_request_ns=mean_ns,
                     probes=((200, True), (200, True)),
-                    deployment=f"{one.cell.form}-1",
+                    deployment=deployment,
                 )
                 told.append((record(self._store, one, repetition), repetition))
             self._add(outcome_of(answered(one, told), one.test_id))
