@@ -1,7 +1,7 @@
 """How much of what a real DUT loses, far below what it carries, was due while a CPU was gone?
 
 Trials of a quick run at low loads through a kernel forwarder, in turns. A trial that `quick` sets aside is
-attributed (`methodology.attribution`). Prints JSON: the law of this machine's stalls as the watchdogs tell
+attributed (`methodology.models.attribution`). Prints JSON: the law of this machine's stalls as the watchdogs tell
 it, and for each load how many trials were set aside, lossy, and without loss outside the windows.
 """
 
@@ -19,7 +19,7 @@ import tester_bed as bed
 from holding import keep_awake
 
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.methodology.attribution import attribution
+from bmwg.methodology.models.attribution import attribution
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import assess
@@ -36,7 +36,9 @@ def law(results: list[TrialResult], seconds: float) -> dict[str, Any]:
             name = "tester" if watch.tester else "sut"
             found.setdefault(name, []).extend(end - begin for begin, end in watch.intervals)
     return {
-        name: {f"{edge / 1e6:g} ms": round(sum(ns >= edge for ns in lengths) / seconds, 2) for edge in EDGES_NS}
+        name: {
+            f"{edge / 1e6:g} ms": round(sum(ns >= edge for ns in lengths) / seconds, 2) for edge in EDGES_NS
+        }
         for name, lengths in found.items()
     }
 
@@ -82,9 +84,7 @@ def main() -> None:
         tester.attach((left, right))
         for _ in range(wanted.trials):
             for load in wanted.loads:
-                spec = TrialSpec(
-                    frame_octets=64, load_fps=load, duration_s=wanted.seconds, loss_times=True
-                )
+                spec = TrialSpec(frame_octets=64, load_fps=load, duration_s=wanted.seconds, loss_times=True)
                 results[load].append(tester.run_trial(spec))
     every = [result for one in results.values() for result in one]
     print(

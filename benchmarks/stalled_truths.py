@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bmwg.methodology.attribution import attribution
+from bmwg.methodology.models.attribution import attribution
 from bmwg.methodology.benchmarks.statistics import median
 from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
 from bmwg.methodology.models.device import HardLimit
@@ -103,7 +103,9 @@ def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int, b
     return {
         "plain": plain,
         "wrong": wrong,
-        "error": [round(value, 4) for value in (min(errors), median(errors), max(errors))] if errors else None,
+        "error": [round(value, 4) for value in (min(errors), median(errors), max(errors))]
+        if errors
+        else None,
         "trials": median(trials),
     }
 
@@ -133,12 +135,17 @@ def main() -> None:
                 key = f"{name} / {cpu} / {rate:g} a second"
                 if chosen.only not in key or (cpu != "sut" and not rate):
                     continue
-                table[key] = {one: row(search, policy, laws, chosen.cases, bench) for one, search in searches.items()}
+                table[key] = {
+                    one: row(search, policy, laws, chosen.cases, bench) for one, search in searches.items()
+                }
         caused = StallLaw(per_s=5.0, above_fps=200_000)  # the load takes the CPU away, above a third of it
         for cpu in ("sut", "generator"):
             key = f"{name} / {cpu} / 5 a second, by loads above 200,000 frames/s"
             if chosen.only in key:
-                table[key] = {one: row(search, policy, {cpu: caused}, chosen.cases, bench) for one, search in searches.items()}
+                table[key] = {
+                    one: row(search, policy, {cpu: caused}, chosen.cases, bench)
+                    for one, search in searches.items()
+                }
     print(json.dumps({"benchmark": "stalled_truths", "cases": chosen.cases, "table": table}, indent=1))
 
 

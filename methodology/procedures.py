@@ -127,8 +127,18 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0263
         after="a34196f4a445",
-        what="an answer for zero loss is unstable where a trial at about its load came through far slower",
+        what="an answer for zero loss is unstable where a trial at about its load came through far slower, "
+        "and the share set aside is of trials at more than half of it",
         versions={STANDING: 3},
+    ),
+    Change(
+        after="a34196f4a445",
+        what="a load a quarter above what was found is tried after half of it, and must lose frames",
+        versions={
+            "conditional_throughput.rfc9971": 4,
+            "throughput.rfc2544_26_1": 4,
+            "throughput.tst009_12_3": 4,
+        },
     ),
 )
 CURRENT: Mapping[str, int] = {

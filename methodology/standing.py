@@ -8,7 +8,7 @@ all of them together allow; above the profile's share it is no answer but `unsta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -100,6 +100,14 @@ def _load(trial: JudgedTrial) -> int:
     return max(trial.result.spec.load_fps, trial.result.spec.then_load_fps or 0)
 
 
+Concerned = Callable[[Sequence[JudgedTrial], int | None], Sequence[JudgedTrial]]
+
+
+def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
+    """Return the trials at more than half of an answer (frames/s): those below say little of what disturbs it."""
+    return [trial for trial in trials if lower_fps is None or 2 * _load(trial) > lower_fps + 1]
+
+
 class Contradiction(Protocol):
     """Says which trials contradict bounds in frames/s, as `contradictions.contradiction` does."""
 
@@ -115,18 +123,21 @@ def standing(
     most_ratio: float | None,
     continued: bool,
     contradicted: Contradiction = contradiction,
+    concerned: Concerned | None = None,
 ) -> Outcome:
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
     `trials` are all of the outcome, `most_ratio` (0..1) is the share of them that may be set aside (None:
     any), `continued` says that the run was cut off between them. The tester's own qualification is not
-    held to the share: what disturbs it lowers what devices may be credited with. `contradicted` is that of
-    the version that a run was measured by.
+    held to the share: what disturbs it lowers what devices may be credited with. `contradicted` and
+    `concerned` (the trials that the share is of) are those of the version that a run was measured by.
     """
     aside = set_aside(trials)
+    lower_fps = outcome.lower.load_fps if outcome.lower is not None else None
+    share = set_aside((concerned or above_half)(trials, lower_fps))
     refused = (
         most_ratio is not None
-        and aside.ratio > most_ratio
+        and share.ratio > most_ratio
         and outcome.type in _CLAIMS
         and not outcome.cell.qualifies_tester
     )
@@ -147,13 +158,11 @@ def standing(
         type=OutcomeType.UNSTABLE,
         values=(),
         statement=f"too many trials set aside; without loss over all trials: {over_all}",
-        reason=f"{aside.count} of {aside.tried} trials were set aside, more than {most_ratio:.0%} of them",
+        reason=f"{share.count} of {share.tried} trials were set aside, more than {most_ratio:.0%} of them",
     )
 
 
-def _uncontradicted(
-    outcome: Outcome, trials: Sequence[JudgedTrial], contradicted: Contradiction
-) -> Outcome:
+def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial], contradicted: Contradiction) -> Outcome:
     """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
     if not _for_zero_loss(outcome) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome

@@ -15,6 +15,11 @@ FLAT = 2.0  # choice: a loss ratio that grows less than this over such a distanc
 _LEAST_DURATION = 0.5  # choice: of the longest trial; in a shorter one a buffer may carry what no rate does
 
 
+def concerned(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
+    """Return the trials that the share set aside was of: all."""
+    return trials
+
+
 def contradiction(trials: Sequence[JudgedTrial], *, lower_fps: int | None, upper_fps: int | None) -> str:
     """Say which valid trials contradict bounds for zero loss (frames/s); empty when none does.
 

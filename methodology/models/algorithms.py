@@ -15,7 +15,7 @@ from bmwg.methodology.records import Direction, OutcomeType, TrialSpec
 from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
-from bmwg.methodology.standing import set_aside
+from bmwg.methodology.standing import above_half, set_aside
 
 FRAME_OCTETS = 64
 MIN_LOAD_FPS = 10_000
@@ -68,7 +68,7 @@ def _standing(
     if kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID):
         return kind
     most = bench.policy.most_set_aside_ratio
-    if most is not None and set_aside(bench.trials).ratio > most:
+    if most is not None and set_aside(above_half(bench.trials, lower_fps)).ratio > most:
         return OutcomeType.UNSTABLE
     if contradiction(bench.trials, lower_fps=lower_fps, upper_fps=upper_fps):
         return OutcomeType.UNSTABLE
@@ -82,6 +82,7 @@ def _closed(
     lower_fps: int | None,
     claim: Claim,
     short_limit: int,
+    upper_fps: int | None,
 ) -> OutcomeType:
     """Return the type of a search after what it found was tried again, as `measurements.throughput` does."""
     if kind is not OutcomeType.MEASURED or lower_fps is None:
@@ -93,6 +94,7 @@ def _closed(
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
         short_limit=short_limit,
+        above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps and not claim.loss_ratio else None,
     )
     ended = stepwise.run(closing.procedure(again), bench.measure)
     if ended.found == "":
@@ -120,6 +122,7 @@ def bisect(
         max_repeats=_REPEATS,
         max_reopenings=reopenings,
         most_relative_width=most_width,
+        closes=True,
         loss_times=loss_times,
     )
 
@@ -164,7 +167,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
-        kind = _closed(bench, found.type, goal.trial(0), lower, claim, goal.short_limit)
+        kind = _closed(bench, found.type, goal.trial(0), lower, claim, goal.short_limit, upper)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -227,7 +230,7 @@ def mlrsearch(
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
         spec = TrialSpec(frame_octets=FRAME_OCTETS, load_fps=MIN_LOAD_FPS, duration_s=duration_s)
-        kind = _closed(bench, kind, spec, lower, claim, wanted.short_limit)
+        kind = _closed(bench, kind, spec, lower, claim, wanted.short_limit, upper)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper),
             lower_fps=lower,

@@ -77,9 +77,7 @@ class StalledBench(ModelBench):
             largest_gap_ns=gap_ns,
             largest_lateness_ns=gap_ns,
             effective_duration_ns=int(spec.duration_s * _NS),
-            losses=LossTimes(
-                runs=len(runs) + overload, first_received_frames=received, longest=tuple(kept)
-            ),
+            losses=LossTimes(runs=len(runs) + overload, first_received_frames=received, longest=tuple(kept)),
         )
         watches = (
             self._watch(0, of_sut, _SUT_PERIOD_NS, tester=False),

@@ -72,9 +72,11 @@ def cases() -> tuple[TimeCase, ...]:
 
 def _latency_cases() -> tuple[TimeCase, ...]:
     limit, one = LIMIT_FPS, latency.METRIC
-    spread, steps = Timing(limit_fps=limit, delays_ns=(_TYPICAL,)), Timing(limit_fps=limit, delays_ns=(_STEPS,))
+    spread, steps = (
+        Timing(limit_fps=limit, delays_ns=(_TYPICAL,)),
+        Timing(limit_fps=limit, delays_ns=(_STEPS,)),
+    )
     apart = Timing(limit_fps=limit, delays_ns=_APART)
-    both = {"timing": apart, "direction": Direction.BOTH}
     mean = math.fsum(_TYPICAL) / len(_TYPICAL)
     pdv, sample = delay_variation.PDV_METRIC, delay_variation.SAMPLE_METRIC
     tagged, typical = latency.RFC2544_METRIC, tagged_latency.TYPICAL_METRIC
@@ -93,7 +95,8 @@ def _latency_cases() -> tuple[TimeCase, ...]:
             name="10 us one way, 50 us back",
             measurement="latency",
             known=(_bucketed(f"{one}.forward.p50", 10_000), _bucketed(f"{one}.reverse.p50", 50_000)),
-            **both,
+            timing=apart,
+            direction=Direction.BOTH,
         ),
         TimeCase(
             name="1.5 % of the frames late",
@@ -108,7 +111,8 @@ def _latency_cases() -> tuple[TimeCase, ...]:
                 Known(metric=f"{pdv}.forward", truth=0, above=10_000 * _BUCKET),
                 Known(metric=f"{pdv}.reverse", truth=0, above=50_000 * _BUCKET),
             ),
-            **both,
+            timing=apart,
+            direction=Direction.BOTH,
         ),
         TimeCase(
             name="delays of 10, 30 and 15 us in turn",
@@ -149,7 +153,8 @@ def _latency_cases() -> tuple[TimeCase, ...]:
                 Known(metric=f"{typical}.forward", truth=10_000),
                 Known(metric=f"{typical}.reverse", truth=50_000),
             ),
-            **both,
+            timing=apart,
+            direction=Direction.BOTH,
         ),
     )
 
@@ -185,7 +190,9 @@ def _loss_cases() -> tuple[TimeCase, ...]:
                 measurement="reset_link",
                 timing=Timing(limit_fps=limit, outage_s=seconds),
                 known=(
-                    Known(metric=f"{recovery.RESET_METRIC}.link", truth=1e3 * seconds, above=0.01, below=0.01),
+                    Known(
+                        metric=f"{recovery.RESET_METRIC}.link", truth=1e3 * seconds, above=0.01, below=0.01
+                    ),
                 ),
             )
             for seconds in (0.05, 1.5)

@@ -63,9 +63,7 @@ class TimedBench:
         number = len(self.trials) + 1
         ways = 2 if spec.direction is Direction.BOTH else 1
         gone_ns = _GONE_NS if number in self.timing.disturbed_trials else 0
-        watch = CpuWatch(
-            cpu=0, tester=True, absences=int(gone_ns > 0), absent_ns=gone_ns, longest_ns=gone_ns
-        )
+        watch = CpuWatch(cpu=0, tester=True, absences=int(gone_ns > 0), absent_ns=gone_ns, longest_ns=gone_ns)
         result = TrialResult(
             spec=spec,
             streams=tuple(self._stream(spec, place, number) for place in range(ways)),

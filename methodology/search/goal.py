@@ -19,7 +19,8 @@ class ThroughputGoal:
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
     gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
     narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
-    not valid, at one load in one step. `loss_times` asks each trial for the number and times of its gaps.
+    not valid, at one load in one step. With `closes` what a bisection found is tried again from below and above
+    (docs/adr/0263). `loss_times` asks each trial for the number and times of its gaps.
     """
 
     frame_octets: int
@@ -40,6 +41,7 @@ class ThroughputGoal:
     verification_trials: int = 1
     max_reopenings: int = 1
     most_relative_width: float | None = None
+    closes: bool = False
     loss_times: bool = False
 
     def __post_init__(self) -> None:
@@ -101,6 +103,7 @@ class ThroughputGoal:
         verification_trials: int = 1,
         max_reopenings: int = 1,
         most_relative_width: float | None = None,
+        closes: bool = False,
         loss_times: bool = False,
     ) -> ThroughputGoal:
         """Take frame sizes, direction, format, flows and tag from a cell."""
@@ -123,6 +126,7 @@ class ThroughputGoal:
             verification_trials=verification_trials,
             max_reopenings=max_reopenings,
             most_relative_width=most_relative_width,
+            closes=closes,
             loss_times=loss_times,
         )
 

@@ -12,7 +12,7 @@ from bmwg.methodology.records import OutcomeType
 class Ask:
     """The load (frames/s per port and direction) of the one trial that must come next.
 
-    `phase` is `maximum`, `bisection`, `verify lower` or `verify upper`; `attempt` counts trials at this load
+    `phase` is `maximum`, `bisection`, `verify lower`, `verify upper` or `closing`; `attempt` counts trials at this load
     in this step, from 0.
     """
 

@@ -272,6 +272,7 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
             most_ratio=most,
             continued=continued,
             contradicted=standing_2.contradiction,
+            concerned=standing_2.concerned,
         )
     return standing(computed, trials, most_ratio=most, continued=continued)
 

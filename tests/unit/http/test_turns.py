@@ -124,7 +124,9 @@ def test_the_order_of_a_run_is_held_against_its_seed_and_its_trials(here: Path) 
     bench.close()
     file = here / "made" / "run.json"
     run = json.loads(file.read_text("ascii"))
-    seeds = {seed for seed in range(20) if turns.interleaved(planned(), seed) != turns.interleaved(planned(), 3)}
+    seeds = {
+        seed for seed in range(20) if turns.interleaved(planned(), seed) != turns.interleaved(planned(), 3)
+    }
     file.write_text(json.dumps(run | {"order_seed": min(seeds)}), encoding="ascii")
     assert "VER-40" in {finding.rule_id for finding in verify_folder(here / "made").findings}
     file.write_text(json.dumps(run), encoding="ascii")

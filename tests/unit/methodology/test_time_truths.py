@@ -48,7 +48,10 @@ def test_a_procedure_that_pools_both_directions_is_found_out(name: str, rule: Fo
     for case in ways:
         pooled = {known.metric.replace(".forward", "").replace(".reverse", "") for known in case.known}
         known = tuple(
-            replace(one, metric=metric) for one in case.known for metric in pooled if _same(one.metric, metric)
+            replace(one, metric=metric)
+            for one in case.known
+            for metric in pooled
+            if _same(one.metric, metric)
         )
         assert not all(one.holds for one in findings(replace(case, known=known), rule.measure)), case.name
 

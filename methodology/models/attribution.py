@@ -1,6 +1,6 @@
 """Loss attributed in time: which frames of a trial were lost while a CPU was gone (design decision 13).
 
-Pure. A window is an interval in which a watchdog shows that a CPU of tester or SUT was gone, with a guard on
+A study: no verdict rests on it (docs/adr/0243 says why). Pure. A window is an interval in which a watchdog shows that a CPU of tester or SUT was gone, with a guard on
 both sides. A frame belongs to a window by the time at which it was due, which no device can move: one that
 was due outside every window is loss, wherever it was lost.
 """
@@ -50,9 +50,7 @@ def _complete(watch: CpuWatch) -> bool:
     return watch.watched and len(watch.intervals) == watch.absences
 
 
-def windows(
-    watches: Iterable[CpuWatch], *, load_fps: int, depth_frames: int
-) -> tuple[tuple[int, int], ...]:
+def windows(watches: Iterable[CpuWatch], *, load_fps: int, depth_frames: int) -> tuple[tuple[int, int], ...]:
     """Return the windows of a trial in order, none overlapping; ns since its first frame was due.
 
     After an absence of the SUT follows the time in which its queues take `depth_frames` at the load, after
