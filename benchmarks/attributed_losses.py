@@ -1,8 +1,8 @@
 """How much of what a real DUT loses, far below what it carries, was due while a CPU was gone?
 
 Trials of a quick run at low loads through a kernel forwarder, in turns. A trial that `quick` sets aside is
-attributed (`methodology.models.attribution`). Prints JSON: the law of this machine's stalls as the watchdogs tell
-it, and for each load how many trials were set aside, lossy, and without loss outside the windows.
+attributed (`methodology.models.attribution`). Prints JSON: the law of this machine's stalls as the watchdogs
+tell it, and for each load how many trials were set aside, lossy, and without loss outside the windows.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bmwg.methodology.models.attribution import attribution
 from bmwg.methodology.benchmarks.statistics import median
 from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
+from bmwg.methodology.models.attribution import attribution
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.models.stalled import StalledBench, StallLaw
 from bmwg.methodology.models.study import holds

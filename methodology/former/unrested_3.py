@@ -1,4 +1,4 @@
-"""Throughput by all three searches, version 3: no load above the answer was tried after the device had rested.
+"""Throughput by all three searches, version 3: no load above the answer was tried after a rest.
 
 Frozen. Commits up to a34196f4a445 measured by it; docs/adr/0263 says what version 4 does otherwise. The
 searches themselves are those of today: pinned by what the code of that time told

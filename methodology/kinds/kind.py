@@ -95,7 +95,7 @@ class Kind(Protocol):
         ...
 
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
-        """Return the same with what takes turns: entries whose keys are the ids of their cells, in its order."""
+        """Return the same as what takes turns: entries whose keys are the ids of their cells."""
         ...
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:

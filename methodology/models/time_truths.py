@@ -1,6 +1,6 @@
 """Every measurement of time and loss on a device whose answer is known, beside the searches of `study`.
 
-Each measurement runs as it does in a run, as the documents have it (`Measurement.measure`), on a `TimedBench`.
+Each measurement runs as it does in a run, as the documents have it, on a `TimedBench`.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _latency_cases() -> tuple[TimeCase, ...]:
 
 def _loss_cases() -> tuple[TimeCase, ...]:
     limit = LIMIT_FPS
-    curve = [load for load in range(MAX_FPS, limit, -MAX_FPS // 10)]
+    curve = range(MAX_FPS, limit, -MAX_FPS // 10)
     lossy, lost, sent = frozenset({10, 11, 12}), 600, LIMIT_FPS * 9 // 10 * 60
     away = frozenset({20, 21, 22, 40})
     return (
@@ -198,7 +198,7 @@ def _loss_cases() -> tuple[TimeCase, ...]:
             for seconds in (0.05, 1.5)
         ),
         TimeCase(
-            name="loses 600 frames in three of 60 intervals, 0.1 us slower with each, four intervals disturbed",
+            name="loses 600 frames in 3 of 60 intervals, 0.1 us slower with each, 4 intervals disturbed",
             measurement="soak",
             timing=Timing(
                 limit_fps=limit, drift_ns=100, lossy_trials=lossy, lost_frames=lost, disturbed_trials=away

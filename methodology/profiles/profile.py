@@ -192,9 +192,7 @@ class Profile:
             short_limit=self.search.short_limit,
         )
 
-    def closing(
-        self, cell: Cell, load_fps: int, goal: int = 0, *, above_fps: int | None = None
-    ) -> Closing:
+    def closing(self, cell: Cell, load_fps: int, goal: int = 0, *, above_fps: int | None = None) -> Closing:
         """Return what to try again after a search by TST009, or for one goal of MLRsearch by its number.
 
         `above_fps` is the load that has to lose frames, where the goal allows none.

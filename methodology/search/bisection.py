@@ -13,8 +13,8 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
    With `most_relative_width` the interval may be twice as wide after each time, up to that width, and is
    widened away from the contradicted load, which then lies within: where the device's rate itself moves, a
    narrower answer would be luck (docs/adr/0232);
-5. where the goal says so, one trial at half of a measured lower bound and one a quarter above the upper one. They
-   change no bound; an answer that they contradict is `unstable` (`methodology.contradictions`).
+5. where the goal says so, one trial at half of a measured lower bound and one a quarter above the upper
+   one. They change no bound; an answer that they contradict is `unstable` (`methodology.contradictions`).
 
 Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
 without any valid trial ends the interval from above; if it still does at the end, the answer is `unstable`.

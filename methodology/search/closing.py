@@ -22,9 +22,9 @@ MOST_AT_HALF = 10  # choice: an exceed ratio of 0.9 and more has no more tries
 
 
 def above_fps(upper_fps: int, max_load_fps: int) -> int | None:
-    """Return a load so far above an upper bound that nothing but another device passes it; None beyond a maximum.
+    """Return a load so far above an upper bound that no device of that bound passes it.
 
-    A device that falls when it is overloaded, and is itself again after half its load, does (docs/adr/0263).
+    None where that is above the highest load. A device that falls when it is overloaded, and is itself again after half its load, does (docs/adr/0263).
     """
     load = math.ceil(APART * upper_fps)
     return load if load <= max_load_fps else None
@@ -35,8 +35,8 @@ class Closing:
     """What to try again: `spec` is the trial at the load that was found.
 
     A share of `exceed_ratio` (0..1) of the trials may lose more than `loss_ratio` (0..1), as the goal of the
-    search allows; the other fields as in `ThroughputGoal`. `above_fps` is a load that has to lose frames, also
-    when the device has rested (None: none is known).
+    search allows; the other fields as in `ThroughputGoal`. `above_fps` is a load that has to lose frames,
+    also when the device has rested (None: none is known).
     """
 
     spec: TrialSpec

@@ -19,8 +19,8 @@ class ThroughputGoal:
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
     gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
     narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
-    not valid, at one load in one step. With `closes` what a bisection found is tried again from below and above
-    (docs/adr/0263). `loss_times` asks each trial for the number and times of its gaps.
+    not valid, at one load in one step. With `closes` a bisection tries half of what it found, and
+    more (docs/adr/0263). `loss_times` asks each trial for the number and times of its gaps.
     """
 
     frame_octets: int

@@ -1,4 +1,4 @@
-"""Whether options took turns as a run's header says: the plan's order from its seed, the trials' from the plan."""
+"""Whether options took turns as a run's header says: plan from seed, and trials from plan."""
 
 from __future__ import annotations
 

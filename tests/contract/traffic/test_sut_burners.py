@@ -1,7 +1,7 @@
 """A program that takes the CPU from a real DUT, by a known law, is no stall of the machine: its losses count.
 
-What it imitates: a neighbour of higher priority, and a DUT that is busy with itself. What it does not imitate:
-a hypervisor, which takes the CPU from the kernel's clock as well.
+What it imitates: a neighbour of higher priority, and a DUT that is busy with itself. What it does not
+imitate: a hypervisor, which takes the CPU from the kernel's clock as well.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import pytest
 import tester_bed as bed
 
-from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import TrialResult, TrialSpec
 from bmwg.methodology.trial import host_stall
 
 TRIES = 12  # on a shared machine most trials have a stall of its own

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bmwg.methodology.models.attribution import attribution, windows
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.models.attribution import attribution, windows
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.models.stalled import StalledBench, StallLaw
 from bmwg.methodology.records import LossRun, LossTimes, StreamCounts, TrialResult, TrialSpec
