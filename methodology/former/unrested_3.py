@@ -7,8 +7,6 @@ searches themselves are those of today: pinned by what the code of that time tol
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bmwg.methodology import throughput, throughput_search
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.measurement import Answered, Asked
@@ -43,7 +41,7 @@ def by_bisection(asked: Asked) -> Answered:
         envelope_fps=asked.envelope_fps,
         medium_fps=asked.medium_fps,
     )
-    found = bisection.search(lambda spec: asked.trial(spec, "search"), replace(goal, closes=False))
+    found = bisection.search(lambda spec: asked.trial(spec, "search"), goal)
     outcome = throughput.outcome(found, asked.cell, outcome_id=asked.outcome_id)
     return Answered(outcomes=(outcome,), error=found.error)
 

@@ -1,9 +1,8 @@
 """Loss attributed in time: which frames of a trial were lost while a CPU was gone (design decision 13).
 
 A study: no verdict rests on it (docs/adr/0243 says why). Pure. A window is an interval in which a watchdog
-shows that a CPU of tester or SUT was gone, with a guard on both sides. A frame belongs to a window by the time
-at which it was due, which no device can move: one that was due outside every window is loss, wherever it was
-lost.
+shows that a CPU of tester or SUT was gone, with a guard on both sides. A frame belongs to a window by the
+time at which it was due, which no device can move: what was due outside every window is loss.
 """
 
 from __future__ import annotations

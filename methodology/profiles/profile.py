@@ -138,8 +138,11 @@ class Profile:
         envelope_fps: int | None = None,
         medium_fps: int | None = None,
         qualifies_tester: bool = False,
+        closes: bool = False,
     ) -> ThroughputGoal:
         """Return the throughput goal of one cell; loads are frames/s per port and direction.
+
+        With `closes` the search tries what it found once more, from below and above (docs/adr/0263).
 
         The lowest load is the profile's, or the highest load where that is lower still. A profile of another
         search has none but for the tester's qualification (ToolkitBug PRF-05): its number would be
@@ -166,7 +169,7 @@ class Profile:
             verification_trials=self.search.verification_trials,
             max_reopenings=self.search.max_reopenings,
             most_relative_width=self.search.most_relative_width,
-            closes=not qualifies_tester,
+            closes=closes,
             loss_times=self.loss_times and not qualifies_tester,
         )
 

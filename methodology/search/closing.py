@@ -24,7 +24,8 @@ MOST_AT_HALF = 10  # choice: an exceed ratio of 0.9 and more has no more tries
 def above_fps(upper_fps: int, max_load_fps: int) -> int | None:
     """Return a load so far above an upper bound that no device of that bound passes it.
 
-    None where that is above the highest load. A device that falls when it is overloaded, and is itself again after half its load, does (docs/adr/0263).
+    None where that is above the highest load. A device that falls when it is overloaded, and is itself again
+    after half its load, does pass it (docs/adr/0263).
     """
     load = math.ceil(APART * upper_fps)
     return load if load <= max_load_fps else None

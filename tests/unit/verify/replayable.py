@@ -150,7 +150,11 @@ class Session:
             metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
             limit = planning.QUALIFICATION_MAX_FPS if wire else self.envelopes[cell.frame_octets]
             goal = self.profile.goal(
-                cell, max_load_fps=limit, envelope_fps=None if wire else limit, qualifies_tester=wire
+                cell,
+                max_load_fps=limit,
+                envelope_fps=None if wire else limit,
+                qualifies_tester=wire,
+                closes=not wire,
             )
             found_ = search(self.trial(planned, metric, "qualification" if wire else "search", trials), goal)
             outcome = throughput.outcome(found_, cell, outcome_id=planned.outcome_id, metric=metric)
