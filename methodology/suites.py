@@ -20,6 +20,8 @@ from bmwg.methodology.records import Direction, FrameFormat
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
+CLUSTER_NETWORK = "cluster-network"
+_OURS = (CONTAINERIZED, *MODELS, CLUSTER_NETWORK, RFC2544)
 GROUP = "bmwg.cases"
 
 
@@ -84,6 +86,11 @@ def _model(suite: str, number: int) -> tuple[Case, ...]:
 
 CONTAINERIZED_CASES = _containerized()
 USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
+CLUSTER_CASES = tuple(
+    Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)
+    for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
+    for number, path in enumerate(("p2p-cluster", "p2p-service"), start=1)
+)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),
@@ -117,9 +124,8 @@ RFC2544_CASES = (
 @cache
 def cases() -> tuple[Case, ...]:
     """Return the cases of all installed suites: ours first, then others by the name that offers them."""
-    ours = (CONTAINERIZED, *MODELS, RFC2544)
     found: dict[str, Case] = {}
-    for name in (*ours, *(name for name in offers.names(GROUP) if name not in ours)):
+    for name in (*_OURS, *(name for name in offers.names(GROUP) if name not in _OURS)):
         offered = offers.load(GROUP, name, f"test cases {name!r}")
         if not isinstance(offered, tuple) or not all(isinstance(one, Case) for one in offered):
             raise TestbedError(
@@ -156,8 +162,7 @@ def with_those(recorded: Iterable[Case]) -> tuple[Case, ...]:
 
 def outside(test_ids: Collection[str]) -> tuple[Case, ...]:
     """Return the cases of these tests that do not come with the toolkit."""
-    ours = (CONTAINERIZED, *MODELS, RFC2544)
-    return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in ours)
+    return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in _OURS)
 
 
 def case(test_id: str, among: Sequence[Case] | None = None) -> Case | None:
@@ -193,4 +198,6 @@ def _special(one: Case) -> bool:
 
 
 # What `testcases/containerized` measures.
-DEFAULT_TESTS = frozenset(one.test_id for one in (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES))
+DEFAULT_TESTS = frozenset(
+    one.test_id for one in (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES, *CLUSTER_CASES)
+)

@@ -26,7 +26,7 @@ from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
-from bmwg.drivers.paths.pods import created_pod
+from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
 
@@ -102,7 +102,7 @@ class PvpPath:
                         {**item.evidence, **more} for item, more in zip(attached, settled, strict=True)
                     ],
                     "checks": list(pod.checks),
-                    "pod": pod.describe(),
+                    "pod": described(bed, pod, works=True),
                     "pod_runtime": dict(bed.runtime.describe()),
                     "hops": self._hops(sides, attached),
                     "forwarding": self._function.forwarding,
