@@ -104,7 +104,7 @@ Concerned = Callable[[Sequence[JudgedTrial], int | None], Sequence[JudgedTrial]]
 
 
 def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
-    """Return the trials at more than half of an answer (frames/s): lower ones say little of its disturbance."""
+    """Return the trials at more than half of an answer (frames/s): lower ones say little of what disturbs."""
     return [trial for trial in trials if lower_fps is None or 2 * _load(trial) > lower_fps + 1]
 
 

@@ -127,8 +127,9 @@ def _times() -> tuple[Block, ...]:
     return (
         Paragraph(
             text="Each measurement ran as it does in a run, with the numbers of its document. Held: the"
-            " answer is the truth, at most a histogram's bucket (1/64) too large where it comes from one, and at"
-            " most one interval of frames too short for a recovery. The device is said in its name; it carries"
+            " answer is the truth, at most a histogram's bucket (1/64) too large where it comes from one, and"
+            " at most one interval of frames too short for a recovery. The device is said in its name; it"
+            " carries"
             f" {LIMIT_FPS:,} frames/s. A soak's loss ratio is of all intervals that were not disturbed."
         ),
         Table(
