@@ -32,6 +32,7 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import SearchResult, search
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 TRUTH_FPS = 100_000
@@ -41,7 +42,7 @@ _SWITCH = "bmwg.drivers.network.ovs_switch"
 POLICY = TrialPolicy(set_aside_host_stalls=True)
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 GOAL = ThroughputGoal(
-    frame_octets=64,
+    offer=Traffic.of(CELL),
     duration_s=0.9,
     min_load_fps=60_000,
     max_load_fps=150_000,
@@ -141,7 +142,7 @@ def find(
     def measure(spec: TrialSpec) -> JudgedTrial:
         if time.monotonic() > end_s:
             raise TimeoutError(f"no answer in {limit_s:g} s and {len(trials)} trials")
-        result: TrialResult = tester.run_trial(spec)
+        result: TrialResult = tester.run(spec)
         time.sleep(0.1)  # then the next trial may have real-time priority as well
         trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), POLICY))
         return trials[-1]

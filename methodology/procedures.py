@@ -125,13 +125,26 @@ CHANGES: tuple[Change, ...] = (
         "holds",
         versions={"conditional_throughput.rfc9971": 3, "throughput.tst009_12_3": 3},
     ),
-    Change(  # docs/adr/0263
+    Change(  # docs/adr/0268
         after="a34196f4a445",
-        what="an answer for zero loss is unstable where a trial at about its load came through far slower, "
-        "and the share set aside is of trials at more than half of it",
+        what="destination networks are judged by what was sent to each, and repeated bursts by how they left",
+        versions={RULES: 4},
+    ),
+    Change(  # docs/adr/0269
+        after="a34196f4a445",
+        what="a single trial in which a watchdog saw the tester's CPU gone makes no answer unstable, and the "
+        "interval between bursts is held against its trials; an answer for zero loss is unstable where a "
+        "trial at about its load came through far slower, and the share set aside is of trials at more than "
+        "half of it",
         versions={STANDING: 3},
     ),
-    Change(
+    Change(  # docs/adr/0296, docs/adr/0297
+        after="a34196f4a445",
+        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that "
+        "could say one thing alone",
+        versions={RULES: 5},
+    ),
+    Change(  # docs/adr/0263
         after="a34196f4a445",
         what="a load a quarter above what was found is tried after half of it, and must lose frames",
         versions={

@@ -2,17 +2,18 @@
 
 A trial is set aside when it was not valid and nothing broke: another one at the same load counts in its
 place. So it can raise an answer unseen (design decision 13). Each answer says how many there were and what
-all of them together allow; above the profile's share it is no answer but `unstable`.
+all of them together allow; above the profile's share it is no answer but `unstable`. A single one is no
+share: where a watchdog saw the tester's CPU gone, an answer of few trials may have one (docs/adr/0269).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.measurements.remarks import CONTINUED
 from bmwg.methodology.mlr import outcome as goal_outcomes
@@ -100,20 +101,9 @@ def _load(trial: JudgedTrial) -> int:
     return max(trial.result.spec.load_fps, trial.result.spec.then_load_fps or 0)
 
 
-Concerned = Callable[[Sequence[JudgedTrial], int | None], Sequence[JudgedTrial]]
-
-
 def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
     """Return the trials at more than half of an answer (frames/s): lower ones say little of what disturbs."""
     return [trial for trial in trials if lower_fps is None or 2 * _load(trial) > lower_fps + 1]
-
-
-class Contradiction(Protocol):
-    """Says which trials contradict bounds in frames/s, as `contradictions.contradiction` does."""
-
-    def __call__(  # noqa: D102
-        self, trials: Sequence[JudgedTrial], /, *, lower_fps: int | None, upper_fps: int | None
-    ) -> str: ...
 
 
 def standing(
@@ -122,22 +112,22 @@ def standing(
     *,
     most_ratio: float | None,
     continued: bool,
-    contradicted: Contradiction = contradiction,
-    concerned: Concerned | None = None,
+    by_cpu: bool = False,
 ) -> Outcome:
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
     `trials` are all of the outcome, `most_ratio` (0..1) is the share of them that may be set aside (None:
-    any), `continued` says that the run was cut off between them. The tester's own qualification is not
-    held to the share: what disturbs it lowers what devices may be credited with. `contradicted` and
-    `concerned` (the trials that the share is of) are those of the version that a run was measured by.
+    any), `continued` says that the run was cut off between them. With `by_cpu` a tester has stalled only
+    where a watchdog saw its CPU gone: one such trial is within every share. The tester's own qualification is
+    not held to the share: what disturbs it lowers what devices may be credited with.
     """
     aside = set_aside(trials)
     lower_fps = outcome.lower.load_fps if outcome.lower is not None else None
-    share = set_aside((concerned or above_half)(trials, lower_fps))
+    share = set_aside(above_half(trials, lower_fps))
     refused = (
         most_ratio is not None
         and share.ratio > most_ratio
+        and not (by_cpu and aside.by_validity == ((Validity.TESTER_STALLED, 1),))
         and outcome.type in _CLAIMS
         and not outcome.cell.qualifies_tester
     )
@@ -151,7 +141,7 @@ def standing(
         remarks.append(CONTINUED)
     outcome = replace(outcome, quality=(*outcome.quality, *remarks))
     if not refused:
-        return _uncontradicted(outcome, trials, contradicted)
+        return _uncontradicted(outcome, trials)
     assert most_ratio is not None
     return replace(
         outcome,
@@ -162,13 +152,15 @@ def standing(
     )
 
 
-def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial], contradicted: Contradiction) -> Outcome:
+def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
-    if not _for_zero_loss(outcome) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
+    bursty = outcome.metric.startswith(f"{burst_interval.METRIC}.")
+    if not (bursty or _for_zero_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome
     lower = outcome.lower.load_fps if outcome.lower is not None else None
-    upper = outcome.upper.load_fps if outcome.upper is not None else None
-    reason = contradicted(trials, lower_fps=lower, upper_fps=upper)
+    # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
+    upper = outcome.upper.load_fps if outcome.upper is not None and not bursty else None
+    reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
     if not reason:
         return outcome
     return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)

@@ -10,6 +10,9 @@ from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api import Deployment, JsonValue, TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.addresses import host
+from bmwg.drivers.workload import modifiers
+from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.records import Cell
 from bmwg.resources.session import Session
 from bmwg.resources.tester import tester_of
@@ -35,8 +38,9 @@ class Deployments:
             if session.watch is not None:
                 require_own_ports(deployment.ports, session.testbed.lab_ports)
                 require_closed(session.bed)
-            ports: dict[str, JsonValue] = {"port_kind": session.bed.port_kind.evidence()}
-            session.store.add_deployment(deployment_id, {**deployment.evidence, **ports})
+            session.store.add_deployment(
+                deployment_id, {**deployment.evidence, **self._told(cell, deployment)}
+            )
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
@@ -45,6 +49,25 @@ class Deployments:
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,
                 ):
                     yield deployment_id, able, limits
+
+    def _told(self, cell: Cell, deployment: Deployment) -> dict[str, JsonValue]:
+        """Return what stands beside a path's own evidence: kind and addresses of the ports, and modifiers.
+
+        Of each modifier what trials of a direction and format configure, word for word (rfc2544-11.4).
+        """
+        session = self._session
+        addresses = [[one for one in (port.ipv4, port.ipv6) if one] for port in deployment.ports]
+        told: dict[str, JsonValue] = {
+            "port_kind": session.bed.port_kind.evidence(),
+            "test_addresses": [[host(one) for one in mine] for mine in addresses],
+        }
+        mine = (cell.path, cell.hosting, cell.function, cell.network)  # as `PlannedCell.deployment`
+        texts: dict[str, dict[str, JsonValue]] = {}
+        for one in session.plan:
+            name = str(getattr(measurement(one.measurement), "modifier", ""))
+            if one.deployment == mine and (text := modifiers.configured(one.cell, name)):
+                texts.setdefault(name, {})[f"{one.cell.direction}/{one.cell.frame_format}"] = text
+        return {**told, "modifiers": dict(sorted(texts.items()))} if texts else told
 
     @contextmanager
     def _attached(self, deployment: Deployment) -> Iterator[tuple[TrafficDriver, TrafficLimits]]:

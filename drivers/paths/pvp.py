@@ -21,9 +21,10 @@ from bmwg.drivers.api import (
     TesterPort,
 )
 from bmwg.drivers.network.handover import NETDEV, undriven
-from bmwg.drivers.paths import queues, routers, uplinks
+from bmwg.drivers.paths import destinations, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
+from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.paths.pods import created_pod, described
@@ -61,6 +62,9 @@ class PvpPath:
             missing = (
                 self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()
             )
+        if not self._function.routes:
+            why = f"function {self._cell.function} forwards whatever comes, by no address of layer 3"
+            missing = missing or destinations.unroutable(self._cell, why)
         return missing or self._function.probe()
 
     @contextmanager
@@ -88,6 +92,7 @@ class PvpPath:
             for side, interface in zip(sides, attached, strict=True):
                 stack.enter_context(self._joined(pod, side, interface))
             pod.start(self._function.furnish(pod, self._links(sides, attached)))
+            networks = self._networks_routed(stack, pod, sides, attached)
             function = self._function.started(pod)
             settled = [self._network.settled(node, item, pod_id=pod.pod_id) for item in attached]
             device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
@@ -107,6 +112,7 @@ class PvpPath:
                     "hops": self._hops(sides, attached),
                     "forwarding": self._function.forwarding,
                     "device_queues": device_queues,
+                    **({"destination_networks": networks} if networks else {}),
                     "datapath": {
                         node.name: node.call("bmwg.drivers.network.datapath:observe"),
                         "pod": node.call("bmwg.drivers.network.datapath:observe", netns=pod.netns_path),
@@ -175,6 +181,26 @@ class PvpPath:
                 yield
         else:
             yield
+
+    def _networks_routed(
+        self, stack: ExitStack, pod: Pod, sides: tuple[Side, Side], attached: list[Attached]
+    ) -> list[JsonValue]:
+        """Set the routes for the networks behind the tester's ports in all that routes; return evidence."""
+        count = self._bed.destination_networks if self._function.routes else 1
+        found: list[JsonValue] = []
+        if self._uplink == uplinks.ROUTED:
+            hops = [routers.to_tester(side) for side in sides]
+            hops += [
+                routers.into_pod(side, uplinks.host_side(pod.node, item))
+                for side, item in zip(sides, attached, strict=True)
+            ]
+            found += stack.enter_context(destinations.routed(pod.node.call, pod.node.name, hops, count))
+        hops = []
+        for side, item in zip(sides, attached, strict=True):
+            next_hop = INNER[side.number].router if self._uplink == uplinks.ROUTED else OUTER[side.number].far
+            via = (host(next_hop[0]), host(next_hop[1]))
+            hops.append(Hop(side=side.number, via=via, interface=item.attachment.interface))
+        return [*found, *destinations.set_routes(pod.inside, "pod", hops, count)]
 
     def _links(self, sides: tuple[Side, Side], attached: list[Attached]) -> list[FunctionLink]:
         """Return the function's interfaces with the next hops of what leaves by them."""

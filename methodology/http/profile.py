@@ -15,8 +15,10 @@ from typing import Any
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http.records import FORMS, POD_PREFIX, SLOW_FORMS, HttpCell, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.records import POD_PREFIX
+from bmwg.methodology.repeated import Repetitions
 from bmwg.schemas.validation import problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
@@ -74,6 +76,16 @@ class Planned:
     def block(self) -> tuple[object, ...]:
         """What it is compared by: all objects of an experiment, on each hosting form in turn."""
         return (self.cell.experiment, self.cell.proxies, self.cell.cache, self.cell.stress_cpus)
+
+    @property
+    def asked(self) -> Repetitions:
+        """How many repetitions are run, and when it is enough."""
+        return Repetitions(
+            wanted=self.repetitions,
+            least=self.least,
+            max_invalid=self.max_invalid,
+            limit_s=self.cell_limit_s,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.contradictions import APART
-from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
-from bmwg.methodology.trial import JudgedTrial
 
 PHASE = "closing"
 TRIALS = 3  # choice: the number by which a quick bisection verifies a bound
@@ -33,14 +33,16 @@ def above_fps(upper_fps: int, max_load_fps: int) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """What to try again: `spec` is the trial at the load that was found.
+    """What to try again: `load` is what was found of `offer`, by trials of `duration_s`.
 
     A share of `exceed_ratio` (0..1) of the trials may lose more than `loss_ratio` (0..1), as the goal of the
     search allows; the other fields as in `ThroughputGoal`. `above_fps` is a load that has to lose frames,
     also when the device has rested (None: none is known).
     """
 
-    spec: TrialSpec
+    offer: Offer
+    load: int
+    duration_s: float
     loss_ratio: float
     exceed_ratio: float
     max_repeats: int
@@ -54,34 +56,34 @@ def procedure(closing: Closing) -> Procedure[str]:
     Half the load has one trial, and more where the goal lets a share of trials lose more: with an exceed
     ratio of 0.5 two, of which one is enough.
     """
-    load = closing.spec.load_fps
+    load, unit = closing.load, closing.offer.unit
     worse: list[int] = []
     for _ in range(min(MOST_AT_HALF, round(1 / (1 - closing.exceed_ratio)))):
         trial = yield from _valid(closing, max(1, load // 2))
-        if trial is not None and trial.result.loss_ratio <= closing.loss_ratio:
+        if trial is not None and trial.loss_ratio <= closing.loss_ratio:
             break
         worse += [] if trial is None else [trial.seq]
     else:
-        return f"{load // 2} frames/s did not hold, half of what was found (trials {worse})"
+        return f"{load // 2} {unit} did not hold, half of what was found (trials {worse})"
     if closing.above_fps is not None:  # what this trial says is said by `contradictions`
         yield from _valid(closing, closing.above_fps)
     worse, short = [], 0
     for _ in range(TRIALS):
         trial = yield from _valid(closing, load)
         short += trial is None
-        if trial is not None and trial.result.loss_ratio > closing.loss_ratio:
+        if trial is not None and trial.loss_ratio > closing.loss_ratio:
             worse.append(trial.seq)
     if short or len(worse) > closing.exceed_ratio * TRIALS:
         fell = f", and the tester fell short of it {short} times" if short else ""
         return (
-            f"{load} frames/s did not hold at the end of the search: {len(worse)} of {TRIALS} trials lost"
+            f"{load} {unit} did not hold at the end of the search: {len(worse)} of {TRIALS} trials lost"
             f" more than allowed (trials {worse}){fell}"
         )
     return ""
 
 
-def _valid(closing: Closing, load_fps: int) -> Procedure[JudgedTrial | None]:
-    spec = replace(closing.spec, load_fps=load_fps)
+def _valid(closing: Closing, load: int) -> Procedure[Tried | None]:
+    spec = closing.offer.spec(load, closing.duration_s)
     return (
         yield from valid_trial(spec, PHASE, max_repeats=closing.max_repeats, short_limit=closing.short_limit)
     )

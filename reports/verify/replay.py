@@ -17,7 +17,7 @@ from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
 from bmwg.methodology.standing import standing
-from bmwg.methodology.trial import RecordedTrial, valid_trial
+from bmwg.methodology.trial import RecordedTrial, StallEvidence, TrialPolicy, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 from bmwg.reports.verify.drift import drift_of, drifted
@@ -264,17 +264,12 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
     if version == standing_1.VERSION:
         said = standing_1.remarks(trials, continued=continued)
         return replace(computed, quality=(*computed.quality, *said))
-    most = evidence.profile.policy.most_set_aside_ratio if evidence.profile is not None else None
+    policy = evidence.profile.policy if evidence.profile is not None else TrialPolicy()
+    most = policy.most_set_aside_ratio
     if version == standing_2.VERSION:
-        return standing(
-            computed,
-            trials,
-            most_ratio=most,
-            continued=continued,
-            contradicted=standing_2.contradiction,
-            concerned=standing_2.concerned,
-        )
-    return standing(computed, trials, most_ratio=most, continued=continued)
+        return standing_2.standing(computed, trials, most_ratio=most, continued=continued)
+    by_cpu = policy.stall_evidence is StallEvidence.CPU
+    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
 
 
 def _bound_text(bound: Bound | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bmwg.methodology import planning, suites, turns
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import WIRE
+from bmwg.methodology.records import FRAMES, WIRE
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
@@ -34,10 +34,18 @@ def turns_taken(evidence: Evidence) -> Iterator[Shortfall]:
     come in any order. The tester's qualifications come when traffic asks for them. A run without a seed makes
     no such claim.
     """
-    run = evidence.run
-    if run is None or _KEY not in run or not evidence.plan:
+    if evidence.run is None or _KEY not in evidence.run:
         return
-    if evidence.of_frames:
+    for load in evidence.loads:
+        if load == FRAMES or load in kinds.kinds():
+            yield from _of_load(evidence.of_load(load), load)
+
+
+def _of_load(evidence: Evidence, load: str) -> Iterator[Shortfall]:
+    run = evidence.run
+    if run is None or not evidence.plan:
+        return
+    if load == FRAMES:
         if evidence.profile is None:
             return
         networks = run["testbed"].get("networks")
@@ -54,9 +62,9 @@ def turns_taken(evidence: Evidence) -> Iterator[Shortfall]:
         )
         groups = _tests(evidence, evidence.profile, tags, places)
     else:
-        kind = kinds.kind(evidence.load, "run.json")
-        if kind.wrong_profile(run["profile"]):
-            return
+        kind = kinds.kinds()[load]
+        if kind.wrong_profile(run["profile"]) or not kind.turns(run["profile"]):
+            return  # of kinds whose options do not take turns there is no claim
         planned = {one.cell.cell_id for one in evidence.plan}
         whole = [one for one in kind.turns(run["profile"]) if one.key in planned]
         wanted = [one.key for one in turns.interleaved(whole, run[_KEY])]
