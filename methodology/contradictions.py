@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from bmwg.methodology.trial import JudgedTrial
 
 APART = 1.25  # choice: loads this far apart do not change places by a machine's noise
+NEAR = 1.05  # choice: the load of a trial that has to forward what the answer says, or almost
 FLAT = 2.0  # choice: a loss ratio that grows less than this over such a distance does not follow the load
 _LEAST_DURATION = 0.5  # choice: of the longest trial; in a shorter one a buffer may carry what no rate does
 
@@ -21,8 +22,11 @@ def contradiction(trials: Sequence[JudgedTrial], *, lower_fps: int | None, upper
     `lower_fps` is a load without loss, `upper_fps` the lowest with it, either None where there is none.
     """
     valid = _long(trials)
-    if lower_fps is not None and (below := _lossy_below(valid, lower_fps)):
-        return below
+    if lower_fps is not None:
+        if below := _lossy_below(valid, lower_fps):
+            return below
+        if fell := _fell(valid, lower_fps, upper_fps if upper_fps is not None else lower_fps):
+            return fell
     if upper_fps is None:
         return ""
     return _passed_above(valid, upper_fps) or _flat(valid, upper_fps)
@@ -46,6 +50,21 @@ def _lossy_below(trials: Sequence[JudgedTrial], lower_fps: int) -> str:
                 f"{load} frames/s lost frames (trials {lossy}) and {lower_fps} frames/s lost none: the device"
                 " is not the same from load to load, or from trial to trial"
             )
+    return ""
+
+
+def _fell(trials: Sequence[JudgedTrial], lower_fps: int, upper_fps: int) -> str:
+    """A trial at about the load of the answer that forwarded far less than that, and than it was sent."""
+    for trial in trials:
+        spec = trial.result.spec
+        for stream in trial.result.streams:
+            carried_fps = stream.received_frames / spec.duration_s
+            fell = APART * stream.received_frames < stream.sent_frames and APART * carried_fps < lower_fps
+            if spec.load_fps <= NEAR * upper_fps and fell:
+                return (
+                    f"{spec.load_fps} frames/s came through at {carried_fps:.0f} frames/s (trial {trial.seq})"
+                    f" and {lower_fps} frames/s lost none: the device is not the same from trial to trial"
+                )
     return ""
 
 

@@ -6,7 +6,6 @@ network, frame size, direction, format, flows and destination networks.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -19,7 +18,7 @@ from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.profiles import PathPlan, Profile
-from bmwg.methodology.records import MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
+from bmwg.methodology.records import FRAMES, MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual ports was ever seen to carry
@@ -33,10 +32,11 @@ def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int
     return highest if medium is None else min(highest, medium)
 
 
-def order_seed_text(seed: int) -> str:
-    """Say how the order of a plan came about."""
+def order_seed_text(seed: int, kind: str = FRAMES) -> str:
+    """Say how the order of a plan came about; other kinds of load than frames have experiments."""
+    within = "test" if kind == FRAMES else "experiment"
     return (
-        "within each test, hosting forms, functions and network options take turns in randomized blocks,"
+        f"within each {within}, hosting forms, functions and network options take turns in randomized blocks,"
         f" seed {seed}"
     )
 
@@ -125,45 +125,6 @@ def cells(
                 seen.add(planned.key)
                 by_deployment.setdefault(planned.deployment, []).append(planned)
     return tuple(planned for group in by_deployment.values() for planned in group)
-
-
-def interleaved(plan: Sequence[PlannedCell], seed: int) -> tuple[PlannedCell, ...]:
-    """Return a plan in randomized blocks: in each, every option of a path once, in an order of its own.
-
-    What drifts with time then falls on all options alike, and is no difference between them, as far as one
-    test measures them: tests come one after the other. The same plan and seed give the same order. All
-    metrics of a cell stay together, in their order.
-    """
-    blocks: dict[Cell, dict[tuple[str, ...], list[PlannedCell]]] = {}
-    for planned in plan:
-        blocks.setdefault(planned.block, {}).setdefault(planned.deployment, []).append(planned)
-    order: list[PlannedCell] = []
-    for number, options in enumerate(blocks.values()):
-        chosen = list(options.values())
-        random.Random(f"{seed}/{number}").shuffle(chosen)
-        order += [planned for option in chosen for planned in option]
-    return tuple(order)
-
-
-def in_recorded_order(
-    plan: Sequence[PlannedCell], recorded: Sequence[tuple[str, str]]
-) -> tuple[PlannedCell, ...]:
-    """Return a plan in the order of the keys that a run recorded; what it did not record comes last."""
-    places = {key: place for place, key in reversed(list(enumerate(recorded)))}
-    return tuple(sorted(plan, key=lambda planned: places.get(planned.key, len(places))))
-
-
-def visit(plan: Sequence[PlannedCell], wanted: PlannedCell) -> tuple[PlannedCell, ...]:
-    """Return what is measured while a cell's deployment stands: its neighbours in the plan that share it."""
-    here = next((place for place, planned in enumerate(plan) if planned.key == wanted.key), None)
-    if here is None:
-        return (wanted,)
-    first = last = here
-    while first > 0 and plan[first - 1].deployment == wanted.deployment:
-        first -= 1
-    while last + 1 < len(plan) and plan[last + 1].deployment == wanted.deployment:
-        last += 1
-    return tuple(plan[first : last + 1])
 
 
 def answers_of(

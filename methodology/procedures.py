@@ -133,7 +133,9 @@ CHANGES: tuple[Change, ...] = (
     Change(  # docs/adr/0269
         after="a34196f4a445",
         what="a single trial in which a watchdog saw the tester's CPU gone makes no answer unstable, and the "
-        "interval between bursts is held against its trials",
+        "interval between bursts is held against its trials; an answer for zero loss is unstable where a "
+        "trial at about its load came through far slower, and the share set aside is of trials at more than "
+        "half of it",
         versions={STANDING: 3},
     ),
     Change(  # docs/adr/0296, docs/adr/0297
@@ -141,6 +143,15 @@ CHANGES: tuple[Change, ...] = (
         what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that "
         "could say one thing alone",
         versions={RULES: 5},
+    ),
+    Change(  # docs/adr/0263
+        after="a34196f4a445",
+        what="a load a quarter above what was found is tried after half of it, and must lose frames",
+        versions={
+            "conditional_throughput.rfc9971": 4,
+            "throughput.rfc2544_26_1": 4,
+            "throughput.tst009_12_3": 4,
+        },
     ),
 )
 CURRENT: Mapping[str, int] = {

@@ -101,6 +101,11 @@ def _load(trial: JudgedTrial) -> int:
     return max(trial.result.spec.load_fps, trial.result.spec.then_load_fps or 0)
 
 
+def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
+    """Return the trials at more than half of an answer (frames/s): lower ones say little of what disturbs."""
+    return [trial for trial in trials if lower_fps is None or 2 * _load(trial) > lower_fps + 1]
+
+
 def standing(
     outcome: Outcome,
     trials: Sequence[JudgedTrial],
@@ -117,9 +122,11 @@ def standing(
     not held to the share: what disturbs it lowers what devices may be credited with.
     """
     aside = set_aside(trials)
+    lower_fps = outcome.lower.load_fps if outcome.lower is not None else None
+    share = set_aside(above_half(trials, lower_fps))
     refused = (
         most_ratio is not None
-        and aside.ratio > most_ratio
+        and share.ratio > most_ratio
         and not (by_cpu and aside.by_validity == ((Validity.TESTER_STALLED, 1),))
         and outcome.type in _CLAIMS
         and not outcome.cell.qualifies_tester
@@ -141,7 +148,7 @@ def standing(
         type=OutcomeType.UNSTABLE,
         values=(),
         statement=f"too many trials set aside; without loss over all trials: {over_all}",
-        reason=f"{aside.count} of {aside.tried} trials were set aside, more than {most_ratio:.0%} of them",
+        reason=f"{share.count} of {share.tried} trials were set aside, more than {most_ratio:.0%} of them",
     )
 
 

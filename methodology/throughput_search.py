@@ -57,7 +57,9 @@ def search(
         return Answered(outcomes=(outcome,), error=stepped.error)
     bisected = bisection.search(
         measure,
-        profile.goal(cell, max_load_fps=max_load_fps, envelope_fps=envelope_fps, medium_fps=medium_fps),
+        profile.goal(
+            cell, max_load_fps=max_load_fps, envelope_fps=envelope_fps, medium_fps=medium_fps, closes=True
+        ),
     )
     outcome = throughput.outcome(bisected, cell, outcome_id=outcome_id)
     return Answered(outcomes=(outcome,), error=bisected.error)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.medium import medium_of
 from bmwg.drivers.standing import Standing
-from bmwg.methodology import planning, suites, throughput
+from bmwg.methodology import planning, suites, throughput, turns
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
@@ -95,7 +95,7 @@ class Bench:
         if session.run.stopped is not None and wanted.key not in self._outcomes:
             raise session.run.stopped
         while wanted.key not in self._outcomes:  # each pass gives at least one outcome more
-            together = planning.visit(session.plan, wanted)
+            together = turns.visit(session.plan, wanted)
             self._measure_group([one for one in self._with_loads(together) if one.key not in self._outcomes])
 
     def _with_loads(self, group: Sequence[PlannedCell]) -> list[PlannedCell]:

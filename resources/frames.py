@@ -14,7 +14,7 @@ from bmwg.drivers.locks import claims
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import budget, keep_awake, planning, suites
+from bmwg.methodology import budget, keep_awake, planning, suites, turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile, load_profile
@@ -53,9 +53,9 @@ class FramesShare:
         self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
             recorded = [(one.metric, one.cell.cell_id) for one in continued.plan]
-            self._plan = planning.in_recorded_order(plan, recorded)
+            self._plan = turns.in_recorded_order(plan, recorded)
         else:
-            self._plan = planning.interleaved(plan, self._seed)
+            self._plan = turns.interleaved(plan, self._seed)
 
     @property
     def _simulated(self) -> bool:
@@ -150,7 +150,7 @@ class _Frames:
         """Return each cell with its estimated traffic, then the totals and the finish time."""
         profile = load_profile(wanted.profile, paths=registry.paths())
         networks = networks_of(load_testbed(wanted.testbed))
-        plan = planning.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
+        plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
         lines = []
         for planned in plan:
             estimate = planned.missing or (

@@ -131,6 +131,8 @@ def open_run(
     continued = None
     if settings.continue_run is not None:
         continued = begun(find_run(settings.continue_run, settings.results), selected)
+    if settings.order_seed is None:  # one for all kinds of load
+        settings = replace(settings, order_seed=secrets.randbelow(2**32))
     asked = {room.kind: (room, selected) for room in only} if only else rooms.asked(selected)
     shares = {
         kind: room.share(settings, tests, continued.of_load(kind) if continued else None)

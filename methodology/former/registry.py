@@ -14,6 +14,7 @@ from bmwg.methodology.former import (
     recovery_2,
     tagged_latency_2,
     unclosed_2,
+    unrested_3,
 )
 from bmwg.methodology.former.rule import FormerRule
 
@@ -26,6 +27,7 @@ RULES: tuple[FormerRule, ...] = (
     broadcast_2.RULE,
     *maximum_2.RULES,
     *unclosed_2.RULES,
+    *unrested_3.RULES,
 )
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput
-from bmwg.methodology.contradictions import contradiction
+from bmwg.methodology.former.contradictions_2 import contradiction
 from bmwg.methodology.measurements.remarks import CONTINUED
 from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import Outcome, OutcomeType, Validity

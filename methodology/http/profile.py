@@ -63,6 +63,21 @@ class Planned:
         return self.least_repetitions or self.repetitions
 
     @property
+    def key(self) -> str:
+        """The id of its cell, of which each run has one answer."""
+        return self.cell.cell_id
+
+    @property
+    def deployment(self) -> tuple[object, ...]:
+        """What must stand: as the cell says, and nothing where its start is what is measured."""
+        return (*self.cell.deployment, self.cell.workload is Workload.START)
+
+    @property
+    def block(self) -> tuple[object, ...]:
+        """What it is compared by: all objects of an experiment, on each hosting form in turn."""
+        return (self.cell.experiment, self.cell.proxies, self.cell.cache, self.cell.stress_cpus)
+
+    @property
     def asked(self) -> Repetitions:
         """How many repetitions are run, and when it is enough."""
         return Repetitions(

@@ -10,6 +10,7 @@ from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import Cell, Outcome, Validity
 from bmwg.methodology.trial import Assessment
 from bmwg.methodology.trial_times import TrialTimes
+from bmwg.methodology.turns import Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,10 @@ class Kind(Protocol):
 
     def plan(self, profile: Mapping[str, Any]) -> tuple[tuple[str, str, Cell], ...]:
         """Return all that a profile plans: test id, metric and cell of each answer."""
+        ...
+
+    def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
+        """Return the same as what takes turns: entries whose keys are the ids of their cells."""
         ...
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:

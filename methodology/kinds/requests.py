@@ -239,6 +239,10 @@ class _Requests:
         planned = planned_by(profile).values()
         return tuple((one.test_id, metric_of(one.cell), cell_of(one.cell)) for one in planned)
 
+    def turns(self, profile: Mapping[str, Any]) -> Sequence[Planned]:
+        """Return what a profile plans, in its order."""
+        return tuple(planned_by(profile).values())
+
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
         """Return what a profile asks of a repetition and what was found, where these differ."""
         planned = planned_by(profile).get(execution.cell_id)

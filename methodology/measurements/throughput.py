@@ -19,6 +19,7 @@ from bmwg.methodology.search import bisection, closing, tst009
 
 NAME = "throughput"
 _GENOME = "7a4d1g"  # choice: 64, 512 and 1518 octets as 7 to 4 to 1
+_CLOSING_TRIALS = 2  # of a bisection: half of what was found, and a load above it
 _ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries
 
 
@@ -92,30 +93,7 @@ class Throughput:
         )
         if answered.error is not None or self._searching(asked.profile).search.algorithm == BISECTION:
             return Answered(outcomes=answered.outcomes, error=answered.error)
-        return self._closed(asked, answered.outcomes)
-
-    def _closed(self, asked: Asked, outcomes: tuple[Outcome, ...]) -> Answered:
-        """Try what was found once more (docs/adr/0262); each outcome then names these trials as well.
-
-        Where the measurer fails meanwhile no goal has an answer: not all of them were tried again.
-        """
-        profile = self._searching(asked.profile)
-        left: list[Outcome] = []
-        sequence = list(outcomes[0].trials) if outcomes else []
-        error: Exception | None = None
-        for number, outcome in enumerate(outcomes):
-            if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
-                left.append(outcome)
-                continue
-            again = profile.closing(asked.cell, outcome.lower.load_fps, number)
-            ended = asked.run(closing.procedure(again))
-            sequence += [trial.seq for trial in ended.trials]
-            left.append(closing.closed(outcome, ended))
-            if ended.error is not None:
-                error = ended.error
-                left = [closing.closed(one, ended) for one in outcomes]
-                break
-        return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
+        return closed(asked, self._searching(asked.profile), answered.outcomes)
 
     def _qualify(self, asked: Asked) -> Answered:
         goal = asked.profile.goal(asked.cell, max_load_fps=asked.max_load_fps, qualifies_tester=True)
@@ -129,13 +107,40 @@ class Throughput:
         return profile if self.algorithm is None else profile.searching(self.algorithm)
 
 
+def closed(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...], *, above: bool = True) -> Answered:
+    """Try what was found once more (docs/adr/0262); each outcome then names these trials as well.
+
+    Where the measurer fails meanwhile no goal has an answer: not all of them were tried again. `above` also
+    tries a load that has to lose frames (docs/adr/0263).
+    """
+    left: list[Outcome] = []
+    sequence = list(outcomes[0].trials) if outcomes else []
+    error: Exception | None = None
+    for number, outcome in enumerate(outcomes):
+        if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
+            left.append(outcome)
+            continue
+        above_fps = None
+        if above and outcome.upper is not None:
+            above_fps = closing.above_fps(outcome.upper.load_fps, asked.max_load_fps)
+        again = profile.closing(asked.cell, outcome.lower.load_fps, number, above_fps=above_fps)
+        ended = asked.run(closing.procedure(again))
+        sequence += [trial.seq for trial in ended.trials]
+        left.append(closing.closed(outcome, ended))
+        if ended.error is not None:
+            error = ended.error
+            left = [closing.closed(one, ended) for one in outcomes]
+            break
+    return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
+
+
 def bisection_trials(profile: Profile, max_load_fps: int) -> int:
     """Return how many valid trials a bisection takes that is not re-opened."""
     search = profile.search
     low = min(search.min_load_fps, max_load_fps)
     span = math.log(max_load_fps / low) if max_load_fps > low else 0.0
     halvings = max(0, math.ceil(math.log2(span / -math.log1p(-search.relative_width)))) if span else 0
-    return 1 + halvings + 2 * search.verification_trials
+    return 1 + halvings + 2 * search.verification_trials + _CLOSING_TRIALS
 
 
 def imix_genome(profile: Profile) -> str:

@@ -15,7 +15,7 @@ from bmwg.methodology.records import Direction, OutcomeType
 from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
-from bmwg.methodology.standing import set_aside
+from bmwg.methodology.standing import above_half, set_aside
 from bmwg.methodology.traffic import Traffic
 
 FRAME_OCTETS = 64
@@ -69,7 +69,7 @@ def _standing(
     if kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID):
         return kind
     most = bench.policy.most_set_aside_ratio
-    if most is not None and set_aside(bench.trials).ratio > most:
+    if most is not None and set_aside(above_half(bench.trials, lower_fps)).ratio > most:
         return OutcomeType.UNSTABLE
     if contradiction(bench.trials, lower_fps=lower_fps, upper_fps=upper_fps):
         return OutcomeType.UNSTABLE
@@ -83,6 +83,7 @@ def _closed(
     lower_fps: int | None,
     claim: Claim,
     short_limit: int,
+    upper_fps: int | None,
 ) -> OutcomeType:
     """Return the type of a search after what it found was tried again, as `measurements.throughput` does."""
     if kind is not OutcomeType.MEASURED or lower_fps is None:
@@ -96,6 +97,7 @@ def _closed(
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
         short_limit=short_limit,
+        above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps and not claim.loss_ratio else None,
     )
     ended = stepwise.run(closing.procedure(again), bench.measure)
     if ended.found == "":
@@ -103,8 +105,15 @@ def _closed(
     return OutcomeType.UNSTABLE if ended.found else ended.type
 
 
-def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int = 1) -> Algorithm:
-    """Return the bisection of RFC 2544 26.1."""
+def bisect(
+    *,
+    duration_s: float = 60.0,
+    width: float = 0.005,
+    verification: int = 1,
+    most_width: float | None = None,
+    reopenings: int = 1,
+) -> Algorithm:
+    """Return the bisection of RFC 2544 26.1; with `most_width` its interval may widen (docs/adr/0232)."""
     goal = ThroughputGoal(
         offer=Traffic(frame_octets=FRAME_OCTETS),
         duration_s=duration_s,
@@ -113,6 +122,9 @@ def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int 
         relative_width=width,
         verification_trials=verification,
         max_repeats=_REPEATS,
+        max_reopenings=reopenings,
+        most_relative_width=most_width,
+        closes=True,
     )
 
     def answer(bench: ModelBench) -> Answer:
@@ -130,7 +142,7 @@ def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int 
     return Algorithm(
         name=f"bisection, {duration_s:g} s, width {width:g}, {verification} more trials a bound",
         claim=Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s),
-        relative_width=width,
+        relative_width=width if most_width is None else most_width,
         step_fps=1,
         shortest_s=duration_s,
         trials_to_fail=1,
@@ -156,7 +168,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
-        kind = _closed(bench, found.type, duration_s, lower, claim, goal.short_limit)
+        kind = _closed(bench, found.type, duration_s, lower, claim, goal.short_limit, upper)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -218,7 +230,7 @@ def mlrsearch(
         lower = result.relevant_lower_bound_fps
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
-        kind = _closed(bench, kind, duration_s, lower, claim, wanted.short_limit)
+        kind = _closed(bench, kind, duration_s, lower, claim, wanted.short_limit, upper)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper),
             lower_fps=lower,

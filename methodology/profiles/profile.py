@@ -139,8 +139,11 @@ class Profile:
         envelope_fps: int | None = None,
         medium_fps: int | None = None,
         qualifies_tester: bool = False,
+        closes: bool = False,
     ) -> ThroughputGoal:
         """Return the throughput goal of one cell; loads are frames/s per port and direction.
+
+        With `closes` the search tries what it found once more, from below and above (docs/adr/0263).
 
         The lowest load is the profile's, or the highest load where that is lower still. A profile of another
         search has none but for the tester's qualification (ToolkitBug PRF-05): its number would be
@@ -167,6 +170,7 @@ class Profile:
             verification_trials=self.search.verification_trials,
             max_reopenings=self.search.max_reopenings,
             most_relative_width=self.search.most_relative_width,
+            closes=closes,
         )
 
     def tst009_goal(
@@ -186,8 +190,11 @@ class Profile:
             short_limit=self.search.short_limit,
         )
 
-    def closing(self, cell: Cell, load_fps: int, goal: int = 0) -> Closing:
-        """Return what to try again after a search by TST009, or for one goal of MLRsearch by its number."""
+    def closing(self, cell: Cell, load_fps: int, goal: int = 0, *, above_fps: int | None = None) -> Closing:
+        """Return what to try again after a search by TST009, or for one goal of MLRsearch by its number.
+
+        `above_fps` is the load that has to lose frames, where the goal allows none.
+        """
         search = self.search
         loss_ratio, exceed_ratio = 0.0, 1 - 1 / search.max_trials  # RFC 9971 4.10.3, for r trials
         duration_s = self.trial_duration_s
@@ -203,6 +210,7 @@ class Profile:
             exceed_ratio=exceed_ratio,
             max_repeats=self.policy.max_repeats,
             short_limit=search.short_limit,
+            above_fps=None if loss_ratio else above_fps,
         )
 
     def controller_input(

@@ -12,7 +12,9 @@ that each trial was the one the procedure called for (`legal_next`). The procedu
    nearest earlier load of the other kind, and steps 2 and 3 run again, at most `max_reopenings` times.
    With `most_relative_width` the interval may be twice as wide after each time, up to that width, and is
    widened away from the contradicted load, which then lies within: where the device's rate itself moves, a
-   narrower answer would be luck (docs/adr/0232).
+   narrower answer would be luck (docs/adr/0232);
+5. where the goal says so, one trial at half of a measured lower bound and one a quarter above the upper
+   one. They change no bound; an answer that they contradict is `unstable` (`methodology.contradictions`).
 
 Trials that are not valid are repeated at the same load within `max_repeats` and are never a bound. A load
 without any valid trial ends the interval from above; if it still does at the end, the answer is `unstable`.
@@ -25,7 +27,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from bmwg.methodology.records import Bound, OutcomeType, Validity
-from bmwg.methodology.search import qualification
+from bmwg.methodology.search import closing, qualification
 from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.offer import Tried
@@ -102,7 +104,9 @@ def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
             yield from _place(goal, load, "bisection", lowers, uppers)
         wrong = yield from _verify(goal, lowers, uppers)
         if not wrong:
-            return _concluded(goal, lowers, uppers, reopenings)
+            concluded = _concluded(goal, lowers, uppers, reopenings)
+            yield from _close(goal, concluded)
+            return concluded
         if reopenings == goal.max_reopenings:
             return Conclusion(
                 type=OutcomeType.UNSTABLE,
@@ -199,6 +203,17 @@ def _verify(
     if uppers and 2 * lossless > goal.verification_trials:
         wrong["upper bound"] = Finding.LOSSLESS
     return wrong
+
+
+def _close(goal: ThroughputGoal, concluded: Conclusion) -> Generator[Ask, Tried, None]:
+    """Try half of what was found, and a load well above it; `contradictions` says what that says."""
+    lower, upper = concluded.lower_fps, concluded.upper_fps
+    if not goal.closes or concluded.type is not OutcomeType.MEASURED or lower is None or upper is None:
+        return
+    loads = (max(1, lower // 2), closing.above_fps(upper, goal.max_load_fps))
+    for load in loads:
+        if load is not None:
+            yield from probe(goal, load, closing.PHASE, goal.short_limit)
 
 
 def _concluded(

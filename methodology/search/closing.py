@@ -7,16 +7,28 @@ its bounds itself. Pure, as stepwise's procedures are.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
+from bmwg.methodology.contradictions import APART
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
 
 PHASE = "closing"
 TRIALS = 3  # choice: the number by which a quick bisection verifies a bound
-USUAL_TRIALS = TRIALS + 1  # with the one at half the load
+USUAL_TRIALS = TRIALS + 2  # with those at half the load and above it
 MOST_AT_HALF = 10  # choice: an exceed ratio of 0.9 and more has no more tries
+
+
+def above_fps(upper_fps: int, max_load_fps: int) -> int | None:
+    """Return a load so far above an upper bound that no device of that bound passes it.
+
+    None where that is above the highest load. A device that falls when it is overloaded, and is itself again
+    after half its load, does pass it (docs/adr/0263).
+    """
+    load = math.ceil(APART * upper_fps)
+    return load if load <= max_load_fps else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +36,8 @@ class Closing:
     """What to try again: `load` is what was found of `offer`, by trials of `duration_s`.
 
     A share of `exceed_ratio` (0..1) of the trials may lose more than `loss_ratio` (0..1), as the goal of the
-    search allows; the other fields as in `ThroughputGoal`.
+    search allows; the other fields as in `ThroughputGoal`. `above_fps` is a load that has to lose frames,
+    also when the device has rested (None: none is known).
     """
 
     offer: Offer
@@ -34,10 +47,11 @@ class Closing:
     exceed_ratio: float
     max_repeats: int
     short_limit: int
+    above_fps: int | None = None
 
 
 def procedure(closing: Closing) -> Procedure[str]:
-    """Try half the load, then `TRIALS` times the load itself; say why it did not hold, nothing when it did.
+    """Try half the load, then one above it, then `TRIALS` times the load; say why it did not hold.
 
     Half the load has one trial, and more where the goal lets a share of trials lose more: with an exceed
     ratio of 0.5 two, of which one is enough.
@@ -51,6 +65,8 @@ def procedure(closing: Closing) -> Procedure[str]:
         worse += [] if trial is None else [trial.seq]
     else:
         return f"{load // 2} {unit} did not hold, half of what was found (trials {worse})"
+    if closing.above_fps is not None:  # what this trial says is said by `contradictions`
+        yield from _valid(closing, closing.above_fps)
     worse, short = [], 0
     for _ in range(TRIALS):
         trial = yield from _valid(closing, load)

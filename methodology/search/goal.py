@@ -21,7 +21,8 @@ class ThroughputGoal:
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
     gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
     narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
-    not valid, at one load in one step.
+    not valid, at one load in one step. With `closes` a bisection tries half of what it found, and
+    more (docs/adr/0263).
     """
 
     offer: Offer
@@ -37,6 +38,7 @@ class ThroughputGoal:
     verification_trials: int = 1
     max_reopenings: int = 1
     most_relative_width: float | None = None
+    closes: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a goal that no search can reach."""

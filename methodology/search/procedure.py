@@ -12,8 +12,8 @@ from bmwg.methodology.records import OutcomeType
 class Ask:
     """The load of the one trial that must come next, in the unit of what the goal offers.
 
-    `phase` is `maximum`, `bisection`, `verify lower` or `verify upper`; `attempt` counts trials at this load
-    in this step, from 0.
+    `phase` is `maximum`, `bisection`, `verify lower`, `verify upper` or `closing`; `attempt` counts trials at
+    this load in this step, from 0.
     """
 
     load_fps: int

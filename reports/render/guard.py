@@ -7,6 +7,7 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.planning import order_seed_text
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
+from bmwg.methodology.records import FRAMES
 from bmwg.reports.render.text import esc, fold, table, title, whole
 from bmwg.reports.store.read import Run
 
@@ -23,7 +24,10 @@ def section(run: Run) -> list[str]:
 
 def _order(run: Run) -> list[str]:
     """In which order options were measured; a run from before that drew none."""
-    return [] if run.order_seed is None else [esc(order_seed_text(run.order_seed)).capitalize() + ".", ""]
+    if run.order_seed is None:
+        return []
+    kind = run.plan[0].cell.kind if run.plan else FRAMES
+    return [esc(order_seed_text(run.order_seed, kind)).capitalize() + ".", ""]
 
 
 def _awake(run: Run) -> list[str]:

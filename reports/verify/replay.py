@@ -115,7 +115,7 @@ def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | 
     if limit is None:
         return None
     return profile.searching(BISECTION).goal(
-        cell, max_load_fps=limit, envelope_fps=limit, medium_fps=evidence.medium_fps(cell)
+        cell, max_load_fps=limit, envelope_fps=limit, medium_fps=evidence.medium_fps(cell), closes=True
     )
 
 

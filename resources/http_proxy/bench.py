@@ -13,6 +13,7 @@ from bmwg.drivers.testbed_row import RowHost
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
+from bmwg.methodology import turns
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned
@@ -102,7 +103,7 @@ class HttpBench:
     def outcomes(self, test_id: str) -> list[Outcome]:
         """Answer one test: an outcome for each of its cells, measured now unless it stands already.
 
-        All selected cells of one deployment are measured while it stands.
+        Hosting forms take turns: those that come before this one in its block of the plan are measured first.
         """
         mine = [one for one in self._plan if one.test_id == test_id]
         for planned in mine:
@@ -110,17 +111,16 @@ class HttpBench:
         return [self._outcomes[planned.cell.cell_id] for planned in mine]
 
     def _ensure(self, wanted: Planned) -> None:
-        if wanted.cell.cell_id in self._outcomes:
-            return
-        if self._run.stopped is not None:
-            raise self._run.stopped
-        group = [
-            planned
-            for planned in self._plan
-            if planned.cell.deployment == wanted.cell.deployment
-            and planned.cell.cell_id not in self._outcomes
-            and (planned.cell.workload is Workload.START) == (wanted.cell.workload is Workload.START)
-        ]
+        """Measure the block of a cell in its order, up to the cell, unless that is answered already."""
+        while wanted.key not in self._outcomes:  # each pass gives at least one answer more
+            if self._run.stopped is not None:
+                raise self._run.stopped
+            block = (one for one in self._plan if one.block == wanted.block)
+            together = turns.visit(self._plan, next(one for one in block if one.key not in self._outcomes))
+            self._measure_together([one for one in together if one.key not in self._outcomes])
+
+    def _measure_together(self, group: list[Planned]) -> None:
+        """Measure cells of one deployment, whatever becomes of each."""
         try:
             self._measure_group(group)
         except ToolkitError as error:

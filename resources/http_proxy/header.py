@@ -69,9 +69,10 @@ def http_header(
     vms: Mapping[str, Any],
     row: Mapping[str, Any],
     plan: Sequence[Planned] = (),
+    order_seed: int | None = None,
 ) -> RunHeader:
     """Return the header of a run that begins now, with what `of_testbed`, `vms.header_of` and
-    `row_of_testbed` return."""
+    `row_of_testbed` return. `order_seed` is what the order of its plan was drawn from."""
     return header_of(
         testbed={
             **(row or {"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]}),
@@ -85,4 +86,5 @@ def http_header(
         ),
         families=METRICS,
         medium_kind=CABLES if row else "veth",
+        order_seed=order_seed,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from typing import Any
@@ -11,6 +12,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.locks import claims_here
 from bmwg.drivers.testbed_row import row_hosts
 from bmwg.drivers.workload.lab_row import open_hosts
+from bmwg.methodology import turns
 from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.requests import NAME, metric_of
@@ -35,15 +37,19 @@ class RequestsShare:
     def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
         self._continued = continued
         self._networks: dict[str, Any] = {}
+        self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
             self.profile, self._row = profile_of_header(continued), continued.testbed
             planned_before = {one.cell.cell_id for one in continued.plan}
-            self.plan = [one for one in self.profile.plan() if one.cell.cell_id in planned_before]
+            plan = [one for one in self.profile.plan() if one.key in planned_before]
+            recorded = [one.cell.cell_id for one in continued.plan]
+            self.plan = list(turns.in_recorded_order(plan, recorded))
             self.vms = vms_of_header(continued.testbed, settings)
         else:
             self._networks = of_testbed(settings)
             self.profile = profiles.load(settings.profile).with_networks(list(self._networks))
-            self.plan = [one for one in self.profile.plan() if one.test_id in selected]
+            plan = [one for one in self.profile.plan() if one.test_id in selected]
+            self.plan = list(turns.interleaved(plan, self._seed))
             self.vms = vms_of_testbed(settings, {one.cell.form for one in self.plan})
             self._row = row_of_testbed(settings)
         self.hosts = row_hosts(self._row)
@@ -52,7 +58,8 @@ class RequestsShare:
     @property
     def header(self) -> RunHeader:
         """The header of a run of requests alone."""
-        return http_header(self.profile, self._networks, header_of(self.vms), dict(self._row), self.plan)
+        row = dict(self._row)
+        return http_header(self.profile, self._networks, header_of(self.vms), row, self.plan, self._seed)
 
     @property
     def words(self) -> str:

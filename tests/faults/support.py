@@ -346,7 +346,7 @@ def check_complete(folder, kept=(), wire_max_fps=2_500_000):
         goal = profile.goal(
             outcome.cell,
             max_load_fps=wire_max_fps if wire else envelope,
-            **({"qualifies_tester": True} if wire else {"envelope_fps": envelope}),
+            **({"qualifies_tester": True} if wire else {"envelope_fps": envelope, "closes": True}),
         )
         trials = [
             JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)

@@ -25,6 +25,7 @@ from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Valid
 from bmwg.methodology.repeated import Repeated, Tried
 from bmwg.methodology.student import interval
 from bmwg.methodology.trial import Assessment
+from bmwg.methodology.turns import Turn
 
 MEASURED = "measured"  # the phase of every execution
 FAMILIES = (GOODPUT, ROUND_TRIP)
@@ -141,6 +142,10 @@ class _Streams:
     def plan(self, profile: Mapping[str, Any]) -> tuple[tuple[str, str, Cell], ...]:
         """Return all that a profile plans: test id, metric and cell of each answer."""
         return tuple((one.test_id, one.metric, one.cell) for one in planned_by(profile).values())
+
+    def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
+        """Return nothing: its cells are measured deployment by deployment."""
+        return ()
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
         """Return what a profile asks of an execution and what was found, where these differ."""

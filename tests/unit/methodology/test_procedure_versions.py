@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from fake_measurers import Device
 from bmwg.methodology import latency, planning, procedures, throughput
 from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.former.registry import former_rule, not_replayable, replayable
-from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.models.bench import ModelBench
@@ -26,13 +27,19 @@ from bmwg.methodology.trial import JudgedTrial, assess
 PROFILE = load_profile("quick")
 LIMITS = (9_000, 10_000, 123_456, 700_001, 1_499_999, 9_000_000)
 TOLD = {  # measurement: metric, version, SHA-256 of what it then asked for and concluded
-    "throughput": (throughput.METRIC, 3, "cb5fb791e3522dad1d4e6d2491dce021a23feadce97b751fff83e24ba969aa05"),
-    "tst009": (tst009.METRIC, 3, "9806eca3a93af23a970be0cf58f9c43a76f79bd2251e66d2ab78647c76f3e6fb"),
+    "throughput": (throughput.METRIC, 4, "ecb46e19f7ad47e82b63ee45bd9c503ca694928d0c99f1cbe353b38a7578bbbd"),
+    "tst009": (tst009.METRIC, 4, "82706f2d1bff43b413a8f7a842afe6de2bf06e51d5db0d5b16768c9a6cbdfb5b"),
     "mlrsearch": (
         goal_outcomes.METRIC,
-        3,
-        "99b12f3bbf64466259fe0cf8ee9fc70a867182a1fbe894a9c792e1e77cbdfd3d",
+        4,
+        "010c8e5f86c1c751b5cc821ac8d82324f2fced2028cce249a02c49fc91b17355",
     ),
+}
+
+
+TOLD_3 = {  # what the code of a34196f told, whose versions are all 3
+    "tst009": (tst009.METRIC, "9806eca3a93af23a970be0cf58f9c43a76f79bd2251e66d2ab78647c76f3e6fb"),
+    "mlrsearch": (goal_outcomes.METRIC, "99b12f3bbf64466259fe0cf8ee9fc70a867182a1fbe894a9c792e1e77cbdfd3d"),
 }
 
 
@@ -53,9 +60,9 @@ class Transcript:
         return JudgedTrial(seq=seq, result=result, validity=said.validity, reason=said.reason)
 
 
-def told(name: str) -> str:
+def told(name: str, measure: Callable[[Asked], Answered] | None = None) -> str:
     """Return a hash of every load that a measurement asks for on known devices, and of its answers."""
-    kind = measurement(name)
+    measure = measure or measurement(name).measure
     lines: list[str] = []
     for limit in LIMITS:
         for path in ("pvp", "wire") if name == "throughput" else ("pvp",):
@@ -69,7 +76,7 @@ def told(name: str) -> str:
                 max_load_fps=envelope or planning.QUALIFICATION_MAX_FPS,
                 envelope_fps=envelope,
             )
-            answered = kind.measure(asked)
+            answered = measure(asked)
             assert answered.error is None
             lines += [f"{path} {limit}", *transcript.lines, *map(concluded, answered.outcomes)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
@@ -118,7 +125,7 @@ def told_of_restless(metric: str) -> str:
 
 
 RESTLESS = {  # metric: version, SHA-256 of what it asked for and concluded on restless machines
-    throughput.METRIC: (3, "afb2e9fb0c6a47297774979d5441cef4eea1b738a49f62d8428951ddac14de00"),
+    throughput.METRIC: (4, "afb2e9fb0c6a47297774979d5441cef4eea1b738a49f62d8428951ddac14de00"),
     throughput.ENVELOPE_METRIC: (3, "17a16987b807a628e887ed248049185bce025df50be7848170ae13196d838fd4"),
 }
 
@@ -155,6 +162,14 @@ def test_a_procedure_that_changed_on_restless_machines_has_another_version(metri
     assert told_of_restless(metric) == expected, "the procedure changed: raise its number"
 
 
+@pytest.mark.parametrize("name", list(TOLD_3))
+def test_version_3_of_a_search_answers_as_it_did(name: str) -> None:
+    metric, expected = TOLD_3[name]
+    rule = former_rule(metric, 3)
+    assert rule is not None
+    assert told(name, rule.measure) == expected
+
+
 @pytest.mark.parametrize("name", list(TOLD))
 def test_a_changed_procedure_has_another_version(name: str) -> None:
     metric, version, expected = TOLD[name]
@@ -169,19 +184,19 @@ def test_the_versions_of_a_plan_are_named_and_others_are_told() -> None:
         procedures.RULES: 5,
         procedures.STANDING: 3,
         latency.METRIC: 3,
-        throughput.METRIC: 3,
+        throughput.METRIC: 4,
         "trial": 1,
     }
     assert procedures.other_versions(named, throughput.METRIC) == ()
-    assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 3),)
-    newer = {throughput.METRIC: 4, "trial": 2}
-    assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 4, 3))
+    assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 4),)
+    newer = {throughput.METRIC: 5, "trial": 2}
+    assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 5, 4))
 
 
 def test_versions_are_replayable_when_current_or_kept() -> None:
     envelope = throughput.ENVELOPE_METRIC
     assert replayable(envelope) == (2, 3)
-    assert replayable(throughput.METRIC) == (3,)
+    assert replayable(throughput.METRIC) == (3, 4)
     assert not_replayable({envelope: 2, "trial": 1}, envelope) == ()
     assert not_replayable({envelope: 4, "trial": 2}, envelope) == (("trial", 2), (envelope, 4))
     assert not_replayable({}, envelope) == ((envelope, 1),)

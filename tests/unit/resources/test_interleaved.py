@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bmwg.drivers.record.collect import collect
-from bmwg.methodology import planning
+from bmwg.methodology import planning, turns
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile
 from bmwg.reports.store import read_run
@@ -61,8 +61,8 @@ def test_each_block_has_every_option_once_in_an_order_of_its_own(tmp_path):
     assert [size for size, _ in options(plan)] == [*SIZES, *SIZES]  # one option after the other
     orders = set()
     for seed in range(5):
-        mixed = planning.interleaved(plan, seed)
-        assert mixed == planning.interleaved(plan, seed)
+        mixed = turns.interleaved(plan, seed)
+        assert mixed == turns.interleaved(plan, seed)
         assert sorted(one.key for one in mixed) == sorted(one.key for one in plan)
         assert [size for size, _ in options(mixed)] == [size for size in SIZES for _ in NETWORKS]
         orders.add(tuple(name for _, name in options(mixed)))
@@ -73,7 +73,7 @@ def test_each_block_has_every_option_once_in_an_order_of_its_own(tmp_path):
 
 def test_an_option_with_a_tag_takes_its_turn_with_the_others(tmp_path):
     plan = planning.cells(load_profile(str(profile(tmp_path))), {"bridge": None, "vlan": 100}, test_ids=TESTS)
-    orders = {tuple(options(planning.interleaved(plan, seed))) for seed in range(5)}
+    orders = {tuple(options(turns.interleaved(plan, seed))) for seed in range(5)}
     assert {tuple(size for size, _ in order) for order in orders} == {tuple(s for s in SIZES for _ in "ab")}
     assert len(orders) > 1
 
@@ -84,7 +84,7 @@ def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path
     chosen = {"testbed": SIMULATED, "profile": str(profile(tmp_path, (64, 128, 256))), "results": tmp_path}
     bench = Bench.open(Settings(**chosen, run_id="made", order_seed=3), TESTS)
     planned = [one.key for one in bench._session.plan]
-    assert planned != [one.key for one in planning.interleaved(bench._session.plan, 4)]
+    assert planned != [one.key for one in turns.interleaved(bench._session.plan, 4)]
     visited = bench._session.plan[0]
     bench._ensure(visited)
     bench.close()

@@ -102,6 +102,10 @@ FAMILIES: tuple[Family, ...] = (
         for lie, base in liar.PLANS.items()
     ),
     *(
+        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), rules=frozenset({"VER-40"}))
+        for lie, base in liar.TURNS.items()
+    ),
+    *(
         Family(name=lie.__name__, base="ladder", tell=partial(_frames, lie), named=said)
         for lie, said in liar.STRANGERS.items()
     ),
@@ -160,6 +164,10 @@ def copied(place: Path, base: str, to: Path) -> Path:
     """Return a copy of the honest run that a family starts from."""
     if base == "made":
         return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
+    if base == "turns":
+        return replayable.make_run(
+            to, simulated=False, paths=("wire", "pvp"), sizes=(64, 512, 1518), order_seed=3
+        )
     if base == "http-made":
         return Path(test_http_run.make_run(to, report=False))
     return Path(shutil.copytree(evidence.unpacked(place, base) / base, to / base))

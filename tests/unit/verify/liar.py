@@ -149,7 +149,29 @@ def other_driver(files: Files) -> None:
     files.run["drivers"] = [{"driver": "trex", "simulated": False}]
 
 
+def another_seed(files: Files) -> None:
+    """Name another seed than the one that the order was drawn from."""
+    files.run["order_seed"] += 1 + files.chance.randrange(1000)
+
+
+def option_after_option(files: Files) -> None:
+    """Have one option measured after the other, and claim that they took turns."""
+    at = [(trial["at"], trial.get("times")) for trial in files.trials]
+    files.trials.sort(key=lambda trial: (not trial["cell"].startswith("wire/"), trial["deployment"]))
+    seqs = {trial["seq"]: number for number, trial in enumerate(files.trials, start=1)}
+    for trial, (moment, times) in zip(files.trials, at, strict=True):
+        trial["at"] = moment
+        if times is not None:
+            trial["times"] = times
+    for one in files.run["outcomes"]:
+        one["trials"] = [seqs[seq] for seq in one["trials"]]
+        for bound in one["bounds"].values():
+            if bound:
+                bound["trials"] = [seqs[seq] for seq in bound["trials"]]
+
+
 PLANS: dict[Lie, str] = {cells_gone: "made"}
+TURNS: dict[Lie, str] = {another_seed: "turns", option_after_option: "turns"}
 STRANGERS: dict[Lie, str] = {other_commit: "unknown toolkit", profile_in_disguise: "unknown profile"}
 PHYSICS: dict[Lie, str] = {
     other_driver: "packets",

@@ -14,7 +14,7 @@ from typing import Any
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
-from bmwg.methodology import latency, planning, procedures, throughput
+from bmwg.methodology import latency, planning, procedures, throughput, turns
 from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile, load_profile
@@ -165,7 +165,11 @@ class Session:
             metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
             limit = planning.QUALIFICATION_MAX_FPS if wire else self.envelopes[cell.frame_octets]
             goal = self.profile.goal(
-                cell, max_load_fps=limit, envelope_fps=None if wire else limit, qualifies_tester=wire
+                cell,
+                max_load_fps=limit,
+                envelope_fps=None if wire else limit,
+                qualifies_tester=wire,
+                closes=not wire,
             )
             found_ = search(self.trial(planned, metric, "qualification" if wire else "search", trials), goal)
             outcome = throughput.outcome(found_, cell, outcome_id=planned.outcome_id, metric=metric)
@@ -194,8 +198,12 @@ def make_run(
     sizes: tuple[int, ...] = (64,),
     seed: int = 7,
     stall_every: int = 11,
+    order_seed: int | None = None,
 ) -> Path:
-    """Write a run whose every outcome follows from its trials; return its folder."""
+    """Write a run whose every outcome follows from its trials; return its folder.
+
+    With `order_seed` its options take turns.
+    """
     data = json.loads(json.dumps(load_profile("quick").data)) | {"indicative": indicative}
     if not indicative:  # what a conformance profile may set aside
         conforming = {"set_aside_host_stalls": False, "stall_evidence": "cpu", "most_set_aside_ratio": 0.1}
@@ -205,6 +213,8 @@ def make_run(
     data["latency"] |= {"frame_octets": [size for size in data["latency"]["frame_octets"] if size in sizes]}
     profile = parse_profile(json.dumps(data), source="made")
     plan = list(planning.cells(profile, dict.fromkeys(TESTBED["networks"])))
+    if order_seed is not None:
+        plan = list(turns.interleaved(plan, order_seed))
     testbed = json.loads(json.dumps(TESTBED))
     if not simulated:
         testbed["tester"]["driver"] = "embedded"
@@ -222,6 +232,7 @@ def make_run(
         procedures=procedures.versions(_metric(p) for p in plan),
         qualification_max_fps=planning.QUALIFICATION_MAX_FPS,
         drivers=({"driver": "simulated" if simulated else "embedded", "simulated": simulated},),
+        order_seed=order_seed,
     )
     clock = Clock()
     with RunStore.create(results, run_id, header, clock=clock) as store:

@@ -1,0 +1,153 @@
+"""Known truths under stalls: how often a search gives a plain number, and how far it is from the truth.
+
+Models only, no traffic (`methodology.models.stalled` says what they imitate and what not). Devices with a
+hard limit; a CPU goes away 0, 1, 5 and 10 times a second for 1 to 20 ms. Prints JSON: for each policy, CPU,
+rate and search the share of plain numbers, the wrong ones among them, and the relative error of the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from bmwg.methodology.benchmarks.statistics import median
+from bmwg.methodology.models.algorithms import Algorithm, bisect, mlrsearch, verify_loss
+from bmwg.methodology.models.attribution import attribution
+from bmwg.methodology.models.device import HardLimit
+from bmwg.methodology.models.stalled import StalledBench, StallLaw
+from bmwg.methodology.models.study import holds
+from bmwg.methodology.profiles import load_profile
+from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
+from bmwg.methodology.trial import JudgedTrial, StallEvidence
+
+RATES = (0.0, 1.0, 5.0, 10.0)
+QUICK: dict[str, Algorithm] = {
+    "bisection": bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6),
+    "TST009": verify_loss(duration_s=0.2, step_fps=10_000, trials=2),
+    "MLRsearch": mlrsearch(duration_s=0.2, width=0.03, initial_s=0.1),
+}
+FULL: dict[str, Algorithm] = {
+    "bisection": bisect(verification=3),
+    "TST009": verify_loss(trials=2),
+    "MLRsearch": mlrsearch(),
+}
+AWAY = (Validity.TESTER_STALLED, Validity.HOST_STALLED)
+
+
+class Attributing(StalledBench):
+    """Judges a trial that would be set aside by what it lost outside the windows of its stalls."""
+
+    depth_frames = 256
+    most_covered = 0.25
+
+    def measure(self, spec: TrialSpec) -> JudgedTrial:
+        """Run one trial; what it lost within its windows counts as received."""
+        trial = super().measure(replace(spec, loss_times=True))
+        result = replace(trial.result, spec=spec)
+        found = attribution(trial.result, depth_frames=self.depth_frames)
+        if trial.validity in AWAY and found is not None and found.covered_ratio <= self.most_covered:
+            (stream,) = result.streams
+            stream = replace(stream, received_frames=stream.received_frames + found.masked_frames)
+            trial = replace(
+                trial, validity=Validity.VALID, reason="", result=replace(result, streams=(stream,))
+            )
+        else:
+            trial = replace(trial, result=result)
+        self.trials[-1] = trial
+        return trial
+
+
+class Controlled(Attributing):
+    """The same, and an answer is refused when stalls grow with the load."""
+
+
+CONTROLS = 4  # trials at half of what was found, as many as a quick bisection has at its bound
+
+
+def grows_with_load(bench: StalledBench, lower_fps: int, spec: TrialSpec) -> bool:
+    """Whether CPUs were gone more often at the loads of the answer than at half of it, by more than luck."""
+    low = [bench.measure(replace(spec, load_fps=lower_fps // 2)) for _ in range(CONTROLS)]
+    high = [one for one in bench.trials[:-CONTROLS] if one.result.spec.load_fps >= lower_fps]
+    (gone_low, low_s), (gone_high, high_s) = (_absences(one) for one in (low, high))
+    return gone_high / high_s > 3 * (gone_low + 1) / low_s
+
+
+def _absences(trials: Sequence[JudgedTrial]) -> tuple[int, float]:
+    watches = [watch for one in trials if one.result.disturbance for watch in one.result.disturbance.watches]
+    return sum(watch.absences for watch in watches), sum(one.result.spec.duration_s for one in trials)
+
+
+def row(search: Algorithm, policy: Any, laws: dict[str, StallLaw], cases: int, bench: type) -> dict[str, Any]:
+    """Run one search on so many devices."""
+    dice = random.Random(17)
+    errors: list[float] = []
+    plain = wrong = 0
+    trials: list[float] = []
+    for seed in range(cases):
+        limit = dice.randint(60_000, 600_000)
+        device = HardLimit(limit_fps=limit)
+        made = bench(device=device, carries_fps=limit, seed=seed, policy=policy, **laws)
+        found = search.answer(made)
+        trials.append(float(found.trials))
+        if found.type is OutcomeType.MEASURED and found.lower_fps is not None:
+            spec = made.trials[-1].result.spec
+            if bench is Controlled and grows_with_load(made, found.lower_fps, spec):
+                continue
+            plain += 1
+            wrong += not holds(found, limit, search)
+            errors.append(found.lower_fps / limit - 1)
+    return {
+        "plain": plain,
+        "wrong": wrong,
+        "error": [round(value, 4) for value in (min(errors), median(errors), max(errors))]
+        if errors
+        else None,
+        "trials": median(trials),
+    }
+
+
+def main() -> None:
+    """Compute and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--cases", type=int, default=60)
+    options.add_argument("--only", default="", help="only scenes whose name has this")
+    chosen = options.parse_args()
+    quick, full = load_profile("quick").policy, load_profile("rfc2544").policy
+    by_cpu = replace(quick, stall_evidence=StallEvidence.CPU, max_stall_ns=1_000_000)
+    scenes = {
+        "quick": (quick, QUICK, StalledBench),
+        "quick, evidence of a CPU": (by_cpu, QUICK, StalledBench),
+        "quick, attributed": (quick, QUICK, Attributing),
+        "quick, evidence of a CPU, attributed": (by_cpu, QUICK, Attributing),
+        "quick, attributed with control": (quick, QUICK, Controlled),
+        "rfc2544": (full, FULL, StalledBench),
+    }
+    table: dict[str, Any] = {}
+    for name, (policy, searches, bench) in scenes.items():
+        for cpu in ("sut", "generator", "both"):
+            for rate in RATES:
+                law = StallLaw(per_s=rate)
+                laws = {one: law for one in ("sut", "generator") if cpu in (one, "both")}
+                key = f"{name} / {cpu} / {rate:g} a second"
+                if chosen.only not in key or (cpu != "sut" and not rate):
+                    continue
+                table[key] = {
+                    one: row(search, policy, laws, chosen.cases, bench) for one, search in searches.items()
+                }
+        caused = StallLaw(per_s=5.0, above_fps=200_000)  # the load takes the CPU away, above a third of it
+        for cpu in ("sut", "generator"):
+            key = f"{name} / {cpu} / 5 a second, by loads above 200,000 frames/s"
+            if chosen.only in key:
+                table[key] = {
+                    one: row(search, policy, {cpu: caused}, chosen.cases, bench)
+                    for one, search in searches.items()
+                }
+    print(json.dumps({"benchmark": "stalled_truths", "cases": chosen.cases, "table": table}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

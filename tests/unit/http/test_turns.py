@@ -1,0 +1,133 @@
+"""Hosting forms take turns in randomized blocks, whose seed and order a run records and goes on by."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bmwg.drivers import locks
+from bmwg.methodology import turns
+from bmwg.methodology.http.profile import Planned, load
+from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.kinds.requests import answered, outcome_of
+from bmwg.reports.store import read_run
+from bmwg.reports.verify.verify import verify_folder
+from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.http_proxy.measure import record
+from bmwg.resources.settings import Settings
+
+FORMS = ("native", "docker_routed", "docker_nat")
+EXPERIMENTS = {"one_client": "HP-ONE", "one_client_cached": "HP-CACHED", "hundred_clients": "HP-HUNDRED"}
+TESTS = frozenset(f"{name}-{number}" for name in EXPERIMENTS.values() for number in (1, 2, 3))
+
+
+def planned() -> list[Planned]:
+    return [one for one in load("quick").plan() if one.test_id in TESTS]
+
+
+def stretches(plan: Any) -> list[tuple[str, str]]:
+    """Return experiment and form of each stretch of a plan."""
+    return [key for key, _ in groupby((one.cell.experiment, one.cell.form) for one in plan)]
+
+
+def test_each_experiment_has_every_form_once_in_an_order_of_its_own() -> None:
+    orders = set()
+    for seed in range(5):
+        mixed = turns.interleaved(planned(), seed)
+        assert sorted(one.key for one in mixed) == sorted(one.key for one in planned())
+        assert [name for name, _ in groupby(one.cell.experiment for one in mixed)] == [
+            "one_client",
+            "hundred_clients",
+            "one_client_cached",
+        ]
+        for _, block in groupby(stretches(mixed), lambda one: one[0]):
+            forms = tuple(form for _, form in block)
+            assert sorted(forms) == sorted(FORMS)
+            orders.add(forms)
+    assert len(orders) > 2
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bench that answers each cell without a node, with locks of its own; other networks than pods."""
+    places = {"lock_dir": tmp_path / "locks", "index_dir": tmp_path / "index"}
+    monkeypatch.setattr(bench_module, "reserve_claims", partial(locks.reserve_claims, **places))
+
+    def group_measured(self: HttpBench, group: list[Planned]) -> None:
+        self._deployments += 1
+        deployment = f"{group[0].cell.form}-{self._deployments}"
+        self._store.add_deployment(deployment, {})
+        for one in group:
+            told = []
+            for number in range(1, one.repetitions + 1):
+                mean_ns = 1_000_000 + 1000 * number
+                repetition = Repetition(
+                    cell_id=one.cell.cell_id,
+                    number=number,
+                    phase="measured",
+                    asked_requests=one.requests,
+                    requests=one.requests,
+                    body_octets=one.requests * one.cell.object_octets,
+                    elapsed_ns=mean_ns * one.requests,
+                    mean_request_ns=mean_ns,
+                    probes=((200, True), (200, True)),
+                    deployment=deployment,
+                )
+                told.append((record(self._store, one, repetition), repetition))
+            self._add(outcome_of(answered(one, told), one.test_id))
+
+    monkeypatch.setattr(HttpBench, "_measure_group", group_measured)
+    return tmp_path
+
+
+def first_trials(folder: Path) -> list[str]:
+    lines = (json.loads(line) for line in (folder / "trials.jsonl").read_bytes().splitlines())
+    return list(dict.fromkeys(line["cell"] for line in lines))
+
+
+def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(here: Path) -> None:
+    bench = HttpBench.open(Settings(results=here, run_id="made", order_seed=3), TESTS)
+    order = [one.key for one in bench._plan]
+    assert order == [one.key for one in turns.interleaved(planned(), 3)]
+    assert order != [one.key for one in turns.interleaved(planned(), 4)]
+    bench.outcomes("hundred_clients", "docker_nat", "HP-HUNDRED-3")
+    bench.close()
+    assert json.loads((here / "made" / "run.json").read_text())["order_seed"] == 3
+    going_on = HttpBench.open(Settings(results=here, continue_run="made", order_seed=99), TESTS)
+    assert [one.key for one in going_on._plan] == order
+    for name, prefix in EXPERIMENTS.items():
+        for number, form in enumerate(FORMS, start=1):
+            going_on.outcomes(name, form, f"{prefix}-{number}")
+    going_on.close()
+    told = read_run(here / "made")
+    assert told.order_seed == 3
+    assert sorted(first_trials(told.folder)) == sorted(order)
+    for experiment in EXPERIMENTS:
+        mine = [key for key in order if key.startswith(f"{experiment}/")]
+        assert [key for key in first_trials(told.folder) if key.startswith(f"{experiment}/")] == mine
+    report = (told.folder / "report.rst").read_text(encoding="utf-8")
+    assert "Within each experiment, hosting forms, functions and network options take turns in" in report
+    rules = {finding.rule_id for finding in verify_folder(told.folder).findings}
+    assert not rules & {"VER-17", "VER-18", "VER-40"}
+
+
+def test_the_order_of_a_run_is_held_against_its_seed_and_its_trials(here: Path) -> None:
+    bench = HttpBench.open(Settings(results=here, run_id="made", order_seed=3), TESTS)
+    for number, form in enumerate(FORMS, start=1):
+        bench.outcomes("one_client", form, f"HP-ONE-{number}")
+    bench.close()
+    file = here / "made" / "run.json"
+    run = json.loads(file.read_text("ascii"))
+    seeds = {
+        seed for seed in range(20) if turns.interleaved(planned(), seed) != turns.interleaved(planned(), 3)
+    }
+    file.write_text(json.dumps(run | {"order_seed": min(seeds)}), encoding="ascii")
+    assert "VER-40" in {finding.rule_id for finding in verify_folder(here / "made").findings}
+    file.write_text(json.dumps(run), encoding="ascii")
+    assert "VER-40" not in {finding.rule_id for finding in verify_folder(here / "made").findings}

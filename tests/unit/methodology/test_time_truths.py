@@ -1,0 +1,147 @@
+"""Measurements of time and loss find what a device is known for, and wrong procedures do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from bmwg.methodology.benchmarks import delay_variation, recovery, soak
+from bmwg.methodology.former import delay_variation_2, latency_2, tagged_latency_2
+from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.measurements.measurement import Answered, Asked
+from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.models.time_truths import TimeCase, cases, findings
+from bmwg.methodology.models.timed import TimedBench, Timing
+from bmwg.methodology.records import LatencyHistogram, TrialSpec
+from bmwg.methodology.trial import JudgedTrial, TrialPolicy
+
+CASES = {f"{case.measurement}: {case.name}": case for case in cases()}
+
+
+def case_of(name: str, words: str = "") -> TimeCase:
+    return next(case for case in cases() if case.measurement == name and words in case.name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_measurement_finds_what_the_device_does(name: str) -> None:
+    found = findings(CASES[name])
+    assert found
+    assert [one for one in found if not one.holds] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("latency", latency_2.RULE),
+        ("delay_variation", delay_variation_2.RULES[0]),
+        ("ipdv", delay_variation_2.RULES[1]),
+        ("tagged_latency", tagged_latency_2.RULES[0]),
+        ("latency_rfc8219", tagged_latency_2.RULES[1]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_procedure_that_pools_both_directions_is_found_out(name: str, rule: FormerRule) -> None:
+    """What versions before did: constant delays of 10 and 50 us had a variation of 40 us."""
+    ways = [case for case in cases() if case.measurement == name and len(case.timing.delays_ns) > 1]
+    for case in ways:
+        pooled = {known.metric.replace(".forward", "").replace(".reverse", "") for known in case.known}
+        known = tuple(
+            replace(one, metric=metric)
+            for one in case.known
+            for metric in pooled
+            if _same(one.metric, metric)
+        )
+        assert not all(one.holds for one in findings(replace(case, known=known), rule.measure)), case.name
+
+
+def _same(metric: str, pooled: str) -> bool:
+    return metric.replace(".forward", "").replace(".reverse", "") == pooled
+
+
+def mean_ns(histogram: LatencyHistogram) -> tuple[int, int]:
+    return histogram.sum_ns // histogram.frames, 0
+
+
+def from_zero(histogram: LatencyHistogram) -> tuple[int, int]:
+    return histogram.buckets[-1][1], 0
+
+
+def since_the_overload_began(trial: recovery.RecoveryTrial) -> float:
+    return (trial.last_lost_ns or 0) / 1e6
+
+
+def never(trial: recovery.RecoveryTrial) -> float:
+    return 0.0
+
+
+def of_all_frames(trial: recovery.ResetTrial) -> float:
+    return 1e3 * trial.lost_frames / (2 * trial.offered_fps)
+
+
+def gaps_closed(trials: Sequence[JudgedTrial | None]) -> float | None:
+    return DRIFT([trial for trial in trials if trial is not None])
+
+
+def last_less_first(trials: Sequence[JudgedTrial | None]) -> float | None:
+    whole = [trial for trial in trials if trial is not None]
+    means = [one.result.streams[0].latency.sum_ns / one.result.streams[0].latency.frames for one in whole]
+    return means[-1] - means[1]
+
+
+DRIFT = soak._drift_ns
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "wrong"),
+    [
+        ("delay_variation", (delay_variation, "pdv_of_histogram_ns"), mean_ns),
+        ("delay_variation", (delay_variation, "pdv_of_histogram_ns"), from_zero),
+        ("recovery", (recovery, "recovery_ms"), since_the_overload_began),
+        ("recovery", (recovery, "recovery_ms"), never),
+        ("reset_link", (recovery, "reset_by_loss_ms"), of_all_frames),
+        ("soak", (soak, "_drift_ns"), gaps_closed),
+        ("soak", (soak, "_drift_ns"), last_less_first),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_wrong_procedure_is_found_out(
+    name: str, where: tuple[object, str], wrong: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*where, wrong)
+    assert not all(one.holds for one in findings(case_of(name)))
+
+
+def test_a_reduced_load_that_is_never_offered_gives_no_recovery() -> None:
+    def without_second_load(asked: Asked) -> Answered:
+        def trial(spec: TrialSpec, phase: str) -> JudgedTrial:
+            return asked.trial(replace(spec, load_fps=asked.load_fps, then_load_fps=spec.load_fps), phase)
+
+        return measurement("recovery").measure(replace(asked, trial=trial))
+
+    assert not any(one.holds for one in findings(case_of("recovery"), without_second_load))
+
+
+def test_a_soak_that_repeats_what_was_disturbed_has_other_intervals() -> None:
+    def repeating(asked: Asked) -> Answered:
+        def trial(spec: TrialSpec, phase: str) -> JudgedTrial:
+            taken = asked.trial(spec, phase)
+            return taken if taken.valid else asked.trial(spec, phase)
+
+        return measurement("soak").measure(replace(asked, trial=trial))
+
+    found = {one.known.metric: one.holds for one in findings(case_of("soak"), repeating)}
+    assert not found["soak.valid_intervals"]
+    assert not found["soak.latency_drift"]
+
+
+def test_the_model_counts_each_frame_once() -> None:
+    timing = Timing(limit_fps=1000, delays_ns=((5, 70, 900),), lossy_trials=frozenset({1}), lost_frames=4)
+    bench = TimedBench(timing=timing, policy=TrialPolicy())
+    spec = TrialSpec(frame_octets=64, load_fps=1000, duration_s=0.01, tag_after_s=0.002, tags=8)
+    (stream,) = bench.trial(spec, "one").result.streams
+    assert (stream.received_frames, stream.latency.frames) == (6, 6)
+    # frames 4 to 9 came: 70, 900, 5, 70, 900, 5
+    assert stream.latency.sum_ns == 2 * (5 + 70 + 900)
+    assert stream.tagged_ns == (None, None, 70, 900, 5, 70, 900, 5)
