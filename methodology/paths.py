@@ -16,7 +16,8 @@ class PathKind:
 
     `networked` says that a network option takes part; `scenario` is the path in a reader's words;
     `between_nodes` how its two nodes are joined, empty where it stays on one. `apart` says that the tester's
-    two ports lie in different network namespaces, which not every tester can serve.
+    two ports lie in different network namespaces, which not every tester can serve. `axes` are the names of
+    what else its cells may vary (`methodology/axes.py`).
     """
 
     name: str
@@ -26,6 +27,7 @@ class PathKind:
     scenario: str
     between_nodes: str = ONE_NODE
     apart: bool = False
+    axes: tuple[str, ...] = ()
 
     def contradictions(self, hosting: str, function: str, network: str) -> Iterator[tuple[str, str, str]]:
         """Yield field, expected and found for each part that this path cannot have.

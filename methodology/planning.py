@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bmwg.methodology import suites
+from bmwg.methodology import axes, suites
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
@@ -87,17 +87,17 @@ class PlannedCell:
         return (self.metric, self.cell.cell_id)
 
     @property
-    def deployment(self) -> tuple[str, str, str, str]:
-        """Path, hosting, function and network: cells that are equal in these can share one deployment."""
-        return (self.cell.path, self.cell.hosting, self.cell.function, self.cell.network)
+    def deployment(self) -> tuple[object, ...]:
+        """Path, hosting, function, network, axes: cells that are equal in these can share one deployment."""
+        return (self.cell.path, self.cell.hosting, self.cell.function, self.cell.network, *self.cell.axes)
 
     @property
     def block(self) -> Cell:
-        """What it is compared by: cells of one path that differ in form, function and network alone.
+        """What it is compared by: cells of one path that differ in form, function, network and axes alone.
 
         The 802.1Q tag is one of the network option.
         """
-        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None)
+        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None, axes=())
 
 
 def cells(
@@ -114,7 +114,7 @@ def cells(
     names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. What runs at the
     throughput of a cell follows it. IPv6 frames have at least `MIN_IPV6_OCTETS`.
     """
-    by_deployment: dict[tuple[str, ...], list[PlannedCell]] = {}
+    by_deployment: dict[tuple[object, ...], list[PlannedCell]] = {}
     seen: set[tuple[str, str]] = set()
     for case, cell, missing in _asked(profile, networks, test_ids):
         if frame_octets is not None and cell.frame_octets not in frame_octets:
@@ -133,7 +133,7 @@ def interleaved(plan: Sequence[PlannedCell], seed: int) -> tuple[PlannedCell, ..
     test measures them: tests come one after the other. The same plan and seed give the same order. All
     metrics of a cell stay together, in their order.
     """
-    blocks: dict[Cell, dict[tuple[str, ...], list[PlannedCell]]] = {}
+    blocks: dict[Cell, dict[tuple[object, ...], list[PlannedCell]]] = {}
     for planned in plan:
         blocks.setdefault(planned.block, {}).setdefault(planned.deployment, []).append(planned)
     order: list[PlannedCell] = []
@@ -244,13 +244,16 @@ def _asked(
             continue
         for plan in _paths(profile, suite):
             for name, missing in _networks(plan, networks):
-                for size in plan.frame_octets:
-                    for case in cases:
-                        if case.path not in ("", plan.path) or (case.imix and size != plan.frame_octets[0]):
-                            continue
-                        for cell in _cells(profile, plan, case, name, networks.get(name), size):
-                            if measurement(case.measurement).applies(profile, cell):
-                                yield case, cell, missing
+                for varied in axes.combinations(plan.axes):
+                    for size in plan.frame_octets:
+                        for case in cases:
+                            if case.path not in ("", plan.path) or (
+                                case.imix and size != plan.frame_octets[0]
+                            ):
+                                continue
+                            for cell in _cells(profile, plan, case, name, networks.get(name), size):
+                                if measurement(case.measurement).applies(profile, cell):
+                                    yield case, replace(cell, axes=varied), missing
 
 
 def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
@@ -259,8 +262,8 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
-    if suite in suites.MODELS:
-        return ()  # networks of a model are named by a profile, or not measured
+    if suite in suites.NAMED:
+        return ()  # networks of a model, and chains, are named by a profile or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 

@@ -20,6 +20,8 @@ from bmwg.methodology.records import Direction, FrameFormat
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
+CHAINS = "chains"
+NAMED = (*MODELS, CHAINS)  # suites whose cells a profile names, or that measure none
 GROUP = "bmwg.cases"
 
 
@@ -84,6 +86,10 @@ def _model(suite: str, number: int) -> tuple[Case, ...]:
 
 CONTAINERIZED_CASES = _containerized()
 USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
+CHAINS_CASES = (
+    Case(test_id="CN-TPUT-4.1", suite=CHAINS, measurement="throughput", path="chain"),
+    Case(test_id="CN-LAT-4.1", suite=CHAINS, measurement="latency", path="chain"),
+)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),
@@ -117,7 +123,7 @@ RFC2544_CASES = (
 @cache
 def cases() -> tuple[Case, ...]:
     """Return the cases of all installed suites: ours first, then others by the name that offers them."""
-    ours = (CONTAINERIZED, *MODELS, RFC2544)
+    ours = (CONTAINERIZED, *NAMED, RFC2544)
     found: dict[str, Case] = {}
     for name in (*ours, *(name for name in offers.names(GROUP) if name not in ours)):
         offered = offers.load(GROUP, name, f"test cases {name!r}")
@@ -156,7 +162,7 @@ def with_those(recorded: Iterable[Case]) -> tuple[Case, ...]:
 
 def outside(test_ids: Collection[str]) -> tuple[Case, ...]:
     """Return the cases of these tests that do not come with the toolkit."""
-    ours = (CONTAINERIZED, *MODELS, RFC2544)
+    ours = (CONTAINERIZED, *NAMED, RFC2544)
     return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in ours)
 
 
@@ -193,4 +199,5 @@ def _special(one: Case) -> bool:
 
 
 # What `testcases/containerized` measures.
-DEFAULT_TESTS = frozenset(one.test_id for one in (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES))
+_OF_THE_FOLDER = (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES, *CHAINS_CASES)
+DEFAULT_TESTS = frozenset(one.test_id for one in _OF_THE_FOLDER)

@@ -310,19 +310,18 @@ def standing(*, port: str) -> dict[str, JsonValue]:
     }
 
 
-def use() -> dict[str, JsonValue]:
-    """Node function: what the switch uses: CPU time (ns) by thread, memory (octets), its pollers' cycles."""
+def uses() -> dict[str, JsonValue]:
+    """Node function: what the switch has used since it began, as `NetworkDriver.uses` tells it."""
     state = _state()
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    threads: dict[str, int] = {}
+    polling_ns = 0
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError):
-            name = Path(f"/proc/{pid}/task/{task}/comm").read_text().strip()
-            spent = int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
-            threads[name] = threads.get(name, 0) + spent
-    return {**programs.use_of([pid]), "threads_cpu_ns": threads, "pollers": ask("dpif-netdev/pmd-stats-show")}
+            if _POLLER.match(Path(f"/proc/{pid}/task/{task}/comm").read_text()):
+                polling_ns += int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
+    return {"vswitch": {"pid": pid, "polling_cpu_ns": polling_ns, **programs.use_of([pid])}}
 
 
 def ask(*words: str) -> str:

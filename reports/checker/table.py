@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bmwg.reports.checker import (
     clauses_benchmarks,
+    clauses_chains,
     clauses_common,
     clauses_companions,
     clauses_isolation,
@@ -47,5 +48,6 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_isolation.RULES,
     *clauses_laboratory.RULES,
     *clauses_models.RULES,
+    *clauses_chains.RULES,
     *clauses_companions.RULES,
 )

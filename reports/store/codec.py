@@ -270,6 +270,7 @@ def cell_to_json(cell: Cell) -> Json:
         "flows": cell.flows,
         "vlan_id": cell.vlan_id,
         **({"imix": cell.imix} if cell.imix else {}),
+        **({"axes": dict(cell.axes)} if cell.axes else {}),
     }
 
 
@@ -291,6 +292,7 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
         flows=data["flows"],
         vlan_id=data["vlan_id"],
         imix=data.get("imix", ""),
+        axes=tuple(sorted(data.get("axes", {}).items())),
     )
     if cell.cell_id != data["cell_id"]:
         raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")
