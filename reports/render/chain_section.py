@@ -128,8 +128,8 @@ def chain_plot(facts: Facts) -> Plot | None:
         NAME,
         "Throughput and latency against the length of a chain",
         "Filled marks are plain numbers, and lines join these alone; a stroke is an interval between its"
-        " ends, an arrow up means at least, an arrow down less than, a cross an unstable answer. Latency is at each"
-        f" chain's own throughput, so loads differ. One function is the path pvp.{more}",
+        " ends, an arrow up means at least, an arrow down less than, a cross an unstable answer. Latency is"
+        f" at each chain's own throughput, so loads differ. One function is the path pvp.{more}",
         (7.2, 3.6),
         draw,
     )
