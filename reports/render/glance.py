@@ -23,7 +23,7 @@ def glance(facts: Facts, figure: Sequence[str]) -> list[str]:
             esc(f"{option(outcome.cell)}, {whole(outcome.cell.frame_octets)}"),
             _answer(facts, outcome),
             _tail(latency.get(outcome.cell.cell_id)),
-            esc(brief(facts.use(outcome)) or NONE),
+            _used(facts, outcome),
         ]
         for outcome in shown[:GLANCE_ROWS]
     ]
@@ -45,6 +45,11 @@ def _answer(facts: Facts, outcome: Outcome) -> str:
         return answer(outcome)
     said = extent(facts, outcome).sentence
     return f"{type_badge(outcome)} {esc(said)}" if said else type_badge(outcome)
+
+
+def _used(facts: Facts, outcome: Outcome) -> str:
+    said = brief(facts.use(outcome))
+    return esc(said) if said else NONE
 
 
 def _tail(outcome: Outcome | None) -> str:
