@@ -85,8 +85,8 @@ class DataPlane:
     def _readers(self) -> Iterator[Callable[[], Mapping[str, Mapping[str, Any]]]]:
         if self._nodes:  # all nodes of a path are on one machine, whose threads each of them sees
             yield partial(self._nodes[0].call, f"{_HERE}:kernel", queues=self._threads, cpus=self._cpus)
-        for node in self._nodes if self._network is not None else ():
-            yield partial(self._network.uses, node)
+        if (network := self._network) is not None:
+            yield from (partial(network.uses, node) for node in self._nodes)
         for role, pod in self._pods.items():
             yield partial(_of_pod, role, pod)
 

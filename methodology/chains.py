@@ -55,7 +55,8 @@ def of(axes: Mapping[str, int | str]) -> tuple[str, ...]:
 
 def words(text: object) -> str:
     """Return a chain as a reader would call it."""
-    return f"chain of {len(members(text))}"
+    number = len(members(text))
+    return f"of {number} function{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,12 @@ def brief(use: Use | None) -> str:
     if use is None:
         return ""
     each = use.cpu_ns_per_frame
-    return cpus(use.cpus) + (f", {nanoseconds(each)} a frame" if each is not None else "")
+    return cpus(use.cpus) + (f", {_time(each)} a frame" if each is not None else "")
+
+
+def _time(number: float) -> str:
+    """Return a time with three digits: ticks and windows allow no more."""
+    return nanoseconds(float(f"{number:.3g}"))
 
 
 def cpus(number: float) -> str:
@@ -78,7 +83,7 @@ def _row(outcome: Outcome, use: Use, *, of_search: bool) -> list[str]:
         type_badge(outcome),
         esc(which),
         esc(cpus(use.cpus)),
-        NONE if each is None else esc(nanoseconds(each)),
+        NONE if each is None else esc(_time(each)),
         esc("; ".join(_cpus_of(part) for part in use.parts)),
         esc("; ".join(held)),
         NONE if cycles is None else whole(round(cycles)),

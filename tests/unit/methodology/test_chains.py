@@ -29,7 +29,7 @@ def profile(values, path="chain", **axes):
 def test_functions_stand_in_the_order_in_which_a_frame_passes_them():
     assert chains.members("a>b>c") == ("a", "b", "c")
     assert chains.of({}) == ("a",)
-    assert chains.words("a>b") == "chain of 2"
+    assert chains.words("a>b") == "of 2 functions"
 
 
 @pytest.mark.parametrize(

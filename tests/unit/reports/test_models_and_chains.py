@@ -137,7 +137,7 @@ def test_chains_stand_against_their_length_with_pvp_as_the_first(folder: Path) -
     assert plot is not None
     page = write_report(folder).read_text(encoding="utf-8")
     section = _section(page, "Chains")
-    assert "chain of 3" in section
+    assert "chain bridge of 3 functions" in section
     assert section.count("not above the shorter chain") == 2
     assert "1.50\u00a0s" in section
 
