@@ -64,14 +64,23 @@ class PodRuntime(Protocol):
     `run_dir` is the run's folder on the node, `options` are `pods.options` of the testbed file (an
     unknown one is a ConfigError). `probe` returns what a node lacks; `refuses` says why a network cannot
     be a pod's here. `standing` makes what all of a run's pods need on these nodes and removes it on
-    leaving. `made` makes a pod with its networks, whose program is not started, and removes it on
-    leaving; each undo is in the ledger before. `describe` is evidence.
+    leaving; `cpus` are the pods', and programs of the runtime's own run outside of the lists `kept_off`, of
+    which a later one gives way where no CPU is left; `networks` are the testbed's options. `made` makes a
+    pod with its networks, whose program is not started, and removes it on leaving; each undo is in the
+    ledger before. `describe` is evidence.
     """
 
     def __init__(self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue]) -> None: ...
     def probe(self, node: Node) -> Missing | None: ...
     def refuses(self, network: NetworkDriver) -> Missing | None: ...
-    def standing(self, nodes: Mapping[str, PlacedNode], *, cpus: str) -> AbstractContextManager[None]: ...
+    def standing(
+        self,
+        nodes: Mapping[str, PlacedNode],
+        *,
+        cpus: str,
+        kept_off: Sequence[Sequence[int]] = (),
+        networks: Sequence[NetworkDriver] = (),
+    ) -> AbstractContextManager[None]: ...
     def made(
         self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()
     ) -> AbstractContextManager[Pod]: ...

@@ -21,7 +21,7 @@ from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
-QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what one lcore on a virtual port was ever seen to carry
+QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual ports was ever seen to carry
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
 
@@ -263,7 +263,7 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
     if suite == suites.CONTAINERIZED:
         return profile.paths
     if suite in suites.NAMED:
-        return ()  # networks of a model, and chains, are named by a profile or not measured
+        return ()  # their networks, and chains, are named by a profile or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 

@@ -20,8 +20,9 @@ from bmwg.methodology.records import Direction, FrameFormat
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
-CHAINS = "chains"
-NAMED = (*MODELS, CHAINS)  # suites whose cells a profile names, or that measure none
+CHAINS, CLUSTER_NETWORK = "chains", "cluster-network"
+NAMED = (*MODELS, CLUSTER_NETWORK, CHAINS)  # suites whose cells a profile names, or that measure none
+_OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
 
 
@@ -87,8 +88,13 @@ def _model(suite: str, number: int) -> tuple[Case, ...]:
 CONTAINERIZED_CASES = _containerized()
 USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
 CHAINS_CASES = (
-    Case(test_id="CN-TPUT-4.1", suite=CHAINS, measurement="throughput", path="chain"),
-    Case(test_id="CN-LAT-4.1", suite=CHAINS, measurement="latency", path="chain"),
+    Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
+    Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+)
+CLUSTER_CASES = tuple(
+    Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)
+    for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
+    for number, path in enumerate(("p2p-cluster", "p2p-service"), start=1)
 )
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
@@ -123,9 +129,8 @@ RFC2544_CASES = (
 @cache
 def cases() -> tuple[Case, ...]:
     """Return the cases of all installed suites: ours first, then others by the name that offers them."""
-    ours = (CONTAINERIZED, *NAMED, RFC2544)
     found: dict[str, Case] = {}
-    for name in (*ours, *(name for name in offers.names(GROUP) if name not in ours)):
+    for name in (*_OURS, *(name for name in offers.names(GROUP) if name not in _OURS)):
         offered = offers.load(GROUP, name, f"test cases {name!r}")
         if not isinstance(offered, tuple) or not all(isinstance(one, Case) for one in offered):
             raise TestbedError(
@@ -162,8 +167,7 @@ def with_those(recorded: Iterable[Case]) -> tuple[Case, ...]:
 
 def outside(test_ids: Collection[str]) -> tuple[Case, ...]:
     """Return the cases of these tests that do not come with the toolkit."""
-    ours = (CONTAINERIZED, *NAMED, RFC2544)
-    return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in ours)
+    return tuple(one for one in cases() if one.test_id in test_ids and one.suite not in _OURS)
 
 
 def case(test_id: str, among: Sequence[Case] | None = None) -> Case | None:
@@ -199,5 +203,11 @@ def _special(one: Case) -> bool:
 
 
 # What `testcases/containerized` measures.
-_OF_THE_FOLDER = (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES, *CHAINS_CASES)
+_OF_THE_FOLDER = (
+    *CONTAINERIZED_CASES,
+    *USER_SPACE_CASES,
+    *EBPF_CASES,
+    *CLUSTER_CASES,
+    *CHAINS_CASES,
+)
 DEFAULT_TESTS = frozenset(one.test_id for one in _OF_THE_FOLDER)

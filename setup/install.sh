@@ -303,6 +303,12 @@ kubernetes_step() {
         stop "the programs of an embedded cluster were not built" "see $log; 'sh setup/kubernetes.sh' by hand shows the cause"
     }
     say "      $(tail -n 1 "$log")"
+    title "flannel: flanneld and its CNI plugin from Go modules (2 minutes the first time)"
+    run 1200 sh "$here/flannel.sh" || {
+        show_log
+        stop "flannel was not built" "see $log; 'sh setup/flannel.sh' by hand shows the cause"
+    }
+    say "      $(tail -n 1 "$log")"
 }
 
 openstack_step() {
@@ -359,7 +365,7 @@ vswitch) vswitch=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
 openstack) mode=http steps=8 openstack=yes ;;
-kubernetes) mode=kubernetes steps=6 ;;
+kubernetes) mode=kubernetes steps=7 ;;
 *)
     say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt', 'openstack' or 'kubernetes'" >&2
     exit 2

@@ -1,6 +1,7 @@
-"""Where this machine's cgroup controllers are (version 1 or 2) and what they say of one cgroup. Reads only.
+"""Where this machine's cgroup controllers are (version 1 or 2) and what they say of one cgroup.
 
-Removal of a dead pod's empty cgroups is here too, for the ledger.
+It changes two things, both for the ledger: it removes a dead pod's empty cgroups, and takes back what the
+root of version 2 hands down.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
 
-_ROOT = Path("/sys/fs/cgroup")
+ROOT = Path("/sys/fs/cgroup")
 
 
 def version() -> int:
     """Give the version whose controllers are in use below /sys/fs/cgroup; 0 when there is none."""
-    if (_ROOT / "cgroup.controllers").exists():
+    if (ROOT / "cgroup.controllers").exists():
         return 2
-    return 1 if (_ROOT / "cpuset").is_dir() else 0
+    return 1 if (ROOT / "cpuset").is_dir() else 0
 
 
 def has_controller(name: str) -> bool:
     """Tell whether limits of this controller can be set."""
     if version() == 2:
-        return name in (_ROOT / "cgroup.controllers").read_text().split()
-    return (_ROOT / name).is_dir()
+        return name in (ROOT / "cgroup.controllers").read_text().split()
+    return (ROOT / name).is_dir()
 
 
 def folders(cgroup: str) -> list[Path]:
@@ -36,23 +37,55 @@ def folders(cgroup: str) -> list[Path]:
     with open("/proc/self/mountinfo") as lines:
         mounted = [line.split(" - ") for line in lines]
     roots = sorted({Path(left.split()[4]) for left, right in mounted if right.split()[0] == kind})
-    return [root / name for root in roots if root.is_relative_to(_ROOT) and (root / name).is_dir()]
+    return [root / name for root in roots if root.is_relative_to(ROOT) and (root / name).is_dir()]
 
 
 def default_mems() -> str:
     """Give the memory nodes that a new cpuset may use."""
     for name in ("cpuset.mems.effective", "cpuset/cpuset.mems"):
-        if (_ROOT / name).exists():
-            return (_ROOT / name).read_text().strip() or "0"
+        if (ROOT / name).exists():
+            return (ROOT / name).read_text().strip() or "0"
     return "0"
 
 
 def default_cpus() -> str:
     """Node function: give the CPU numbers that a new cpuset may use, as a list such as `0-3`."""
     for name in ("cpuset.cpus.effective", "cpuset/cpuset.effective_cpus", "cpuset/cpuset.cpus"):
-        if (_ROOT / name).exists() and (text := (_ROOT / name).read_text().strip()):
+        if (ROOT / name).exists() and (text := (ROOT / name).read_text().strip()):
             return text
     return f"0-{(os.cpu_count() or 1) - 1}"
+
+
+def held_back() -> list[str]:
+    """Node function: name the controllers that the root of version 2 does not hand down."""
+    if version() != 2:
+        return []
+    offered = (ROOT / "cgroup.controllers").read_text().split()
+    handed_down = (ROOT / "cgroup.subtree_control").read_text().split()
+    return [name for name in offered if name not in handed_down]
+
+
+def hand_down(*, folder: Path = ROOT) -> None:
+    """Have a cgroup of version 2 hand all of its controllers down to those below it."""
+    offered = (folder / "cgroup.controllers").read_text().split()
+    (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in offered))
+
+
+def hold_back(*, controllers: list[str]) -> list[str]:
+    """Node function: no longer hand these controllers down from the root; names those that stay.
+
+    They stay while a cgroup of another run lies there, whose limits would go with them, and where the kernel
+    says that somebody uses them. Idempotent.
+    """
+    if version() != 2 or any(ROOT.glob("bmwg-*")):
+        return list(controllers)
+    stay = []
+    for name in controllers:
+        try:
+            (ROOT / "cgroup.subtree_control").write_text(f"-{name}")
+        except OSError:
+            stay.append(name)
+    return stay
 
 
 def read_limits(cgroup: str) -> dict[str, JsonValue]:
@@ -74,7 +107,7 @@ def read_limits(cgroup: str) -> dict[str, JsonValue]:
     }.get(version(), {})
     found: dict[str, JsonValue] = {"cgroup": cgroup, "cgroup_version": version()}
     for key, pattern in files.items():
-        path = _ROOT / pattern.format(cgroup.lstrip("/"))
+        path = ROOT / pattern.format(cgroup.lstrip("/"))
         try:
             text = path.read_text().strip()
         except OSError as error:

@@ -19,18 +19,23 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
-from bmwg.drivers.kubernetes import attachments, settings
+from bmwg.drivers.kubernetes import attachments, flannel, settings
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority, signing_key
 from bmwg.drivers.kubernetes.client import Cluster
+from bmwg.drivers.kubernetes.flannel import Flannel
 from bmwg.drivers.kubernetes.programs import CONTROL_PLANE
 from bmwg.drivers.kubernetes.programs import folder as programs_folder
 from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.drivers.network.flannel import FlannelNetwork
+from bmwg.drivers.paths.addresses import INNER
 from bmwg.methodology.errors import DriverError, ToolkitError
 
 UNDO_KIND = "kubernetes_node"
 READY_S = 60.0  # what the embedded cluster must reach once its programs are built
 _NODE = "bmwg.drivers.kubernetes.node"
+_FLANNEL = "bmwg.drivers.kubernetes.flannel"
+_CGROUPS = "bmwg.drivers.hosting.cgroups"
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
 _PREFIX = "192.0.2."  # RFC 5737: nodes' addresses, in the run's own namespaces
@@ -58,13 +63,18 @@ def embedded(
     token: str,
     function_cpus: str,
     other_cpus: str,
+    program_cpus: str,
+    plugin_dirs: Sequence[str] = (settings.PLUGIN_DIR,),
+    network: FlannelNetwork | None = None,
     interface: str = "",
     within_s: float = READY_S,
 ) -> Iterator[Embedded]:
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
+    `network` is the option whose daemon joins the nodes' pods, `plugin_dirs` are folders of CNI plugins.
+
     `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
-    for pods with CPUs of their own, `other_cpus` for all else.
+    for pods with CPUs of their own, `other_cpus` for other pods, `program_cpus` for the cluster's programs.
 
     Raises TestbedError KUBE-01, DriverError KUBE-02.
     """
@@ -81,12 +91,16 @@ def embedded(
             cgroup=f"/bmwg-kubernetes-{token}-{name}",
             function_cpus=function_cpus,
             other_cpus=other_cpus,
+            program_cpus=program_cpus,
+            plugin_dirs=tuple(plugin_dirs),
+            flannel=_flannel(network, number),
         )
         for number, name in enumerate(nodes)
     }
     began_s = time.monotonic()
     with ExitStack() as stack:
         first = next(iter(nodes.values()))
+        stack.enter_context(_handed_down(first, undo))
         stack.enter_context(_removed(first, undo, folder=str(shared), cgroup=f"/bmwg-kubernetes-{token}"))
         shared.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_shared(shared, layouts)
@@ -113,6 +127,8 @@ def embedded(
             made.took_s["api"] = round(time.monotonic() - began_s, 3)
             _furnish(api)
             _wait_for_nodes(api, nodes, layouts, started, end_s)
+            if network is not None:
+                _wait_for_flannel(api, nodes, layouts, started, end_s)
             made.took_s["ready"] = round(time.monotonic() - began_s, 3)
         first.call(f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE))
         yield made
@@ -120,6 +136,21 @@ def embedded(
 
 def _cluster(access: Access, end_s: float) -> Cluster:
     return Cluster(access, within_s=max(5.0, end_s - time.monotonic()))
+
+
+@contextmanager
+def _handed_down(node: PlacedNode, undo: UndoLog) -> Iterator[None]:
+    """Take back on leaving what the root of cgroups (version 2) hands down because of the cluster."""
+    controllers = node.call(f"{_CGROUPS}:held_back")
+    if not controllers:
+        yield
+        return
+    entry = undo.before("cgroup_controllers", node.place, controllers=controllers)
+    try:
+        yield
+    finally:
+        node.call(f"{_CGROUPS}:hold_back", controllers=controllers)
+        undo.done(entry)
 
 
 @contextmanager
@@ -172,6 +203,7 @@ def _write_shared(shared: Path, layouts: Mapping[str, Layout]) -> None:
         "scheduler": ("system:kube-scheduler", ""),
         "proxy": ("system:kube-proxy", ""),
         "multinet": ("bmwg:multinet", ""),
+        "flannel": ("bmwg:flannel", ""),
     }
     for name, (user, group) in users.items():
         authority.client(user, group=group).write(pki, name)
@@ -199,6 +231,9 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     for other in layouts.values():
         if other.name != name:
             node.call(f"{_ROUTING}:add_route", destination=other.pod_network, via=other.address)
+    told = layouts[name].flannel
+    if told is not None:
+        node.call(f"{_INTERFACES}:add_address", interface=told.interface, address=told.address)
 
 
 def _wait_for_runtime(
@@ -249,6 +284,31 @@ def _wait_for_nodes(
         _still(nodes[late], layouts[late], started[late], end_s, f"node {late} ready")
 
 
+def _flannel(network: FlannelNetwork | None, number: int) -> Flannel | None:
+    """Return what flanneld of a node is told: the pods' subnet of one side of a path over two nodes."""
+    if network is None:
+        return None
+    subnet = INNER[number].subnets[0]
+    return flannel.of_node(number, backend=network.backend, interface=network.interface, subnet=subnet)
+
+
+def _wait_for_flannel(
+    api: Cluster,
+    nodes: Mapping[str, PlacedNode],
+    layouts: Mapping[str, Layout],
+    started: Mapping[str, Mapping[str, JsonValue]],
+    end_s: float,
+) -> None:
+    """Give each node its part of flannel's network; wait until flanneld has made the way to the others."""
+    told = {name: layout.flannel for name, layout in layouts.items() if layout.flannel is not None}
+    for name, one in told.items():
+        api.merge(f"/api/v1/nodes/{name}", {"spec": {"podCIDR": one.subnet, "podCIDRs": [one.subnet]}})
+    for name, one in told.items():
+        others = [other.subnet for key, other in told.items() if key != name]
+        while awaited := nodes[name].call(f"{_FLANNEL}:ready", subnet=one.subnet, others=others):
+            _still(nodes[name], layouts[name], started[name], end_s, f"flanneld with {awaited}")
+
+
 def is_ready(node: Mapping[str, JsonValue]) -> bool:
     """Whether a node says that it is ready and takes pods."""
     conditions = (node.get("status") or {}).get("conditions") or []
@@ -284,27 +344,36 @@ def _furnish(api: Cluster) -> None:
         f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{attachments.PLURAL}.{attachments.GROUP}",
         attachments.custom_resource_definition(),
     )
-    rules: Sequence[Mapping[str, JsonValue]] = (
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "patch"]},
-        {"apiGroups": [attachments.GROUP], "resources": [attachments.PLURAL], "verbs": ["get"]},
+    _grant(
+        api,
+        "multinet",
+        [
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "patch"]},
+            {"apiGroups": [attachments.GROUP], "resources": [attachments.PLURAL], "verbs": ["get"]},
+        ],
     )
-    rbac = "rbac.authorization.k8s.io"
+    _grant(api, "flannel", flannel.role())
+
+
+def _grant(api: Cluster, user: str, rules: Sequence[Mapping[str, JsonValue]]) -> None:
+    """Give a user of the cluster's own programs these rights everywhere in it."""
+    rbac, name = "rbac.authorization.k8s.io", f"bmwg-{user}"
     api.apply(
-        f"/apis/{rbac}/v1/clusterroles/bmwg-multinet",
+        f"/apis/{rbac}/v1/clusterroles/{name}",
         {
             "apiVersion": f"{rbac}/v1",
             "kind": "ClusterRole",
-            "metadata": {"name": "bmwg-multinet"},
+            "metadata": {"name": name},
             "rules": list(rules),
         },
     )
     api.apply(
-        f"/apis/{rbac}/v1/clusterrolebindings/bmwg-multinet",
+        f"/apis/{rbac}/v1/clusterrolebindings/{name}",
         {
             "apiVersion": f"{rbac}/v1",
             "kind": "ClusterRoleBinding",
-            "metadata": {"name": "bmwg-multinet"},
-            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "bmwg-multinet"},
-            "subjects": [{"apiGroup": rbac, "kind": "User", "name": "bmwg:multinet"}],
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": rbac, "kind": "User", "name": f"bmwg:{user}"}],
         },
     )

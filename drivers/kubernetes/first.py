@@ -30,11 +30,10 @@ _STARTS = 60  # choice: after that it stays down, and says so
 
 
 class _Program:
-    def __init__(self, name: str, argv: list[str], folder: Path, cpus: str) -> None:
+    def __init__(self, name: str, argv: list[str], folder: Path) -> None:
         self.name = name
         self.argv = argv
         self.log = folder / f"{name}.log"
-        self.cpus = cpus
         self.child: subprocess.Popen[bytes] | None = None
         self.starts = 0
         self.due_s = 0.0
@@ -61,7 +60,7 @@ class _Program:
 
 def main() -> int:
     """Run what the file named by the first argument lists, until SIGTERM."""
-    from bmwg.drivers.hosting import mounts
+    from bmwg.drivers.hosting import cpu_placement, mounts
 
     order = json.loads(Path(sys.argv[1]).read_text())
     folder = Path(order["folder"])
@@ -72,7 +71,8 @@ def main() -> int:
         file.parent.mkdir(exist_ok=True)
         file.write_text(value + "\n")
         mounts.bind(source=str(file), target=f"/proc/sys/{name}")
-    programs = [_Program(one["name"], one["argv"], folder, order["cpus"]) for one in order["programs"]]
+    cpu_placement.enter(order["cgroup"])  # programs and shims inherit it; a container has a cpuset of its own
+    programs = [_Program(one["name"], one["argv"], folder) for one in order["programs"]]
     going = [True]
     signal.signal(signal.SIGTERM, lambda *_: going.__setitem__(0, False))
     told: dict[str, Any] = {}

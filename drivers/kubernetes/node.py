@@ -8,6 +8,7 @@ KUBE-02 a node did not start, KUBE-03 not removed.
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import json
 import os
 import shlex
@@ -15,14 +16,15 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import bounded, cgroups, mounts, process
+from bmwg.drivers.hosting import bounded, cgroups, cpu_placement, mounts, process
 from bmwg.drivers.hosting import programs as running
-from bmwg.drivers.kubernetes import image, programs, settings
+from bmwg.drivers.kubernetes import flannel, image, programs, settings
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -30,6 +32,10 @@ _UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-chi
 _FIRST = "bmwg.drivers.kubernetes.first"
 _NAMESPACE = "k8s.io"  # of containerd: where its CRI plugin looks
 _TAIL_LINES = 4
+_OUR_PLUGINS = {
+    settings.NETWORK_PLUGIN: "bmwg.drivers.kubernetes.multinet",
+    "bmwg-tc": "bmwg.drivers.network.ebpf_cni",
+}
 
 
 def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, JsonValue]:
@@ -40,10 +46,11 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
     lack = programs.missing()
     if lack:
         raise TestbedError("KUBE-01", f"no {lack['what']}", found=lack["reason"], hint=lack["mend"])
-    node = Layout(**layout)
+    node = settings.layout_of(layout)
     folder = Path(node.folder)
     folder.mkdir(parents=True, exist_ok=True)
     make_cgroup(cgroup=node.cgroup)
+    cpu_placement.set_apart(cgroup=node.program_cgroup, cpus=node.program_cpus, mems=cgroups.default_mems())
     mounts.in_memory(target="/var/log")  # a kubelet and containerd write there, whatever they are told
     mounts.in_memory(target="/var/lib/kubelet")
     _write_configuration(node)
@@ -51,7 +58,7 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
     if control_plane:
         wanted = settings.control_plane(node) + wanted
     order = folder / "order.json"
-    order.write_text(json.dumps({"folder": node.folder, "cpus": node.other_cpus, "programs": wanted}))
+    order.write_text(json.dumps({"folder": node.folder, "cgroup": node.program_cgroup, "programs": wanted}))
     begun = running.start(
         command=[*_UNSHARE, "--propagation", "private", sys.executable, "-m", _FIRST, str(order)],
         folder=node.folder,
@@ -69,19 +76,37 @@ def _write_configuration(node: Layout) -> None:
         "containerd.toml": settings.containerd(node),
         "cni-conf/10-bmwg.conflist": json.dumps(settings.cni(node), indent=1),
     }
+    if node.flannel is not None:
+        texts["flannel.json"] = flannel.configuration(node.flannel)
     for name, text in texts.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     plugins = folder / "cni-bin"
     plugins.mkdir(exist_ok=True)
-    for plugin in Path(node.plugin_dir).iterdir():
-        with contextlib.suppress(FileExistsError):
-            (plugins / plugin.name).symlink_to(plugin)
-    ours = plugins / settings.NETWORK_PLUGIN
-    python = shlex.join([sys.executable, "-m", "bmwg.drivers.kubernetes.multinet"])
-    ours.write_text(f"#!/bin/sh\nexec {python}\n")
-    ours.chmod(0o755)
+    _link_plugins(plugins, node.plugin_dirs)
+    for name, module in _OUR_PLUGINS.items():
+        ours = plugins / name
+        python = shlex.join([sys.executable, "-m", module])
+        ours.write_text(f"#!/bin/sh\nexec {python}\n")
+        ours.chmod(0o755)
+
+
+def _link_plugins(folder: Path, sources: Sequence[str]) -> None:
+    """Show the plugins of all these folders in one; DriverError KUBE-31 for two programs of one name."""
+    for source in sources:
+        for plugin in sorted(Path(source).iterdir()):
+            link = folder / plugin.name
+            if not link.is_symlink():
+                link.symlink_to(plugin)
+            elif not filecmp.cmp(link, plugin, shallow=False):
+                raise DriverError(
+                    "KUBE-31",
+                    f"CNI plugin {plugin.name} on a Kubernetes node",
+                    expected="one program of that name in the folders of all network options",
+                    found=f"{os.readlink(link)} and {plugin}, which differ",
+                    hint="a kubelet has one folder of plugins; measure these options in runs of their own",
+                )
 
 
 def make_cgroup(*, cgroup: str) -> None:
@@ -99,8 +124,8 @@ def make_cgroup(*, cgroup: str) -> None:
             if kind == "cgroup" and (root / name).exists():
                 (place / name).write_text((root / name).read_text())
         if kind == "cgroup2":
-            offered = (root / "cgroup.controllers").read_text().split()
-            (root / "cgroup.subtree_control").write_text(" ".join(f"+{one}" for one in offered))
+            cgroups.hand_down(folder=root)
+            cgroups.hand_down(folder=place)
 
 
 def runtime_answers(*, folder: str) -> bool:
@@ -249,11 +274,11 @@ def remove(*, folder: str, cgroup: str, within_s: float = 20.0) -> bool:
     """
     end_s = time.monotonic() + within_s
     there = Path(folder).exists() or bool(cgroups.folders(cgroup))
-    for place in cgroups.folders(cgroup):
-        for procs in place.rglob("cgroup.procs"):
-            with contextlib.suppress(OSError):
-                for text in procs.read_text().split():
-                    process.terminate(pid=int(text), start_ticks=process.start_ticks(int(text)), within_s=1.0)
+    while (members := cpu_placement.members(cgroup)) and time.monotonic() < end_s:
+        for pid in members:  # all of it is the node's; on a busy machine even the killed take their time
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        time.sleep(0.02)
     left = cgroups.remove(cgroup, deadline_s=max(0.5, end_s - time.monotonic()))
     _unmount_below(folder)
     while Path(folder).exists():

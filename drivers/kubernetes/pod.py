@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import Attached, JsonValue, PlacedNode, PodNetwork
@@ -119,29 +120,32 @@ class KubernetesPod:
                 interface=one.attachment.interface,
             )
             conflist = self._runtime.conflist(one)
+            more = getattr(one.driver, "attached_by_plugin", None)
             inside, other = view["inside"], view["host_side"] or {}
-            self.attached += (
-                Attached(
-                    attachment=one.attachment,
-                    link_kind=inside["kind"],
-                    mac=inside["mac"],
-                    mtu_octets=inside["mtu_octets"],
-                    addresses=tuple(inside["addresses"]),
-                    host_interface=other.get("name"),
-                    host_mac=other.get("mac"),
-                    took_nic=one.attachment.uplink is not None
-                    and one.attachment.uplink not in view["node_interfaces"],
-                    evidence={
-                        "network": one.driver.spec.name,
-                        "conflist": conflist,
-                        "cni_version": made["version"],
-                        "result": made["result"],
-                        "executions": made["executions"],
-                        "interface": inside,
-                        "host_side": view["host_side"],
-                    },
-                ),
+            attached = Attached(
+                attachment=one.attachment,
+                link_kind=inside["kind"],
+                mac=inside["mac"],
+                mtu_octets=inside["mtu_octets"],
+                addresses=tuple(inside["addresses"]),
+                host_interface=other.get("name"),
+                host_mac=other.get("mac"),
+                took_nic=one.attachment.uplink is not None
+                and one.attachment.uplink not in view["node_interfaces"],
+                evidence={
+                    "network": one.driver.spec.name,
+                    "conflist": conflist,
+                    "cni_version": made["version"],
+                    "result": made["result"],
+                    "executions": made["executions"],
+                    "interface": inside,
+                    "host_side": view["host_side"],
+                },
             )
+            if more is not None:  # what a plugin's result has no place for
+                told_too = more(self.node, attached, bridge=one.bridge)
+                attached = replace(attached, evidence={**attached.evidence, **told_too})
+            self.attached += (attached,)
             self.checks += ({"executions": [], "skipped": "a kubelet never asks plugins to CHECK"},)
 
     def restart(self) -> dict[str, JsonValue]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.kubernetes import manifest, settings
+from bmwg.drivers.kubernetes import flannel, manifest, settings
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.methodology.errors import ToolkitError
@@ -40,6 +40,7 @@ _CNI_IMAGES = (
     "sriov",
     "whereabouts",
 )
+_PLACES = ("api", "cacheDir", "pluginDir")  # of a node's CNI configuration: folders and keys of the run
 _CGROUP = re.compile(
     r"^/sys/fs/cgroup(?:/(?:cpuset|cpu|memory|pids|devices|freezer|blkio|cpuacct|systemd|unified))?"
 )
@@ -71,6 +72,11 @@ def cluster(api: Cluster, made: Embedded | None) -> dict[str, JsonValue]:
     told["programs"] = made.nodes[first.name].call("bmwg.drivers.kubernetes.programs:versions")
     told["image"] = dict(made.image)
     told["took_s"] = dict(made.took_s)
+    if first.flannel is not None:
+        told["flannel"] = flannel.evidence({"backend": first.flannel.backend})
+    told["program_cpus"] = made.nodes[first.name].call(
+        "bmwg.drivers.hosting.cgroups:read_limits", cgroup=first.program_cgroup
+    )["cpuset_cpus"]
     told["cni_configuration"] = _without_paths(settings.cni(first))
     told["kernel_settings_shown_to_kubelet"] = dict(_shown())
     return told
@@ -83,7 +89,7 @@ def _shown() -> Mapping[str, str]:
 
 
 def _without_paths(conflist: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    plugin = {key: value for key, value in conflist["plugins"][0].items() if key not in ("api", "cacheDir")}
+    plugin = {key: value for key, value in conflist["plugins"][0].items() if key not in _PLACES}
     for one in plugin["delegate"]["plugins"]:
         if isinstance(one.get("ipam"), dict):
             one["ipam"].pop("dataDir", None)

@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.kubernetes import flannel
+from bmwg.drivers.kubernetes.flannel import Flannel
 
 API_PORT = 6443
 POD_NETWORK = "10.244.0.0/16"  # choice: flannel's own default; never leaves the run's nodes
@@ -18,6 +20,7 @@ SOCKET = "/run/containerd/containerd.sock"  # in the node's own /run
 PAUSE_IMAGE = "bmwg.invalid/function:run"  # the name cannot be resolved: it is imported, never fetched
 POD_BRIDGE = "cni0"  # of the pods' own network, on each node
 NETWORK_PLUGIN = "bmwg-multinet"
+PLUGIN_DIR = "/usr/lib/cni"  # the distribution's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +28,9 @@ class Layout:
     """One node of a cluster. `folder` is its part of the run's folder, `shared` that of the whole cluster.
 
     `address` is the node's own, by which the others reach it, `api_address` that of the control plane.
-    `cgroup` is the root of all cgroups of its pods. `function_cpus` and `other_cpus` are cpuset lists.
+    `plugin_dirs` are the folders of CNI plugins, which a node sees as one; `flannel` is set where it runs.
+    `cgroup` is the root of all cgroups of its pods. `function_cpus` (for pods with CPUs of their own),
+    `other_cpus` (for other pods) and `program_cpus` (for the cluster's own programs) are cpuset lists.
     """
 
     name: str
@@ -38,7 +43,14 @@ class Layout:
     cgroup: str
     function_cpus: str
     other_cpus: str
-    plugin_dir: str = "/usr/lib/cni"
+    program_cpus: str
+    plugin_dirs: tuple[str, ...] = (PLUGIN_DIR,)
+    flannel: Flannel | None = None
+
+    @property
+    def program_cgroup(self) -> str:
+        """The cpuset of the node's own programs, beside those of pods."""
+        return f"{self.cgroup}/programs"
 
     @property
     def pod_network(self) -> str:
@@ -50,6 +62,12 @@ class Layout:
     def api(self) -> str:
         """The API server's address as an URL."""
         return f"https://{self.api_address}:{API_PORT}"
+
+
+def layout_of(data: dict[str, JsonValue]) -> Layout:
+    """Return a layout from what `asdict` made of it."""
+    told = data.get("flannel")
+    return Layout(**{**data, "flannel": Flannel(**told) if told else None})
 
 
 def kubeconfig(layout: Layout, user: str) -> dict[str, JsonValue]:
@@ -138,7 +156,13 @@ def control_plane(layout: Layout) -> list[dict[str, JsonValue]]:
 def node_programs(layout: Layout) -> list[dict[str, JsonValue]]:
     """Return the programs of a node: name and argument vector each."""
     folder = layout.folder
+    more = []
+    if layout.flannel is not None:
+        more.append(
+            flannel.program(layout.flannel, node=layout.name, node_folder=folder, shared=layout.shared)
+        )
     return [
+        *more,
         {"name": "containerd", "argv": ["containerd", "--config", f"{folder}/containerd.toml"]},
         {
             "name": "kubelet",
@@ -211,7 +235,7 @@ def kube_proxy(layout: Layout) -> dict[str, JsonValue]:
         "mode": "nftables",
         "hostnameOverride": layout.name,
         "clientConnection": {"kubeconfig": f"{layout.shared}/proxy.kubeconfig"},
-        "clusterCIDR": POD_NETWORK,
+        "clusterCIDR": flannel.NETWORK,  # what comes from there is of pods, and keeps its address
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": [f"{layout.address}/32"],
@@ -275,7 +299,7 @@ def cni(layout: Layout, default: dict[str, JsonValue] | None = None) -> dict[str
                     "certificate": f"{layout.shared}/pki/multinet.crt",
                     "key": f"{layout.shared}/pki/multinet.key",
                 },
-                "pluginDir": layout.plugin_dir,
+                "pluginDir": f"{layout.folder}/cni-bin",
                 "cacheDir": f"{layout.folder}/cni-cache",
                 "delegate": default or bridge_network(layout),
             }

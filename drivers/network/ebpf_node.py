@@ -6,7 +6,6 @@ the other. A segment with one member passes nothing on. All of it vanishes with 
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +14,9 @@ from bmwg.drivers.hosting import inside, interfaces
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.drivers.network import ebpf_build, libbpf
 from bmwg.drivers.network.datapath import attachment_view
-from bmwg.drivers.record import bpf
+from bmwg.drivers.network.ebpf_words import KEY, TARGET, member_told
 from bmwg.methodology.errors import TestbedError
 
-_TARGET = struct.Struct("=IIQ")  # struct target of redirect.bpf.c
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 
 
@@ -103,22 +101,11 @@ def standing(*, segment: str) -> dict[str, JsonValue]:
     state = _state()
     members = state.segments.get(segment, {})
     names = {member["number"]: name for name, member in members.items()}
-    found: list[JsonValue] = []
-    for name, member in members.items():
-        stored = state.loaded.read(state.targets, _key(member["number"]), _TARGET.size)
-        number, peer, frames = _TARGET.unpack(stored) if stored else (0, 0, 0)
-        found.append(
-            {
-                "interface": name,
-                "hook": "tc ingress",
-                "program": "redirect",
-                "program_tag": bpf.tag(member["program_id"]),
-                "target": names.get(number),
-                "by": "bpf_redirect_peer" if peer else "bpf_redirect",
-                "frames": frames,
-            }
-        )
-    return {"members": found}
+    told = [
+        member_told(name, names, libbpf.read(state.targets, _key(one["number"]), TARGET.size), one)
+        for name, one in members.items()
+    ]
+    return {"members": told}
 
 
 def _direct(state: _State, members: dict[str, dict[str, Any]]) -> None:
@@ -126,7 +113,7 @@ def _direct(state: _State, members: dict[str, dict[str, Any]]) -> None:
         others = [other for at, other in members.items() if at != name]
         key = _key(member["number"])
         if len(others) == 1:
-            value = _TARGET.pack(others[0]["number"], others[0]["peer"], 0)
+            value = TARGET.pack(others[0]["number"], others[0]["peer"], 0)
             state.loaded.write(state.targets, key, value)
         else:
             state.loaded.erase(state.targets, key)
@@ -142,4 +129,4 @@ def _state() -> _State:
 
 
 def _key(number: int) -> bytes:
-    return struct.pack("=I", number)
+    return KEY.pack(number)

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from bmwg.drivers.api import (
     Attached,
@@ -22,7 +23,7 @@ from bmwg.drivers.api import (
     PlacedNode,
     UndoLog,
 )
-from bmwg.drivers.network import ebpf_build
+from bmwg.drivers.network import ebpf_build, ebpf_cni
 from bmwg.drivers.network.handover import NetdevHandover
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
@@ -39,6 +40,29 @@ class TcRedirectNetwork(NetdevHandover):
         options.finish()
         self.spec = spec
         self._undo = undo
+
+    def conflist(self, attachment: Attachment, *, bridge: str) -> dict[str, Any]:
+        """Return it as a CNI configuration, for a kubelet, which attaches by plugins alone (`ebpf_cni`)."""
+        addresses = [{"address": text} for text in attachment.addresses]
+        plugin = {
+            "type": ebpf_cni.PLUGIN,
+            "segment": bridge,
+            "nic": attachment.uplink or "",
+            "mtu_octets": self._mtu_octets,
+            "ipam": {"type": "static", "addresses": addresses},
+        }
+        return {"cniVersion": "1.0.0", "name": f"bmwg-tc-{attachment.side}", "plugins": [plugin]}
+
+    def attached_by_plugin(self, node: Node, attached: Attached, *, bridge: str) -> dict[str, JsonValue]:
+        """Return the same evidence as `attach` gives, of an attachment that the plugin made."""
+        return {
+            "mapping": {
+                "nic": attached.attachment.uplink,
+                "segment": bridge,
+                "host_interface": attached.host_interface,
+            },
+            "programs": node.call("bmwg.drivers.network.ebpf_cni:seen", segment=bridge),
+        }
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: clang at set-up, libbpf, a kernel that takes the program."""

@@ -5,15 +5,19 @@ The library is the one that the tester is linked with. Ids: BPF-01 it is not the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from bmwg.methodology.errors import TestbedError
 
 _NAME = "libbpf.so.1"
 INGRESS, EGRESS = 1, 2  # enum bpf_tc_attach_point
+_MAP_INFO_OCTETS = 64  # struct bpf_map_info: type, id, ...; the kernel fills what there is room for
 
 
 class _Hook(ctypes.Structure):
@@ -81,11 +85,6 @@ class Object:
         """Remove an entry of a map, if it is there."""
         self._library.bpf_map_delete_elem(map_fd, key)
 
-    def read(self, map_fd: int, key: bytes, octets: int) -> bytes | None:
-        """Return an entry of a map, or None."""
-        value = ctypes.create_string_buffer(octets)
-        return value.raw if self._library.bpf_map_lookup_elem(map_fd, key, value) == 0 else None
-
     def attach(self, program: int, interface: int) -> int:
         """Attach a program at the tc ingress hook of an interface (by number); return the program's id."""
         hook = _Hook(size=ctypes.sizeof(_Hook), interface=interface, attach_point=INGRESS)
@@ -101,6 +100,31 @@ class Object:
     def close(self) -> None:
         """Let go of the object; what is attached stays."""
         self._library.bpf_object__close(self._object)
+
+
+def read(map_fd: int, key: bytes, octets: int) -> bytes | None:
+    """Return an entry of a map, or None."""
+    value = ctypes.create_string_buffer(octets)
+    return value.raw if library().bpf_map_lookup_elem(map_fd, key, value) == 0 else None
+
+
+def map_number(map_fd: int) -> int:
+    """Return the number by which the kernel knows a map, as long as anything uses it."""
+    info = ctypes.create_string_buffer(_MAP_INFO_OCTETS)
+    length = ctypes.c_uint32(_MAP_INFO_OCTETS)
+    _check(library().bpf_obj_get_info_by_fd(map_fd, info, ctypes.byref(length)), "tell of a map")
+    return int(struct.unpack_from("=II", info.raw)[1])
+
+
+@contextlib.contextmanager
+def map_of(number: int) -> Iterator[int]:
+    """Open the map of a number; TestbedError BPF-02 when nothing uses it any more."""
+    descriptor = library().bpf_map_get_fd_by_id(ctypes.c_uint32(number))
+    _check(descriptor, f"open map {number}")
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def detach(interface: int) -> None:

@@ -81,8 +81,8 @@ class Bed:
         """Start the nodes and cable them; `stack` ends them. A simulated tester needs neither."""
         if self.testbed.tester.driver == SIMULATED:
             return
-        for option in self.testbed.networks:
-            self.network(option.name)  # what is wrong with an option, before anything stands
+        # what is wrong with an option, before anything stands
+        networks = [self.network(option.name) for option in self.testbed.networks]
         for name in (TESTER, *(node.name for node in self.testbed.nodes)):
             if name != TESTER and self.testbed.node(name).kind is not NodeKind.NAMESPACE:
                 raise ConfigError(
@@ -99,7 +99,11 @@ class Bed:
                 ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
                 self.links.append(links.connect(*ends, mtu_octets=self.mtu_octets))
         places = {node.name: self.node(node.name) for node in self.testbed.nodes}
-        stack.enter_context(self.runtime.standing(places, cpus=self.testbed.pods.cpuset))
+        testbed = self.testbed
+        busy = (testbed.dut.cpus, testbed.tester.cpus)
+        stack.enter_context(
+            self.runtime.standing(places, cpus=testbed.pods.cpuset, kept_off=busy, networks=networks)
+        )
 
     def node(self, name: str) -> NamespaceNode:
         """Return an open node; ConfigError PATH-01 when the testbed has none of that name."""

@@ -32,7 +32,7 @@ from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host, transit
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
-from bmwg.drivers.paths.pods import created_pod
+from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology import chains
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
@@ -162,7 +162,7 @@ class ChainPath:
                         for end, item, more in zip(ends, attached, settled, strict=True)
                     ],
                     "checks": [check for pod in pods for check in pod.checks],
-                    "pod": pods[0].describe(),
+                    "pod": described(bed, pods[0], works=True),
                     "pod_runtime": dict(bed.runtime.describe()),
                     "hops": self._hops(sides, ends, attached),
                     "forwarding": self._functions[0].forwarding,
@@ -215,7 +215,12 @@ class ChainPath:
         return {
             "chain": {
                 "members": [
-                    {"name": name, "pod": pod.pod_id, "function": function, "cgroup": pod.describe()}
+                    {
+                        "name": name,
+                        "pod": pod.pod_id,
+                        "function": function,
+                        "cgroup": described(self._bed, pod, works=True),
+                    }
                     for name, pod, function in zip(self._members, pods, functions, strict=True)
                 ],
                 "activation_s": activation_s,

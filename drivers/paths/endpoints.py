@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.pods import created_pod
+from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.port_kind import XDP
 
 INTERFACE = "net0"
@@ -45,11 +46,11 @@ class Endpoint:
         """The pod's node."""
         return self.pod.node
 
-    def evidence(self) -> dict[str, JsonValue]:
+    def evidence(self, bed: Bed) -> dict[str, JsonValue]:
         """Return what stands in the platform record about this end."""
         return {
             "node": self.node.name,
-            "pod": self.pod.describe(),
+            "pod": described(bed, self.pod, works=False),
             "attachment": dict(self.attached.evidence),
             "check": self.check,
             "addresses_spoken_for_by": "the tester",
@@ -71,6 +72,17 @@ class Endpoint:
                 }
             )
         return hops
+
+
+def own_way(network: NetworkDriver) -> Missing | None:
+    """Return why pods of one node are no cell of a network that joins nodes, or None for another network."""
+    if not getattr(network, "between_nodes", ""):
+        return None
+    return Missing(
+        what=f"two pods of one node on network {network.spec.name}",
+        reason="frames would pass the bridge alone, and nothing of what joins the nodes",
+        mend="path p2p-cluster for this option",
+    )
 
 
 def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
@@ -136,14 +148,19 @@ def _endpoint(
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
         pod.start()
         if routed:
-            host_interface = uplinks.host_side(node, attached)
-            node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=host_interface)
-            for arguments in routers.neighbour_arguments(host_interface, INNER[number].far, attached.mac):
+            router = BRIDGE if getattr(network, "between_nodes", "") else uplinks.host_side(node, attached)
+            node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=router)
+            for arguments in routers.neighbour_arguments(router, INNER[number].far, attached.mac):
                 node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
         queue: dict[str, JsonValue] = {"at": f"{pod.pod_id}/{INTERFACE}", "device_queue": "inline"}
         if attached.host_interface is not None:
             queue = queues.isolate(bed, node, attached.host_interface, number)
         yield Endpoint(number=number, pod=pod, attached=attached, check=check, queue=queue)
+
+
+def subnet(end: Endpoint) -> str:
+    """Return the IPv4 prefix of an endpoint's addresses."""
+    return str(ipaddress.ip_interface(end.attached.attachment.addresses[0]).network)
 
 
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
@@ -178,7 +195,7 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) 
             "runs_in": "the pods are endpoints; the tester's ports are their interfaces",
         },
         "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
-        "endpoints": [end.evidence() for end in pair],
+        "endpoints": [end.evidence(bed) for end in pair],
         "pod_runtime": dict(bed.runtime.describe()),
         "device_queues": [end.queue for end in pair],
         "datapath": {end.node.name: end.node.call("bmwg.drivers.network.datapath:observe") for end in pair},

@@ -36,6 +36,7 @@ class PodToPodPath:
         """Return what is missing: the frame's room, the network option on the node."""
         return (
             too_large(self._cell)
+            or endpoints.own_way(self._network)
             or undriven(self._network, "a tester port in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
             or endpoints.no_program(self._bed, self._network)

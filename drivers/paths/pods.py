@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import PlacedNode, Pod, PodNetwork, PodParts
+from bmwg.drivers.api import JsonValue, PlacedNode, Pod, PodNetwork, PodParts
+from bmwg.drivers.hosting import cpu_placement
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths.bed import Bed
 
 _SLEEPS = PodParts()
+_PLACEMENT = "bmwg.drivers.hosting.cpu_placement"
 
 
 @contextmanager
@@ -42,3 +44,19 @@ def created_pod(
             yield pod
         finally:
             bed.pods.pop(name, None)
+
+
+def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
+    """Return the pod as it is, with the CPUs of its threads as the kernel has them.
+
+    A pod that `works` has a function, whose threads must be on the pod's CPUs: DriverError POD-08. The
+    program of another only sleeps.
+    """
+    told = pod.describe()
+    cgroup = told.get("cgroup")
+    if not cgroup:
+        return {**told, "threads": None, "threads_reason": "the runtime does not tell the pod's cgroup"}
+    found = pod.node.call(f"{_PLACEMENT}:threads", cgroup=cgroup)
+    if works:
+        cpu_placement.require_on(f"pod {pod.pod_id}", found, bed.testbed.pods.cpus)
+    return {**told, "threads": found}

@@ -141,7 +141,14 @@ class CrunRuntime:
         """Every network attaches to a process's namespace."""
         return None
 
-    def standing(self, nodes: Mapping[str, PlacedNode], *, cpus: str) -> AbstractContextManager[None]:
+    def standing(
+        self,
+        nodes: Mapping[str, PlacedNode],
+        *,
+        cpus: str,
+        kept_off: Sequence[Sequence[int]] = (),
+        networks: Sequence[NetworkDriver] = (),
+    ) -> AbstractContextManager[None]:
         """Nothing: crun has no service."""
         return nullcontext()
 

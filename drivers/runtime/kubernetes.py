@@ -25,13 +25,15 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import manifest, pods, record
+from bmwg.drivers.kubernetes import manifest, pods, record, services
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
-from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
+from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
+from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
+from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"
@@ -142,14 +144,21 @@ class KubernetesRuntime:
         return found
 
     @contextmanager
-    def standing(self, nodes: Mapping[str, PlacedNode], *, cpus: str) -> Iterator[None]:
+    def standing(
+        self,
+        nodes: Mapping[str, PlacedNode],
+        *,
+        cpus: str,
+        kept_off: Sequence[Sequence[int]] = (),
+        networks: Sequence[NetworkDriver] = (),
+    ) -> Iterator[None]:
         """Make the run's cluster, or open the user's, and in it the run's namespace; remove both on leaving.
 
         Rights are asked for before anything is made (TestbedError KUBE-22).
         """
         with ExitStack() as stack:
             if self.owns_cluster:
-                access = stack.enter_context(self._made(nodes, cpus))
+                access = stack.enter_context(self._made(nodes, cpus, kept_off, networks))
             else:
                 access = Access(
                     kubeconfig=str(self._options["kubeconfig"]),
@@ -164,7 +173,13 @@ class KubernetesRuntime:
             yield
 
     @contextmanager
-    def _made(self, nodes: Mapping[str, PlacedNode], cpus: str) -> Iterator[Access]:
+    def _made(
+        self,
+        nodes: Mapping[str, PlacedNode],
+        cpus: str,
+        kept_off: Sequence[Sequence[int]],
+        networks: Sequence[NetworkDriver],
+    ) -> Iterator[Access]:
         first = next(iter(nodes.values()))
         lack = self.probe(first)
         if lack is not None:
@@ -178,6 +193,7 @@ class KubernetesRuntime:
                 expected=f"nodes of the file ({', '.join(nodes)})",
                 found=", ".join(unknown),
             )
+        network = _joining(networks, first)
         online = first.call("bmwg.drivers.hosting.cgroups:default_cpus")
         with embedded(
             {name: nodes[name] for name in names},
@@ -185,7 +201,10 @@ class KubernetesRuntime:
             undo=self._undo,
             token=self._token,
             function_cpus=cpus,
-            other_cpus=_others(str(online), cpus),
+            other_cpus=_others(str(online), [cpu_list(cpus)]),
+            program_cpus=_others(str(online), [cpu_list(cpus), *kept_off]),
+            plugin_dirs=_plugin_dirs(networks),
+            network=network,
             interface=str(self._options.get("interface", "")),
             within_s=float(self._options.get("ready_s", 60.0)),
         ) as made:
@@ -254,6 +273,23 @@ class KubernetesRuntime:
             raise
         pods.remove(self.api, self.namespace, spec.pod_id, [name for name, _ in resources])
 
+    @contextmanager
+    def service(
+        self, node: PlacedNode, *, name: str, address: str, port: int
+    ) -> Iterator[dict[str, JsonValue]]:
+        """Yield a ClusterIP Service in front of an address, once the node's rules send to it; remove it."""
+        with services.service(
+            self.api,
+            node,
+            namespace=self.namespace,
+            owner=self._token,
+            name=name,
+            address=address,
+            port=port,
+        ) as told:
+            mode = self._cluster_record.get("kube_proxy")
+            yield {**told, "kube_proxy": mode}
+
 
 def _require_sound(options: Mapping[str, JsonValue]) -> None:
     """Refuse options that are unknown or contradict each other (ConfigError KUBE-12)."""
@@ -278,12 +314,35 @@ def _require_sound(options: Mapping[str, JsonValue]) -> None:
         )
 
 
-def _others(online: str, cpus: str) -> str:
-    """Return the CPUs that are not for functions; all of them where nothing would be left."""
-    from bmwg.drivers.testbed import cpu_list
+def _joining(networks: Sequence[NetworkDriver], node: Node) -> FlannelNetwork | None:
+    """Return the option whose daemon is to join the nodes; None where there is none, or no program of it.
 
-    rest = sorted(set(cpu_list(online)) - set(cpu_list(cpus)))
-    return ",".join(map(str, rest)) or online
+    Raises ConfigError KUBE-12 for two: they would give the same nodes' pods two ways.
+    """
+    found = [one for one in networks if isinstance(one, FlannelNetwork)]
+    if len(found) > 1:
+        raise ConfigError(
+            "KUBE-12",
+            "networks of the testbed file",
+            expected="at most one option with driver: flannel in a cluster",
+            found=", ".join(one.spec.name for one in found),
+            hint="a testbed file for each backend",
+        )
+    return found[0] if found and not node.call("bmwg.drivers.kubernetes.flannel:missing") else None
+
+
+def _plugin_dirs(networks: Sequence[NetworkDriver]) -> list[str]:
+    """Return the folders of CNI plugins of all options, the distribution's first."""
+    found = [str(getattr(one, "plugin_dir", "") or PLUGIN_DIR) for one in networks]
+    return [one for one in dict.fromkeys([PLUGIN_DIR, *found]) if Path(one).is_dir()]
+
+
+def _others(online: str, kept_off: Sequence[Sequence[int]]) -> str:
+    """Return the CPUs outside of all these lists; where none would be left, a later list does not count."""
+    rest = set(cpu_list(online))
+    for busy in kept_off:
+        rest = rest - set(busy) or rest
+    return ",".join(map(str, sorted(rest)))
 
 
 _: type[PodRuntime] = KubernetesRuntime

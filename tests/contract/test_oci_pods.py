@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.hosting.bundle import PodSpec
+from bmwg.drivers.hosting.cpu_placement import require_on
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.links import connect
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -196,3 +197,31 @@ def test_without_crun_one_line_with_the_mend(tmp_path: Path, monkeypatch: pytest
         poor.call(OCI + "create", spec=spec("poor"), state_dir=str(tmp_path))
     assert caught.value.error_id == "POD-02"
     assert caught.value.hint == "apt-get install crun"
+
+
+def test_an_affinity_that_a_pod_inherits_is_told_and_refused(
+    node: NamespaceNode, pod_id: str, tmp_path: Path
+) -> None:
+    """Whoever starts a run by taskset confines its pods; a cpuset does not always bring their CPU back."""
+    first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+    if first == last:
+        pytest.skip("needs two CPUs")
+    before = os.sched_getaffinity(node.pid)
+    for task in os.listdir(f"/proc/{node.pid}/task"):
+        os.sched_setaffinity(int(task), {first})
+    try:
+        made = node.call(OCI + "create", spec=spec(pod_id), state_dir=str(tmp_path))
+        node.call(OCI + "start", pod_id=pod_id, state_dir=str(tmp_path))
+        told = node.call("bmwg.drivers.hosting.cpu_placement:threads", cgroup=made["cgroup"])
+        runs_on = os.sched_getaffinity(int(str(made["pid"])))
+        assert {cpu for one in told for cpu in one["cpus"]} == runs_on
+        if runs_on == {last}:
+            require_on("the pod", told, {last})
+        else:
+            with pytest.raises(DriverError) as caught:
+                require_on("the pod", told, {last})
+            assert caught.value.error_id == "POD-08"
+    finally:
+        for task in os.listdir(f"/proc/{node.pid}/task"):
+            os.sched_setaffinity(int(task), before)
+        node.call(OCI + "delete", pod_id=pod_id, state_dir=str(tmp_path))

@@ -1,21 +1,25 @@
 """A real API server, kubelet and container runtime: pods, refusals that are real, and nothing left."""
 
+import os
 import secrets
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from bmwg.drivers.api import Attachment, PodNetwork
+from bmwg.drivers.hosting import cpu_placement
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import attachments, pods
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.paths.pods import described
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.drivers.testbed import NetworkSpec
-from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.errors import DriverError, TestbedError
 
 BRIDGE = NetworkSpec(
     name="bridge",
@@ -92,6 +96,40 @@ def test_a_guaranteed_pod_gets_two_networks_and_a_cpu_of_its_own(runtime, node, 
     assert {one["name"] for one in node.call("bmwg.drivers.hosting.interfaces:listing")}.isdisjoint(
         {attached.host_interface for attached in pod.attached}
     )
+
+
+PROGRAMS = {
+    "etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
+    "containerd-shim",
+}  # fmt: skip
+BED = SimpleNamespace(testbed=SimpleNamespace(pods=SimpleNamespace(cpus=(1,))))
+
+
+def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(runtime, node):
+    others = sorted(os.sched_getaffinity(0) - {1})
+    with runtime.made(node, spec(endpoint=False)) as pod:
+        cgroup = runtime.layout("dut1").program_cgroup
+        found = set()
+        for pid in cpu_placement.members(cgroup):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                assert sorted(os.sched_getaffinity(int(task))) == others
+            found.add(Path(f"/proc/{pid}/comm").read_text().strip()[:15])
+        assert {name[:15] for name in PROGRAMS} <= found
+        assert runtime.describe()["program_cpus"] == ",".join(map(str, others))
+        told = described(BED, pod, works=True)
+        assert told["threads"]
+        assert all(one["cpus"] == [1] for one in told["threads"])
+        assert all(os.sched_getaffinity(pid) == {1} for pid in cpu_placement.members(told["cgroup"]))
+
+
+def test_a_function_on_a_cpu_that_is_not_its_own_is_refused(runtime, node):
+    """A pod without CPUs of its own runs where the cluster's programs do: no function may."""
+    with runtime.made(node, spec()) as pod:
+        with pytest.raises(DriverError) as refused:
+            described(BED, pod, works=True)
+        assert refused.value.error_id == "POD-08"
+        assert "sleep on 0" in refused.value.found or "sh on 0" in refused.value.found
+        assert described(BED, pod, works=False)["threads"]
 
 
 def test_a_program_is_told_what_to_run_when_it_starts(runtime, node):
@@ -210,7 +248,6 @@ def test_a_network_that_is_not_there_is_named_with_what_the_plugin_said(runtime,
     monkeypatch.setattr("bmwg.drivers.runtime.kubernetes._RUNNING_S", 15.0)
     from bmwg.drivers.kubernetes import manifest
     from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
-    from bmwg.methodology.errors import DriverError
 
     one = spec()
     body = manifest.pod(

@@ -102,6 +102,7 @@ LAYOUT = Layout(
     cgroup="/bmwg-kubernetes-t-dut1",
     function_cpus="1",
     other_cpus="0",
+    program_cpus="0",
 )
 
 

@@ -16,7 +16,7 @@ from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.reports.store.codec import cell_from_json, cell_to_json
 
-TESTS = ("CN-TPUT-4.1", "CN-LAT-4.1")
+TESTS = ("CN-TPUT-5.1", "CN-LAT-5.1")
 
 
 def profile(values, path="chain", **axes):

@@ -50,16 +50,44 @@ static __always_inline void next_due(const struct xdp_sending *g, struct xdp_sen
 	s->next_fraction = (uint32_t)fraction;
 }
 
-/* The whole frame anew: a page that comes back holds what the DUT made of it. */
+/*
+ * The whole frame anew: a page that comes back holds what the DUT made of it. Word by word in this program: one call of
+ * bpf_xdp_store_bytes() costs more than the copy of a frame of 64 octets, and as much as that of 1,518.
+ */
 static __always_inline int frame_fill(struct xdp_md *ctx, const struct xdp_sending *g, const struct frame_template *t)
 {
 	uint32_t length = t->length;
+	const uint8_t *from = t->octets;
+	uint8_t *at, *end;
 
 	if (length < ETHERNET_OCTETS || length > XDP_FRAME_OCTETS)
 		return -1;
 	if (length != g->frame_octets && bpf_xdp_adjust_tail(ctx, (int)length - (int)g->frame_octets))
 		return -1;
-	return (int)bpf_xdp_store_bytes(ctx, 0, (void *)t->octets, length);
+	at = (uint8_t *)(long)ctx->data;
+	end = (uint8_t *)(long)ctx->data_end;
+	for (uint32_t i = 0; i < XDP_FRAME_OCTETS / (8u * WORDS); i++) {
+		if (at + 8u * WORDS > end)
+			break;
+#pragma unroll
+		for (uint32_t k = 0; k < WORDS; k++)
+			*(uint64_t *)(at + 8u * k) = *(const uint64_t *)(from + 8u * k);
+		at += 8u * WORDS;
+		from += 8u * WORDS;
+	}
+	for (uint32_t i = 0; i < WORDS; i++) {
+		if (at + 8u > end)
+			break;
+		*(uint64_t *)at = *(const uint64_t *)from;
+		at += 8u;
+		from += 8u;
+	}
+	for (uint32_t i = 0; i < 7u; i++) {
+		if (at + 1u > end)
+			break;
+		*at++ = *from++;
+	}
+	return 0;
 }
 
 static __always_inline int frame_sign(struct xdp_md *ctx, const struct frame_template *t, uint16_t trial_stream,

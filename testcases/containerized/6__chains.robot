@@ -11,9 +11,9 @@ Test Tags           path:chain    clause:draft-ietf-bmwg-containerized-infra-5.2
 
 *** Test Cases ***
 Throughput Of A Chain Of Pods
-    [Tags]    id:CN-TPUT-4.1    metric:throughput
+    [Tags]    id:CN-TPUT-5.1    metric:throughput
     Measure Its Cells
 
 Latency Of A Chain Of Pods
-    [Tags]    id:CN-LAT-4.1    metric:latency
+    [Tags]    id:CN-LAT-5.1    metric:latency
     Measure Its Cells

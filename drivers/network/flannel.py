@@ -1,0 +1,97 @@
+"""flannel as a network option: pods of two nodes, joined by what flanneld makes (VXLAN, or routes by host).
+
+It needs a cluster, in whose API flanneld keeps its leases: `pods.runtime: kubernetes` starts it on each node
+of a cluster of the run's own. `options`: `backend` (vxlan, host-gw), `interface` (the nodes' NIC towards
+each other).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import Attachment, JsonValue, Missing, NetworkDriver, Node, UndoLog
+from bmwg.drivers.kubernetes import flannel
+from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.network.options import Options
+from bmwg.drivers.paths import uplinks
+from bmwg.drivers.testbed import NetworkSpec
+from bmwg.methodology.errors import ConfigError
+
+_NODE = "bmwg.drivers.kubernetes.flannel"
+
+
+class FlannelNetwork(CniNetwork):
+    """One option of `networks:` with `driver: flannel`, attached by flannel's own CNI plugin."""
+
+    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
+        where = f"networks.{spec.name}"
+        given = [key for key in ("conflist", "plugin_dir") if getattr(spec, key)]
+        if given:
+            raise ConfigError(
+                "NET-04",
+                where,
+                expected="backend and interface below `options`",
+                found=", ".join(given),
+                hint="another plugin's configuration takes `driver: cni`",
+            )
+        options = Options(spec, f"{where}.options")
+        self.backend = options.choice("backend", flannel.BACKENDS)
+        self.interface = options.text("interface", default="under0")
+        options.finish()
+        configured = replace(
+            spec,
+            plugin_dir=flannel.plugin_dir(),
+            uplink=uplinks.ROUTED,
+            conflist=flannel.conflist("${bridge}", "${addresses}"),
+        )
+        super().__init__(configured, run_dir=run_dir, undo=undo)
+
+    @property
+    def between_nodes(self) -> str:
+        """How the pods' nodes are joined."""
+        return f"flannel: {self.backend}"
+
+    def conflist(self, attachment: Attachment, *, bridge: str) -> dict[str, Any]:
+        """Return the configuration of one pod; flannel here has leases of IPv4, and so have its pods."""
+        ipv4 = tuple(text for text in attachment.addresses if ":" not in text)
+        return super().conflist(replace(attachment, addresses=ipv4), bridge=bridge)
+
+    def probe(self, node: Node) -> Missing | None:
+        """Return what is missing: its programs, or flanneld on this node."""
+        found = node.call(f"{_NODE}:missing")
+        if found:
+            return Missing(**found)
+        if node.call(f"{_NODE}:lease"):
+            return None
+        return Missing(
+            what=f"network option {self.spec.name}",
+            reason="no flanneld has a lease on this node",
+            mend="pods.runtime: kubernetes, with this node among pods.options.nodes",
+        )
+
+    def transit(self) -> Missing | None:
+        """flannel joins pods; a node's NIC towards the tester has no part in it."""
+        return Missing(
+            what=f"a forwarding pod on {self.spec.name}",
+            reason="flannel joins the pods of nodes; the NICs towards the tester are none of its members",
+            mend="path p2p-cluster for this option",
+        )
+
+    def mtu_octets(self, node: Node) -> int:
+        """Return the MTU that flanneld gives pods of a node (octets)."""
+        return int(node.call(f"{_NODE}:lease").get("FLANNEL_MTU", 0))
+
+    def describe(self, node: Node) -> dict[str, JsonValue]:
+        """Return the plugins as for any CNI option, the backend, flanneld's version and what it wrote."""
+        told = super().describe(node)
+        return {
+            **told,
+            "driver": "flannel",
+            **flannel.evidence({"backend": self.backend}),
+            "mtu_octets": self.mtu_octets(node),
+        }
+
+
+_: type[NetworkDriver] = FlannelNetwork

@@ -1,0 +1,109 @@
+"""P2P over two nodes by the cluster's own network: what its daemons made between them carries the frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import ClassVar
+
+from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, POD, Cell, FrameFormat
+
+_ROUTING = "bmwg.drivers.hosting.routing"
+
+
+def joins_nodes(network: NetworkDriver) -> str:
+    """Return how a network joins nodes by itself; empty where it does not."""
+    return str(getattr(network, "between_nodes", ""))
+
+
+class ClusterPath:
+    """Two pods on two nodes; no part of the way between them is made by the toolkit."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="p2p-cluster",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="pod to pod on two nodes, by the cluster's network",
+        between_nodes="the network's own: overlay or routes",
+        apart=True,
+    )
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+        self._network = bed.network(cell.network)
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: a network that joins nodes, its daemon on both, room for the frame."""
+        name = self._cell.network
+        if not joins_nodes(self._network):
+            return Missing(
+                what=f"network {name} between nodes",
+                reason="it makes nothing between nodes",
+                mend="a network option with `driver: flannel`; p2p-underlay and p2p-vxlan join bridges",
+            )
+        if self._cell.frame_format is FrameFormat.IPV6_UDP:
+            return Missing(
+                what=f"IPv6 frames on network {name}",
+                reason="its pods have addresses of IPv4",
+                mend="another path for IPv6",
+            )
+        for end in self._bed.underlay():
+            missing = self._bed.missing(name, end.node)
+            if missing is not None:
+                return missing
+        node = self._bed.node(self._bed.underlay()[0].node)
+        mtu_octets: int = self._network.mtu_octets(node)  # type: ignore[attr-defined]
+        return too_large(self._cell, mtu_octets=mtu_octets, because=f" (of {joins_nodes(self._network)})")
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Make both pods; remove them on leaving."""
+        refuse(self.probe())
+        bed, network = self._bed, self._network
+        under = bed.underlay()
+        nodes = (bed.node(under[0].node), bed.node(under[1].node))
+        with ExitStack() as stack:
+            for node in nodes:  # the plugin makes the bridge, and leaves it
+                stack.enter_context(
+                    uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
+                )
+            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None))
+            for node in nodes:
+                stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
+            yield Deployment(
+                ports=endpoints.ports(bed, network, pair),
+                evidence={
+                    "path": self.kind.name,
+                    **endpoints.evidence(bed, network, pair),
+                    "between_nodes": joins_nodes(network),
+                    "routes": {
+                        node.name: _way(node, to) for node, to in zip(nodes, reversed(pair), strict=True)
+                    },
+                    "hops": [
+                        *pair[0].hops(),
+                        {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}, routed"},
+                        {"at": str(under[0]), "what": joins_nodes(network)},
+                        {"at": str(under[1]), "what": joins_nodes(network)},
+                        {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}, routed"},
+                        *reversed(pair[1].hops()),
+                    ],
+                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
+                },
+            )
+
+
+def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:
+    """Return a node's routes to the other pod's subnet as the kernel has them."""
+    subnet = endpoints.subnet(other)
+    return [one for one in node.call(f"{_ROUTING}:routes") if one["destination"] == subnet]
+
+
+_: type[PathDriver] = ClusterPath

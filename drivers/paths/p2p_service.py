@@ -1,0 +1,99 @@
+"""P2P on one node through a Service: a pod sends to the cluster's address, the node's rules to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import ClassVar
+
+from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths.addresses import INNER, host
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, POD, Cell, Direction, FrameFormat
+
+UDP_PORT = 7  # rfc2544 appendix C.2.6.4: that of test frames
+
+
+class ServicePath:
+    """Two pods on a network that the node routes; only the way forward is translated."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="p2p-service",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="pod to pod on one node, through a Service",
+        apart=True,
+    )
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+        self._network = bed.network(cell.network)
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: Services, a network that the node routes, frames that rules translate."""
+        cell, name = self._cell, self._cell.network
+        if not hasattr(self._bed.runtime, "service"):
+            return Missing(
+                what="a Service",
+                reason=f"pods.runtime is {self._bed.testbed.pods.runtime}, which has none",
+                mend="pods.runtime: kubernetes",
+            )
+        if self._network.spec.uplink != uplinks.ROUTED or endpoints.own_way(self._network) is not None:
+            return Missing(
+                what=f"a Service on network {name}",
+                reason="the node does not route between the pods, so its rules see no frame",
+                mend="a network option with `uplink: routed`, such as ptp",
+            )
+        if cell.direction is not Direction.FORWARD or cell.frame_format is not FrameFormat.IPV4_UDP:
+            return Missing(
+                what=f"{cell.frame_format} frames, {cell.direction}, through a Service",
+                reason="the rules translate UDP over IPv4 towards the Service alone",
+                mend="direction forward and format ipv4-udp",
+            )
+        return too_large(cell) or self._bed.missing(name, self._bed.sides()[0].node)
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Make both pods and the Service; remove them on leaving."""
+        refuse(self.probe())
+        bed, network = self._bed, self._network
+        node = bed.node(bed.sides()[0].node)
+        with ExitStack() as stack:
+            stack.enter_context(routers.forwarding(node))
+            pair = stack.enter_context(endpoints.pod_pair(bed, network, (node, node), nic=None))
+            service = stack.enter_context(
+                bed.runtime.service(  # type: ignore[attr-defined]
+                    node,
+                    name=f"service-{bed.next_id()}",
+                    address=host(INNER[1].far_ipv4),
+                    port=UDP_PORT,
+                )
+            )
+            client, server = endpoints.ports(bed, network, pair)
+            # frames go to the address that a port calls its own; this one is entered by fixed MACs alone
+            behind = replace(
+                server, ipv4=f"{service['cluster_ip']}/32", peer_mac=str(pair[1].attached.host_mac)
+            )
+            yield Deployment(
+                ports=(client, behind),
+                evidence={
+                    "path": self.kind.name,
+                    **endpoints.evidence(bed, network, pair),
+                    "service": service,
+                    "hops": [
+                        *pair[0].hops(),
+                        {"at": node.name, "what": "rules of kube-proxy, then the node's kernel routes"},
+                        *reversed(pair[1].hops()),
+                    ],
+                    "forwarding": "the node's kernel, in the threads of the device queues if any",
+                },
+            )
+
+
+_: type[PathDriver] = ServicePath

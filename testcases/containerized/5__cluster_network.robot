@@ -1,0 +1,27 @@
+*** Settings ***
+Documentation       What a cluster itself makes: the way between the pods of two nodes by its network's daemons (flannel),
+...                 and a Service in front of a pod (ClusterIP, by the rules of kube-proxy). They are host bridge and
+...                 routes of draft-ietf-bmwg-containerized-infra 5.1.1. The profile names the network options;
+...                 without a cluster that has them the cells are not assessed, by name.
+Resource            bmwg/resources/bench.resource
+Suite Setup         Open Bench
+Test Tags           clause:draft-ietf-bmwg-containerized-infra-5.1.1    req:CINF08-5.1.1-01
+...                 req:CINF08-5.1.1-02    req:CINF08-5.1.1-04
+
+
+*** Test Cases ***
+Throughput Pod To Pod On Two Nodes By The Network Of The Cluster
+    [Tags]    id:CN-TPUT-4.1    path:p2p-cluster    metric:throughput
+    Measure Its Cells
+
+Throughput Pod To Pod Through A Service
+    [Tags]    id:CN-TPUT-4.2    path:p2p-service    metric:throughput
+    Measure Its Cells
+
+Latency Pod To Pod On Two Nodes By The Network Of The Cluster
+    [Tags]    id:CN-LAT-4.1    path:p2p-cluster    metric:latency
+    Measure Its Cells
+
+Latency Pod To Pod Through A Service
+    [Tags]    id:CN-LAT-4.2    path:p2p-service    metric:latency
+    Measure Its Cells

@@ -1,0 +1,131 @@
+"""Network options on a real cluster of two nodes: flannel by VXLAN and by routes, programs at the tc hook."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import PacketTester
+from tests.kubernetes.conftest import lacking
+
+from bmwg.drivers.kubernetes import flannel
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network import ebpf_build
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.records import Cell
+
+TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"
+INTERFACES = "bmwg.drivers.hosting.interfaces:listing"
+
+
+@pytest.fixture(scope="module", params=flannel.BACKENDS)
+def bed(request, tmp_path_factory):
+    if reason := lacking():
+        pytest.skip(reason)
+    if found := flannel.missing():
+        pytest.skip(f"needs {found['what']}: {found['reason']} ({found['mend']})")
+    folder = tmp_path_factory.mktemp("run")
+    testbed = load_testbed(TESTBED)
+    networks = tuple(
+        replace(one, options={**one.options, "backend": request.param}) if one.driver == "flannel" else one
+        for one in testbed.networks
+    )
+    pods = replace(testbed.pods, options={**testbed.pods.options, "ready_s": 300})
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with open_bed(replace(testbed, networks=networks, pods=pods), ledger, folder) as opened:
+        yield opened
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def cell(path, network, function="none", **more):
+    return Cell(path=path, hosting="pod", function=function, network=network, frame_octets=64, **more)
+
+
+def test_pods_of_two_nodes_reach_each_other_by_what_flanneld_made(bed):
+    (network,) = [bed.network(one.name) for one in bed.testbed.networks if one.driver == "flannel"]
+    driver = path_driver(cell("p2p-cluster", "flannel"), bed)
+    assert driver.probe() is None
+    before = {name: _links(bed, name) for name in ("dut1", "dut2")}
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        for source in (0, 1):
+            came = tester.carry(source, f"from {source} by flannel".encode(), frame_octets=512)
+            assert came is not None, f"from port {source}"
+        told = deployment.evidence
+        routes = [one for node in told["routes"].values() for one in node]
+        assert len(routes) == 2
+        tunnelled = network.backend == "vxlan"
+        assert {one["interface"] for one in routes} == {flannel.TUNNEL if tunnelled else "under0"}
+        described = told["network"]["dut1"]
+        assert described["backend"] == network.backend
+        assert described["mtu_octets"] == (1450 if tunnelled else 1500)
+        assert described["programs"]["sha256"]["flanneld"]
+        assert told["endpoints"][0]["attachment"]["result"]
+        assert told["pod_runtime"]["flannel"]["backend"] == network.backend
+    assert {name: _links(bed, name) for name in ("dut1", "dut2")} == before
+
+
+def test_a_frame_that_does_not_fit_the_tunnel_is_refused_by_name(bed):
+    (network,) = [bed.network(one.name) for one in bed.testbed.networks if one.driver == "flannel"]
+    found = path_driver(replace(cell("p2p-cluster", "flannel"), frame_octets=1518), bed).probe()
+    assert (found is None) == (network.backend == "host-gw")
+    if found is not None:
+        assert "1450" in found.reason
+
+
+@pytest.mark.parametrize("path", ["p2p", "p2p-underlay", "p2p-vxlan"])
+def test_flannel_is_refused_by_name_on_other_paths(bed, path):
+    assert path_driver(cell(path, "flannel"), bed).probe() is not None
+
+
+def test_bridge_is_refused_by_name_where_the_network_must_join_nodes(bed):
+    assert "makes nothing between nodes" in path_driver(cell("p2p-cluster", "bridge"), bed).probe().reason
+
+
+def test_programs_at_the_tc_hook_carry_frames_to_a_pod_of_kubernetes(bed):
+    if missing := ebpf_build.missing():
+        pytest.skip(f"needs {missing.what}: {missing.reason}")
+    driver = path_driver(cell("pvp", "ebpf-tc", "kernel-l3"), bed)
+    assert driver.probe() is None
+    before = _links(bed, "dut1")
+    for _ in range(2):
+        with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+            for source in (0, 1):
+                for ipv6 in (False, True):
+                    came = tester.carry(source, f"tc from {source} {ipv6}".encode(), ipv6=ipv6)
+                    assert came is not None, f"from port {source}, IPv6 {ipv6}"
+            for side, told in enumerate(deployment.evidence["attachments"]):
+                ends = {told["mapping"]["nic"], told["mapping"]["host_interface"]}
+                members = told["programs"]["members"]
+                assert ends == {one["interface"] for one in members} == {one["target"] for one in members}
+                assert f"nic{side}" in ends
+                assert all(one["program_tag"] for one in members)
+            runs_on = deployment.evidence["pod"]["threads"]
+            assert all(one["cpus"] == [1] for one in runs_on)
+        assert _links(bed, "dut1") == before
+
+
+def test_a_service_leads_from_the_clusters_address_to_the_pod(bed):
+    driver = path_driver(cell("p2p-service", "ptp"), bed)
+    assert driver.probe() is None
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        told = deployment.evidence["service"]
+        assert told["translated"] is True
+        assert told["kube_proxy"] == {"mode": "nftables", "by": "kube-proxy"}
+        assert deployment.ports[1].ipv4 == f"{told['cluster_ip']}/32"
+        came = tester.carry(0, b"to the service", frame_octets=256)
+        assert came is not None
+        assert came[30:34] == bytes((198, 19, 128, 2))  # the destination, no longer the cluster's address
+        assert came[26:30] == bytes((198, 18, 128, 2))  # the source stays
+    assert bed.runtime.api.get(f"/api/v1/namespaces/{bed.runtime.namespace}/services")["items"] == []
+
+
+def test_a_service_is_refused_by_name_where_the_node_does_not_route(bed):
+    assert "does not route" in path_driver(cell("p2p-service", "bridge"), bed).probe().reason
+
+
+def _links(bed, name):
+    """Interfaces of a node, without those that the cluster's own network gives and takes at its own time."""
+    found = {one["name"] for one in bed.node(name).call(INTERFACES)}
+    return {one for one in found if not one.startswith("veth")}
