@@ -34,6 +34,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 WIRE_BITS = 480  # of a frame of 64 octets in a Linux queue
@@ -82,7 +83,7 @@ def policed(testbed_file: Path, rate_fps: int) -> Iterator[TrafficDriver]:
 def lossless(rate_fps: int) -> ThroughputGoal:
     """Throughput without loss, around the policer's rate."""
     return ThroughputGoal(
-        frame_octets=64,
+        offer=Traffic(frame_octets=64),
         duration_s=DURATION_S,
         min_load_fps=rate_fps // 2,
         max_load_fps=rate_fps * 2,
@@ -113,7 +114,7 @@ def by_loss_goal(measure: Measure, rate_fps: int) -> Bounds:
     )
     wanted = ControllerInput(
         goals=(goal,),
-        frame_octets=64,
+        offer=Traffic(frame_octets=64),
         min_load_fps=rate_fps // 2,
         max_load_fps=rate_fps * 2,
         envelope_fps=ENVELOPE_FPS,
@@ -134,7 +135,7 @@ def run(testbed_file: Path, goal: str, rate_fps: int) -> dict[str, object]:
     with policed(testbed_file, rate_fps) as tester:
 
         def measure(spec: TrialSpec) -> JudgedTrial:
-            result = tester.run_trial(spec)
+            result = tester.run(spec)
             time.sleep(0.05)
             trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), POLICY))
             return trials[-1]

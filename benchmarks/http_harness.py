@@ -27,7 +27,7 @@ from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.reports.store import RunStore
 from bmwg.resources.http_proxy.deployment import deployed
 from bmwg.resources.http_proxy.header import http_header
-from bmwg.resources.http_proxy.measure import CellRuns
+from bmwg.resources.http_proxy.measure import CellRuns, served
 from bmwg.resources.http_proxy.measure import record as recorded
 
 REQUESTS, OCTETS, TIMES = 10_000, 1000, 5
@@ -81,7 +81,9 @@ def main() -> None:
         kept = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
         with open_row(folder, kept, f"harness-{os.getpid()}", sizes_octets=[OCTETS]) as row:
             place = hosting(Form.NATIVE, node=row.proxy, place=row.place, ledger=kept)
+            clients = ab.AbClients(row, folder)
             with deployed(row, place, proxies=1, cache=False, stress_cpus=0, deadline_s=30) as made:
+                clients.attach(served(made))
                 header = http_header(load("quick"), {}, {}, {}, [planned])
                 store = RunStore.create(folder / "results", "harness", header)
 
@@ -93,7 +95,7 @@ def main() -> None:
                     own, life = by_hand(row, made.endpoints[0])
                     hand.append(own)
                     hand_life.append(life)
-                    runs = CellRuns(planned, record)
+                    runs = CellRuns(planned, record, clients=lambda: clients)
                     began = time.monotonic()
                     runs.run(made, "d")
                     ours_wall.append(time.monotonic() - began)

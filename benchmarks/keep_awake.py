@@ -110,7 +110,7 @@ def measure(tester: TrafficDriver, policy: TrialPolicy, spec: TrialSpec, trials:
     """Run one block of trials."""
     tally = Tally()
     for seq in range(1, trials + 1):
-        result = tester.run_trial(spec)
+        result = tester.run(spec)
         tally.count(judge(RecordedTrial(seq=seq, result=result), policy))
         time.sleep(policy.restabilize_s)
     return tally

@@ -91,7 +91,7 @@ def _search(tester: EmbeddedTraffic, end_s: float) -> Found:
     def measure(spec: TrialSpec) -> JudgedTrial:
         if time.monotonic() > end_s:
             raise TimeoutError(f"{len(results)} trials until the deadline did not do")
-        results.append(tester.run_trial(spec))
+        results.append(tester.run(spec))
         time.sleep(0.02)  # the tester has waited until the queue was empty
         return judge(RecordedTrial(seq=len(results), result=results[-1]), POLICY)
 

@@ -81,7 +81,7 @@ def with_outage(
 
     thread = threading.Thread(target=work)
     thread.start()
-    result = tester.run_trial(spec)
+    result = tester.run(spec)
     thread.join()
     return judge(RecordedTrial(seq=1, result=result), POLICY), box[0]
 

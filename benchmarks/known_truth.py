@@ -32,6 +32,7 @@ from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.records import Cell, OutcomeType, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import SearchResult, search
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 TRUTH_FPS = 100_000
@@ -59,7 +60,7 @@ class Truth:
     def goal(self) -> ThroughputGoal:
         """The search for it."""
         return ThroughputGoal(
-            frame_octets=64,
+            offer=Traffic.of(self.cell),
             duration_s=self.duration_s,
             min_load_fps=self.fps * 6 // 10,
             max_load_fps=self.fps * 3 // 2,
@@ -154,7 +155,7 @@ def find(
     def measure(spec: TrialSpec) -> JudgedTrial:
         if time.monotonic() > end_s:
             raise TimeoutError(f"no answer in {limit_s:g} s and {len(trials)} trials")
-        result: TrialResult = tester.run_trial(spec)
+        result: TrialResult = tester.run(spec)
         time.sleep(0.1)  # then the next trial may have real-time priority as well
         trials.append(judge(RecordedTrial(seq=len(trials) + 1, result=result), truth.policy))
         return trials[-1]

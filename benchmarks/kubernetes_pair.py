@@ -109,9 +109,7 @@ def once(bed: Bed, tester: EmbeddedTraffic | None, runtime: Any, cell: Cell) -> 
             seen: Counter[str] = Counter()
 
             def measure(spec: TrialSpec) -> JudgedTrial:
-                trial = judge(
-                    RecordedTrial(seq=seen.total() + 1, result=tester.run_trial(spec)), profile.policy
-                )
+                trial = judge(RecordedTrial(seq=seen.total() + 1, result=tester.run(spec)), profile.policy)
                 seen[trial.validity.value] += 1
                 return trial
 

@@ -17,6 +17,7 @@ from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.search import tst009
 from bmwg.methodology.search.tst009 import Tst009Goal
+from bmwg.methodology.traffic import Traffic
 
 TRIALS = 100_000
 REPEATS = 5
@@ -81,7 +82,7 @@ def main() -> None:
             name.replace("_s", "_ms"): round(1e3 * value / trials, 4) for name, value in spent.items()
         }
     bench = ModelBench(device=HardLimit(limit_fps=400_000), seed=1)
-    goal = Tst009Goal(frame_octets=64, duration_s=60.0, step_fps=5000, max_load_fps=1_500_000)
+    goal = Tst009Goal(offer=Traffic(frame_octets=64), duration_s=60.0, step_fps=5000, max_load_fps=1_500_000)
     record = [bench.measure(goal.trial(index % goal.count)) for index in range(TRIALS)]
     figures["classify 100,000 trials"] = timed(
         lambda: goal_result(trial_outputs(record), rfc2544_goal(), max_load_fps=1_500_000)
@@ -100,7 +101,10 @@ def main() -> None:
         goal_initial_trial_duration_s=1.0,
     )
     wanted = ControllerInput(
-        goals=(rfc2544_goal(), partial), frame_octets=64, min_load_fps=10_000, max_load_fps=1_500_000
+        goals=(rfc2544_goal(), partial),
+        offer=Traffic(frame_octets=64),
+        min_load_fps=10_000,
+        max_load_fps=1_500_000,
     )
     found = engine.search(ModelBench(device=HardLimit(limit_fps=400_000), seed=1).measure, wanted)
 

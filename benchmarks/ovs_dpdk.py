@@ -126,7 +126,7 @@ def loss_free(tester: EmbeddedTraffic, load_fps: int, attempts: int = 6) -> tupl
     """Whether one of the undisturbed 1 s trials sent all and lost none."""
     seen: dict[str, int] = {}
     for _ in range(attempts):
-        counts = tester.run_trial(TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0)).streams[0]
+        counts = tester.run(TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0)).streams[0]
         seen = {
             "load_fps": load_fps,
             "unsent": counts.unsent_frames,

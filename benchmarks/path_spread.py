@@ -45,9 +45,7 @@ def find(bed: Bed, tester: EmbeddedTraffic, network: str) -> tuple[SearchResult,
         tester.learn(goal.spec(goal.min_load_fps))
 
         def measure(spec: TrialSpec) -> JudgedTrial:
-            trial = judge(
-                RecordedTrial(seq=validity.total() + 1, result=tester.run_trial(spec)), profile.policy
-            )
+            trial = judge(RecordedTrial(seq=validity.total() + 1, result=tester.run(spec)), profile.policy)
             validity[trial.validity.value] += 1
             time.sleep(profile.policy.restabilize_s)
             return trial

@@ -60,7 +60,7 @@ def latency(load_fps: int, kinds: list[str], runs: int, seconds: float, folder: 
             with bed.direct(kind) as ports, EmbeddedTraffic(EmbeddedConfig(run_dir=folder)) as tester:
                 tester.attach(ports)
                 spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=seconds)
-                counts = tester.run_trial(spec).streams[0]
+                counts = tester.run(spec).streams[0]
             if counts.largest_gap_ns > STALL_LIMIT_NS:
                 found[kind]["disturbed"] += 1
             elif counts.received_frames < counts.intended_frames:

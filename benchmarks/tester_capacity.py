@@ -107,7 +107,7 @@ def testpmd_fps(
 def holds(tester: EmbeddedTraffic, spec: TrialSpec) -> bool:
     """Whether one undisturbed trial of at most five sends all and loses none, in each direction."""
     for _ in range(5):
-        streams = tester.run_trial(spec).streams
+        streams = tester.run(spec).streams
         if all(counts.unsent_frames == 0 and counts.lost_frames == 0 for counts in streams):
             return True
         if streams[0].largest_gap_ns <= STALL_LIMIT_NS:

@@ -54,7 +54,7 @@ def main() -> None:
             tester.attach(ports)
             for _ in range(wanted.runs):
                 spec = TrialSpec(frame_octets=64, load_fps=wanted.load_fps, duration_s=wanted.seconds)
-                counts = tester.run_trial(spec).streams[0]
+                counts = tester.run(spec).streams[0]
                 runs.append(
                     {
                         "p50_ns": quantile_ns(counts.latency, 0.5),

@@ -39,7 +39,7 @@ def main() -> None:
         tester.attach(ports)
         for share in SHARES:
             load_fps = round(wanted.maximum_fps * share)
-            counts = tester.run_trial(
+            counts = tester.run(
                 TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=wanted.seconds)
             ).streams[0]
             # From first to last frame there is one interval less than frames.

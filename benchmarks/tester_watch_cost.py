@@ -57,7 +57,7 @@ def main() -> None:
             for kind in KINDS if pair % 2 else KINDS[::-1]:
                 testers[kind].attach(ports)
                 spec = TrialSpec(frame_octets=64, load_fps=wanted.load_fps, duration_s=wanted.seconds)
-                result = testers[kind].run_trial(spec)
+                result = testers[kind].run(spec)
                 testers[kind].detach()
                 sent[kind].append(result.sent_frames / wanted.seconds)
                 if result.disturbance is not None:

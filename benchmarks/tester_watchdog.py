@@ -42,7 +42,7 @@ def main() -> None:
         for _ in range(wanted.pairs):
             for load_fps in stalls:
                 spec = TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=wanted.seconds)
-                result = tester.run_trial(spec)
+                result = tester.run(spec)
                 if result.disturbance is None:
                     raise RuntimeError("the tester gave no disturbance record")
                 stalls[load_fps].append(float(dict(result.disturbance.largest_stall_ns)[last]))

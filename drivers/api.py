@@ -17,13 +17,14 @@ from bmwg.drivers.api_pods import PodFunction as PodFunction
 from bmwg.drivers.api_pods import PodNetwork as PodNetwork
 from bmwg.drivers.api_pods import PodParts as PodParts
 from bmwg.drivers.api_pods import PodRuntime as PodRuntime
+from bmwg.drivers.api_workload import WorkloadDriver as WorkloadDriver
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
     from bmwg.drivers.paths.bed import Bed
     from bmwg.drivers.testbed import NetworkSpec, Testbed
     from bmwg.methodology.capabilities import Capability
     from bmwg.methodology.paths import PathKind
-    from bmwg.methodology.records import Cell, TrialResult, TrialSpec
+    from bmwg.methodology.records import Cell, TrialResult, TrialSpec  # noqa: F401  (in a protocol's base)
 
 JsonValue = Any  # builtins only: None, bool, int, float, str, list, dict with str keys
 
@@ -47,7 +48,9 @@ class TesterPort:
     prefix notation, for which it answers ARP and ND. `gateway_ipv4` and `gateway_ipv6` are the next hops
     whose MAC it resolves; `peer_mac` fixes the destination MAC instead (no resolution). `host_ipv4` and
     `host_ipv6` are the first addresses that frames *towards this port* carry as destination. `vlan_id` tags
-    the ARP and ND questions by which the next hops are resolved.
+    the ARP and ND questions by which the next hops are resolved. `networks_ipv4` and `networks_ipv6` are the
+    first of the consecutive networks *behind this port*, in prefix notation, to which frames towards it may
+    be spread (None: the path has no routes for any).
     """
 
     __test__ = False  # not a pytest class
@@ -63,6 +66,8 @@ class TesterPort:
     gateway_ipv6: str | None = None
     peer_mac: str | None = None
     vlan_id: int | None = None
+    networks_ipv4: str | None = None
+    networks_ipv6: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,23 +83,18 @@ class TrafficLimits:
 
 
 @runtime_checkable
-class TrafficDriver(Protocol):
-    """Sends one trial and counts it. It never searches, retries or judges.
+class TrafficDriver(WorkloadDriver["tuple[TesterPort, TesterPort]", "TrialSpec", "TrialResult"], Protocol):
+    """The workload of frames: sends one trial and counts it. It never searches, retries or judges.
 
     `for_testbed` makes it from a testbed file; counters must stand still for `drain_s` seconds after a trial
     before they are read. It stays up over attachments; `attach` binds two ports (after `detach` of the former
     two), resolves the next hops, and raises TestbedError, having sent nothing, on a port that is not allowed.
+    `drivers.traffic.of_frames` has what all of them have in common.
     """
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver: ...
-    def __enter__(self) -> TrafficDriver: ...
-    def __exit__(self, *exc: object) -> None: ...
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits: ...
-    def detach(self) -> None: ...
-    def learn(self, spec: TrialSpec, /) -> None: ...
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult: ...
-    def describe(self) -> Mapping[str, JsonValue]: ...
 
 
 @runtime_checkable
@@ -231,6 +231,38 @@ class Deployment:
     evidence: Mapping[str, JsonValue]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodEnd:
+    """An end of a path that is a pod: programs run in it, and its kernel has `address` on `interface`."""
+
+    pod: Pod
+    interface: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossed:
+    """An interface that lies on a path, from its first end to its second.
+
+    `at` says which one without a name that is drawn anew at each deployment. It is in the namespace of
+    `place`; `forward` is the counter that tells what goes forward, `tx` or `rx`.
+    """
+
+    at: str
+    place: Node | Pod
+    interface: str
+    forward: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BetweenPods:
+    """What a path built between two pods, and the interfaces on its way in their order."""
+
+    ends: tuple[PodEnd, PodEnd]
+    crossed: tuple[Crossed, ...]
+    evidence: Mapping[str, JsonValue]
+
+
 class PathDriver(Protocol):
     """Deploys one path (wire, node, pod chain, pod to pod) and removes it on exit, in reverse order.
 
@@ -244,3 +276,15 @@ class PathDriver(Protocol):
     def __init__(self, cell: Cell, bed: Bed) -> None: ...
     def probe(self) -> Missing | None: ...
     def deploy(self) -> AbstractContextManager[Deployment]: ...
+
+
+@runtime_checkable
+class PodPathDriver(PathDriver, Protocol):
+    """A path whose ends are pods (`PathKind.ends_in_pods`): whatever runs in pods may go over it.
+
+    `probe_pods` and `between_pods` are `probe` and `deploy` with the pods' own kernels at its ends, in place
+    of the tester.
+    """
+
+    def probe_pods(self) -> Missing | None: ...
+    def between_pods(self) -> AbstractContextManager[BetweenPods]: ...

@@ -134,6 +134,7 @@ class PodParts:
 class PodFunction(Protocol):
     """What forwards between the two interfaces of a pod, found by name among `bmwg.drivers.function`.
 
+    `routes` says that it forwards by routes, so that the pod is given one for each destination network.
     `answers_neighbours` says that the pod answers ARP and ND for the addresses of its interfaces; without it
     whoever sends to the pod is told its MACs. `forwarding` says where frames are forwarded, for the record.
     `drives` are the kinds of `NetworkDriver.hands_over` that it can use.
@@ -144,6 +145,7 @@ class PodFunction(Protocol):
     with the function's `name`.
     """
 
+    routes: ClassVar[bool]
     answers_neighbours: ClassVar[bool]
     forwarding: ClassVar[str]
     drives: ClassVar[frozenset[str]]

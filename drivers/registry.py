@@ -1,4 +1,7 @@
-"""Finds drivers by name; raises what `methodology.offers` raises."""
+"""Finds drivers by name; raises what `methodology.offers` raises.
+
+Ids: DRIVER-04 a workload of another kind of load.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bmwg.methodology import offers
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.paths import PathKind
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 GROUP = "bmwg.drivers"
 PATH, NETWORK, FUNCTION, RUNTIME, TRAFFIC = "path", "network", "function", "runtime", "traffic"
-PROVIDER = "provider"
+PROVIDER, WORKLOAD = "provider", "workload"
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -81,6 +85,22 @@ def provider(name: str, *, node: Node, place: Place, ledger: Ledger, token: str)
     kind = load(PROVIDER, name, where="vms.driver")
     made: MachineProvider = kind(node=node, place=place, ledger=ledger, token=token)
     return made
+
+
+def workload(name: str, *, kind: str, where: str = "") -> Any:
+    """Return the class of the workload of that name, which is made of what its kind of load is made of.
+
+    Raises what `load` raises, and ConfigError DRIVER-04 for a workload of another kind than `kind`.
+    """
+    found = load(WORKLOAD, name, where=where)
+    if found.kind != kind:
+        raise ConfigError(
+            "DRIVER-04",
+            f"{where + ': ' if where else ''}workload {name!r}",
+            expected=f"one that offers {kind}",
+            found=f"one that offers {found.kind}",
+        )
+    return found
 
 
 def load(kind: str, name: str, *, where: str = "") -> Any:

@@ -90,9 +90,15 @@ def _steps(profile: Profile) -> Iterator[tuple[str, str, str, _Change]]:
     )
     yield (
         f"{min(profile.flows)} flow only" if min(profile.flows) == 1 else f"{min(profile.flows)} flows only",
+        "",
+        "no clause; no run with many flows",
+        lambda p: replace(p, flows=(min(p.flows),)),
+    )
+    yield (
+        "one destination network only",
         "RFC2544-12-02",
         "deviated: no run with random destinations",
-        lambda p: replace(p, flows=(min(p.flows),)),
+        lambda p: replace(p, destination_networks=(1,)),
     )
     yield (
         "one latency trial at 64 octets only",

@@ -23,6 +23,8 @@ class Capability(StrEnum):
     TAGGED_LATENCY = "latency of single frames"  # rfc2544-26.2
     MIX = "frames of several sizes in turn"  # rfc6985
     LATENCY = "latency of all frames"
+    NETWORKS = "random destination networks"  # rfc2544-12
+    REPEATED_BURSTS = "bursts that repeat"  # rfc2544-21
 
 
 EVERYTHING = frozenset(Capability)
@@ -48,6 +50,8 @@ def needed(spec: TrialSpec) -> frozenset[Capability]:
         Capability.BROADCAST: spec.broadcast_every is not None,
         Capability.TAGGED_LATENCY: spec.tag_after_s is not None,
         Capability.MIX: bool(spec.mix_octets),
+        Capability.NETWORKS: spec.destination_networks > 1,
+        Capability.REPEATED_BURSTS: spec.burst_frames is not None,
     }
     return frozenset(capability for capability, wanted in asked.items() if wanted)
 

@@ -30,15 +30,17 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
     """Order the throughput outcomes of one frame size and direction bottom up, with the cost of each layer.
 
     A function in a pod or a machine stands on the highest rung tried below it; outcomes of other metrics take
-    no part. Raises ValueError when outcomes mix directions, frame formats or flows, between which no ratio
-    means anything.
+    no part. Raises ValueError when outcomes mix directions, frame formats, flows or destination networks,
+    between which no ratio means anything.
     """
     chosen = [
         o
         for o in outcomes
         if o.metric in _METRICS and o.cell.frame_octets == frame_octets and stands_on(o.cell)
     ]
-    kinds = {(o.cell.direction, o.cell.frame_format, o.cell.flows) for o in chosen}
+    kinds = {
+        (o.cell.direction, o.cell.frame_format, o.cell.flows, o.cell.destination_networks) for o in chosen
+    }
     if len(kinds) > 1:
         raise ValueError(f"a ladder compares equal traffic, found {len(kinds)} kinds")
     chosen.sort(key=lambda o: _height(o.cell))

@@ -19,6 +19,10 @@ UNIT = "ns"
 # The two definitions of RFC 1242 3.8, one of which a report states (RFC2544-26.2-08).
 STORE_AND_FORWARD = "store-and-forward"  # from the last bit in to the first bit out
 BIT_FORWARDING = "bit-forwarding"  # from the end of the first bit in to the start of the first bit out
+SOFTWARE_STAMPS = (  # what stamps of a program hold; docs/adr/0296
+    "software: before a frame is handed to its port, after it was taken from one; where the medium has a "
+    "rate, transmissions are within: two more than store-and-forward, one more than bit-forwarding"
+)
 REQUIREMENTS = ("RFC2544-26.2-01",)  # the rate is the throughput of the same frame size
 PERCENTILES = (
     ("p50", Fraction(50, 100)),

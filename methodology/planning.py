@@ -1,7 +1,7 @@
 """From a profile and the network options of a testbed to an ordered list of cells, and how long they take.
 
 A test case (`suites.cases()`) is a measurement on one path or on all of its suite's; a cell adds function,
-network, frame size, direction, format and flows.
+network, frame size, direction, format, flows and destination networks.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from bmwg.methodology import axes, suites
@@ -285,8 +286,13 @@ def _cells(
     genome = imix_genome(profile) if case.imix else ""
     if genome:
         size = max(imix.parse(genome).sequence)
-    for flows in case.flows or profile.flows:
-        for frame_format in case.frame_formats or profile.frame_formats:
+    frames = product(
+        case.destination_networks or profile.destination_networks,
+        case.flows or profile.flows,
+        case.frame_formats or profile.frame_formats,
+    )
+    for networks, flows, frame_format in frames:
+        if networks == 1 or frame_format is not FrameFormat.ETHERNET:  # a bare frame has no network
             tag = vlan_id if plan.needs_network else None
             least = MIN_IPV6_OCTETS + (4 if tag else 0) if frame_format is FrameFormat.IPV6_UDP else size
             for direction in case.directions or profile.directions:
@@ -299,6 +305,7 @@ def _cells(
                     direction=direction,
                     frame_format=frame_format,
                     flows=flows,
+                    destination_networks=networks,
                     vlan_id=tag,
                     imix=genome,
                 )

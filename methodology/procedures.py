@@ -125,6 +125,23 @@ CHANGES: tuple[Change, ...] = (
         "holds",
         versions={"conditional_throughput.rfc9971": 3, "throughput.tst009_12_3": 3},
     ),
+    Change(  # docs/adr/0268
+        after="a34196f4a445",
+        what="destination networks are judged by what was sent to each, and repeated bursts by how they left",
+        versions={RULES: 4},
+    ),
+    Change(  # docs/adr/0269
+        after="a34196f4a445",
+        what="a single trial in which a watchdog saw the tester's CPU gone makes no answer unstable, and the "
+        "interval between bursts is held against its trials",
+        versions={STANDING: 3},
+    ),
+    Change(  # docs/adr/0296, docs/adr/0297
+        after="a34196f4a445",
+        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that "
+        "could say one thing alone",
+        versions={RULES: 5},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -9,18 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from bmwg.methodology import repeated_bursts
 from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.repeated_bursts import BurstTimes
 
 MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
 MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
+MAX_NETWORKS = 256  # RFC2544-12-03
 MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
+FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD = "baremetal", "pod"
+POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 
 
@@ -70,6 +75,8 @@ class TrialSpec:
 
     `load_fps` is per port and direction. `flows` is the number of distinct UDP flows (source address or
     port differ); `vlan_id` adds one 802.1Q tag, whose four octets count within `frame_octets`.
+    `destination_networks` is among how many networks behind the far port each sender spreads its frames, one
+    drawn at random for each frame (RFC 2544 12); 1: all go to one address.
 
     `burst` says that the frames are a burst at the maximum rate `load_fps` (RFC 9004): each must leave.
     `then_load_fps` and `then_duration_s` are a second load that follows at once (RFC 2544 26.5).
@@ -79,6 +86,8 @@ class TrialSpec:
     latency of single frames: of the first one due then and, with `tags` above 1, of as many in even steps
     until the end (RFC 2544 26.2).
     `mix_octets` are the sizes that the frames have in turn (RFC 6985); `frame_octets` is then the largest.
+    `burst_frames` has the frames leave in bursts of so many at `burst_fps`, evenly apart, so that `load_fps`
+    is their mean load (RFC 2544 21); all bursts of a trial are whole.
     """
 
     frame_octets: int
@@ -99,6 +108,9 @@ class TrialSpec:
     tag_after_s: float | None = None
     tags: int | None = None
     mix_octets: tuple[int, ...] = ()
+    destination_networks: int = 1
+    burst_frames: int | None = None
+    burst_fps: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be."""
@@ -112,6 +124,11 @@ class TrialSpec:
             raise ValueError(f"duration_s: expected above 0, found {self.duration_s}")
         if self.flows < 1:
             raise ValueError(f"flows: expected at least 1, found {self.flows}")
+        if not 1 <= self.destination_networks <= MAX_NETWORKS:
+            raise ValueError(
+                f"destination_networks: expected 1..{MAX_NETWORKS}, found {self.destination_networks}"
+            )
+        self._check_bursts()
         if self.vlan_id is not None and not 1 <= self.vlan_id <= 4094:
             raise ValueError(f"vlan_id: expected 1..4094, found {self.vlan_id}")
         if (self.then_load_fps is None) != (self.then_duration_s is None):
@@ -141,9 +158,40 @@ class TrialSpec:
         if self.mix_octets and min(self.mix_octets) < MIN_FRAME_OCTETS:
             raise ValueError(f"mix_octets: expected {MIN_FRAME_OCTETS} or more, found {min(self.mix_octets)}")
 
+    def _check_bursts(self) -> None:
+        """Refuse bursts that no trial can have: their load is at most that within a burst."""
+        if (self.burst_frames is None) != (self.burst_fps is None):
+            raise ValueError("burst_frames, burst_fps: expected both or none, found one")
+        if self.burst_frames is None or self.burst_fps is None:
+            return
+        if self.burst_frames < 2:
+            raise ValueError(f"burst_frames: expected at least 2, found {self.burst_frames}")
+        if self.burst_fps < self.load_fps:
+            raise ValueError(
+                f"burst_fps: expected {self.load_fps} (load_fps) or more, found {self.burst_fps}"
+            )
+        if self.burst or self.then_load_fps is not None:
+            raise ValueError("burst_frames: expected neither burst nor then_load_fps beside it")
+
+    @property
+    def bursts(self) -> int:
+        """How many bursts each sending port is to send; 0 where the load is constant."""
+        if self.burst_frames is None:
+            return 0
+        return repeated_bursts.bursts_in(self.burst_frames, self.load_fps, self.duration_s)
+
+    @property
+    def due_s(self) -> float:
+        """When the last frame is due at the latest, seconds: the trial's time, or that of the last burst."""
+        if self.burst_frames is None or self.burst_fps is None:
+            return self.total_s
+        return repeated_bursts.due_s(self.burst_frames, self.load_fps, self.burst_fps, self.bursts)
+
     @property
     def first_frames(self) -> int:
         """Frames that each sending port is to send at `load_fps`: all, unless a second load follows."""
+        if self.burst_frames is not None:
+            return self.bursts * self.burst_frames
         return max(1, round(self.load_fps * self.duration_s))
 
     @property
@@ -152,6 +200,31 @@ class TrialSpec:
         if self.then_load_fps is None or self.then_duration_s is None:
             return self.first_frames
         return self.first_frames + max(1, round(self.then_load_fps * self.then_duration_s))
+
+    @property
+    def load(self) -> int:
+        """The load, as searches of any kind of load name it."""
+        return self.load_fps
+
+    @property
+    def intended(self) -> int:
+        """Frames that each sending port is to send, as searches of any kind of load name them."""
+        return self.intended_frames
+
+    @property
+    def unit(self) -> str:
+        """The unit of the load."""
+        return FRAMES_PER_S
+
+    @property
+    def words(self) -> str:
+        """The trial in words."""
+        return (
+            f"{self.frame_octets} octets, {self.load_fps} {FRAMES_PER_S} for {self.duration_s:g} s,"
+            f" {self.direction}, {self.frame_format}, {self.flows} flows"
+            f"{f', {self.destination_networks} networks' if self.destination_networks != 1 else ''}"
+            f"{f', bursts of {self.burst_frames} at {self.burst_fps} frames/s' if self.burst_frames else ''}"
+        )
 
     @property
     def tag_frames(self) -> tuple[int, ...]:
@@ -232,7 +305,9 @@ class StreamCounts:
     `largest_lateness_ns` the longest that a frame left after its due time. `losses` is there when the trial
     asks for the times of losses; `tagged_ns` has the latency of each tagged frame, None for one that never
     came, and `tagged_at_ns` when each was sent, in nanoseconds since the stream's first frame was (empty
-    where the tester does not tell).
+    where the tester does not tell). `sent_by_network` and `received_by_network` are the frames to each of the
+    trial's destination networks, in their order (empty where all go to one address). `bursts` is there when
+    the frames leave in repeated bursts.
     """
 
     intended_frames: int
@@ -251,6 +326,9 @@ class StreamCounts:
     losses: LossTimes | None = None
     tagged_ns: tuple[int | None, ...] = ()
     tagged_at_ns: tuple[int | None, ...] = ()
+    sent_by_network: tuple[int, ...] = ()
+    received_by_network: tuple[int, ...] = ()
+    bursts: BurstTimes | None = None
 
     @property
     def lost_frames(self) -> int:
@@ -312,6 +390,7 @@ class Cell:
     `path` is the name of a path driver, `hosting` and `function` are those of its hosting forms and functions
     that are measured (`none`: nothing forwards); `network` is the key in the testbed file, `none` where no
     option takes part. `imix` is a genome of RFC 6985 (empty: one size); `frame_octets` its largest frame.
+    `destination_networks` is that of its trials.
 
     What else is varied stands in `axes`, by name (`methodology/axes.py`). A cell of another `kind` of load
     has no frames (`frame_octets` 0), and `name` is the id that its kind gives it.
@@ -327,6 +406,7 @@ class Cell:
     flows: int = 1
     vlan_id: int | None = None
     imix: str = ""
+    destination_networks: int = 1
     kind: str = FRAMES
     axes: tuple[tuple[str, int | str], ...] = ()
     name: str = ""
@@ -354,6 +434,8 @@ class Cell:
             parts.append(self.frame_format)
         if self.flows != 1:
             parts.append(f"{self.flows}flows")
+        if self.destination_networks != 1:
+            parts.append(f"{self.destination_networks}networks")
         if self.vlan_id is not None:
             parts.append(f"vlan{self.vlan_id}")
         if self.imix:

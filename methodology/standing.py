@@ -2,7 +2,8 @@
 
 A trial is set aside when it was not valid and nothing broke: another one at the same load counts in its
 place. So it can raise an answer unseen (design decision 13). Each answer says how many there were and what
-all of them together allow; above the profile's share it is no answer but `unstable`.
+all of them together allow; above the profile's share it is no answer but `unstable`. A single one is no
+share: where a watchdog saw the tester's CPU gone, an answer of few trials may have one (docs/adr/0269).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.measurements.remarks import CONTINUED
 from bmwg.methodology.mlr import outcome as goal_outcomes
@@ -100,18 +102,25 @@ def _load(trial: JudgedTrial) -> int:
 
 
 def standing(
-    outcome: Outcome, trials: Sequence[JudgedTrial], *, most_ratio: float | None, continued: bool
+    outcome: Outcome,
+    trials: Sequence[JudgedTrial],
+    *,
+    most_ratio: float | None,
+    continued: bool,
+    by_cpu: bool = False,
 ) -> Outcome:
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
     `trials` are all of the outcome, `most_ratio` (0..1) is the share of them that may be set aside (None:
-    any), `continued` says that the run was cut off between them. The tester's own qualification is not
-    held to the share: what disturbs it lowers what devices may be credited with.
+    any), `continued` says that the run was cut off between them. With `by_cpu` a tester has stalled only
+    where a watchdog saw its CPU gone: one such trial is within every share. The tester's own qualification is
+    not held to the share: what disturbs it lowers what devices may be credited with.
     """
     aside = set_aside(trials)
     refused = (
         most_ratio is not None
         and aside.ratio > most_ratio
+        and not (by_cpu and aside.by_validity == ((Validity.TESTER_STALLED, 1),))
         and outcome.type in _CLAIMS
         and not outcome.cell.qualifies_tester
     )
@@ -138,10 +147,12 @@ def standing(
 
 def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
-    if not _for_zero_loss(outcome) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
+    bursty = outcome.metric.startswith(f"{burst_interval.METRIC}.")
+    if not (bursty or _for_zero_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
         return outcome
     lower = outcome.lower.load_fps if outcome.lower is not None else None
-    upper = outcome.upper.load_fps if outcome.upper is not None else None
+    # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
+    upper = outcome.upper.load_fps if outcome.upper is not None and not bursty else None
     reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
     if not reason:
         return outcome

@@ -15,7 +15,7 @@ from typing import Any
 
 from bmwg.methodology import offers
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.records import Direction, FrameFormat
+from bmwg.methodology.records import MAX_NETWORKS, Direction, FrameFormat
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
@@ -31,7 +31,7 @@ class Case:
     """One test case; a Robot test with its id measures it.
 
     `measurement` is a name of `measurements.registry`. `path` narrows it to one path of its suite's plan.
-    Directions, formats and flows replace the profile's.
+    Directions, formats, flows and destination networks replace the profile's.
     With `imix` frames of several sizes take turns, as the profile's genome says, in place of its sizes.
     `function` is what forwards in place of the plan's function on paths through a pod: a restarted container
     interrupts nothing when the kernel forwards for it.
@@ -44,6 +44,7 @@ class Case:
     directions: tuple[Direction, ...] = ()
     frame_formats: tuple[FrameFormat, ...] = ()
     flows: tuple[int, ...] = ()
+    destination_networks: tuple[int, ...] = ()
     imix: bool = False
     function: str = ""
 
@@ -54,7 +55,12 @@ class Case:
     @classmethod
     def from_builtins(cls, data: Mapping[str, Any]) -> Case:
         """Read what `as_builtins` gave, checked against the schema of run.json."""
-        kinds = {"directions": Direction, "frame_formats": FrameFormat, "flows": int}
+        kinds = {
+            "directions": Direction,
+            "frame_formats": FrameFormat,
+            "flows": int,
+            "destination_networks": int,
+        }
         read: dict[str, Any] = {
             key: tuple(map(kinds[key], said)) if key in kinds else said for key, said in data.items()
         }
@@ -63,7 +69,7 @@ class Case:
 
 _PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
 _LADDER = (("CN-TPUT-1", "throughput"), ("CN-LAT-1", "latency"))
-_MANY_FLOWS = 256  # RFC2544-12-02, as many as there are destination networks
+_MANY_FLOWS = 256  # choice: as many as RFC 2544 section 12 has destination networks
 
 
 def _containerized() -> tuple[Case, ...]:
@@ -101,6 +107,7 @@ RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),
     _rfc2544("R2544-TPUT-1.3", "throughput", flows=(_MANY_FLOWS,)),
     _rfc2544("R2544-TPUT-1.4", "throughput", frame_formats=(FrameFormat.IPV6_UDP,)),
+    _rfc2544("R2544-TPUT-1.5", "throughput", destination_networks=(MAX_NETWORKS,)),
     _rfc2544("R2544-TPUT-2.1", "tst009"),
     _rfc2544("R2544-TPUT-3.1", "mlrsearch"),
     _rfc2544("R2544-IMIX-1.1", "imix", imix=True),
@@ -123,6 +130,11 @@ RFC2544_CASES = (
     _rfc2544("R2544-MOD-1.3", "modifier_route_updates"),
     _rfc2544("R2544-MOD-1.4", "modifier_filters_1"),
     _rfc2544("R2544-MOD-1.5", "modifier_filters_25"),
+    _rfc2544("R2544-MOD-1.6", "modifier_broadcast_bridged", function="testpmd"),
+    _rfc2544("R2544-BURST-1.1", "burst_interval_16"),
+    _rfc2544("R2544-BURST-1.2", "burst_interval_64"),
+    _rfc2544("R2544-BURST-1.3", "burst_interval_256"),
+    _rfc2544("R2544-BURST-1.4", "burst_interval_1024"),
 )
 
 
@@ -199,7 +211,7 @@ def tests_of(measurement: str, path: str, among: Sequence[Case]) -> frozenset[st
 
 
 def _special(one: Case) -> bool:
-    return bool(one.directions or one.frame_formats or one.flows or one.imix)
+    return bool(one.directions or one.frame_formats or one.flows or one.destination_networks or one.imix)
 
 
 # What `testcases/containerized` measures.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from bmwg.methodology.destinations import contradiction
 from bmwg.methodology.records import (
     LARGEST_COUNT,
     Direction,
@@ -23,6 +24,8 @@ BURST_STALL_RATIO = 0.02  # choice: a pause within a burst drains a queue, by at
 BURST_STALL_FLOOR_NS = 100_000  # choice: what one system call of a busy sender takes
 STALL_RATIO = 0.01  # choice: a longer gap changes the load of the trial, whatever a queue takes
 ACT_STALL_NS = 5_000_000  # choice: the accuracy that the time of a reset is asked for
+BURST_LENGTH_EXCESS = 1.1  # choice: repeated bursts so much longer have another gap than asked for
+BURST_LENGTH_FLOOR_NS = 2_000  # choice: what one pass of a polling sender takes
 MAX_RATE_EXCESS = 1.05  # choice: sent in so much less time than stated is another load than stated
 _NS = 1_000_000_000
 
@@ -119,6 +122,46 @@ class JudgedTrial:
     def lossless(self) -> bool:
         """Valid, and every sent frame of every stream was received (RFC2544-26.1-01)."""
         return self.valid and all(stream.lost_frames == 0 for stream in self.result.streams)
+
+    # what searches of any kind of load read of a trial (`search.offer.Tried`)
+
+    @property
+    def spec(self) -> TrialSpec:
+        """What was asked for."""
+        return self.result.spec
+
+    @property
+    def load(self) -> int:
+        """The load that was asked for, frames/s per port and direction."""
+        return self.result.spec.load_fps
+
+    @property
+    def sent(self) -> int:
+        """Frames sent in all directions."""
+        return self.result.sent_frames
+
+    @property
+    def lost(self) -> int:
+        """Frames lost in all directions."""
+        return self.result.lost_frames
+
+    @property
+    def loss_ratio(self) -> float:
+        """Share of the sent frames that were lost, 0..1, all directions together."""
+        return self.result.loss_ratio
+
+    @property
+    def sent_per_s(self) -> float:
+        """Frames that the slower direction sent in a second of the time that sending took."""
+        streams = self.result.streams
+        longest_ns = max((stream.effective_duration_ns for stream in streams), default=0)
+        taken_s = max(self.result.spec.duration_s, longest_ns / 1e9)
+        return min((stream.sent_frames for stream in streams), default=0) / taken_s
+
+    @property
+    def carried_per_s(self) -> float:
+        """Frames received in a second of the trial, of the worse direction."""
+        return min(stream.received_frames for stream in self.result.streams) / self.result.spec.duration_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +336,7 @@ def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
         0, stream.intended_frames - stream.received_frames
     ):
         return f"{len(arrived)} of {len(stream.tagged_ns)} tagged frames, received {stream.received_frames}"
-    return _histogram_contradiction(stream)
+    return contradiction(stream, spec.destination_networks) or _histogram_contradiction(stream)
 
 
 def _histogram_contradiction(stream: StreamCounts) -> str:
@@ -332,6 +375,20 @@ def _shortage(stream: StreamCounts, spec: TrialSpec, policy: TrialPolicy) -> str
     longest_ns = int(spec.total_s * _NS / policy.min_sent_ratio) + policy.max_stall_ns
     if stream.effective_duration_ns > longest_ns:
         return f"sending took {stream.effective_duration_ns} ns, expected at most {longest_ns} ns"
+    return _slow_bursts(stream, spec)
+
+
+def _slow_bursts(stream: StreamCounts, spec: TrialSpec) -> str:
+    """Say that bursts which repeat left with wider gaps than they were to, so that none had the least gap."""
+    if spec.burst_frames is None or spec.burst_fps is None:
+        return ""
+    bursts = stream.bursts
+    if bursts is None or not bursts.bursts:
+        return "the tester does not tell how its bursts left" if bursts is None else "no burst left whole"
+    mean_ns = bursts.lengths_ns / bursts.bursts
+    asked_ns = (spec.burst_frames - 1) * _NS / spec.burst_fps
+    if mean_ns > asked_ns * BURST_LENGTH_EXCESS + BURST_LENGTH_FLOOR_NS:
+        return f"bursts took {mean_ns:.0f} ns from the first to the last frame, expected {asked_ns:.0f} ns"
     return ""
 
 
@@ -339,7 +396,7 @@ def _too_fast(result: TrialResult) -> str:
     for stream in result.streams:
         if stream.effective_duration_ns and stream.sent_frames > 1:
             rate_fps = (stream.sent_frames - 1) * _NS / stream.effective_duration_ns
-            intended_fps = result.spec.intended_frames / result.spec.total_s
+            intended_fps = result.spec.intended_frames / result.spec.due_s
             if rate_fps > max(intended_fps, 1.0) * MAX_RATE_EXCESS:
                 return f"sent at {rate_fps:.0f} frames/s, intended {intended_fps:.0f}"
     return ""

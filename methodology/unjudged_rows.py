@@ -165,8 +165,11 @@ def _wrong_flags(entry: Unjudged) -> list[str]:
         return found
     if entry.row_class is not RowClass.CARRIED_OUT:
         found.append(f"{entry.row}: kept by construction, and not carried out here")
-    if row is not None and row.level not in (Level.SHOULD, Level.SHOULD_NOT):
-        found.append(f"{entry.row}: {row.level} cannot be kept by construction without a rule")
+    must = row is not None and row.level in (Level.MUST, Level.MUST_NOT)
+    if must and not all("::" in test for test in entry.by):
+        found.append(f"{entry.row}: MUST is kept by construction where single tests show it, by name")
+    if row is not None and row.level not in OWN_SENTENCE:
+        found.append(f"{entry.row}: {row.level} demands nothing that could be kept by construction")
     if row is not None and VerdictBasis.BY_CONSTRUCTION not in row.allowed:
         found.append(f"{entry.row}: the catalogue's verdict_basis does not allow by_construction")
     return found

@@ -18,13 +18,17 @@ from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.planning import PlannedCell
-from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
+from bmwg.reports.render.summary import summary_lines
+from bmwg.reports.store import Run
+from bmwg.resources import rooms
 from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
 from bmwg.resources.measure import CellMeasurement, is_of_cell
 from bmwg.resources.needs import lacking
+from bmwg.resources.open_run import open_run
 from bmwg.resources.outcomes import answer_line, one_line
-from bmwg.resources.session import Session, open_session
+from bmwg.resources.session import Session
 from bmwg.resources.settings import Settings
 
 
@@ -39,26 +43,33 @@ class Bench:
         self._session = session
         self._deployments = Deployments(session)
         run = session.continued.run if session.continued else None
-        standing = run.outcomes if run else ()
+        self.mends = dict(run.mends) if run else {}
+        standing = run.of_kind(FRAMES) if run else ()
         self._outcomes = {(outcome.metric, outcome.cell.cell_id): outcome for outcome in standing}
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str], clock: Clock | None = None) -> Bench:
-        """Open a session for the selected tests; raises what `open_session` raises."""
-        return cls(open_session(settings, selected, clock))
+        """Open a run of the selected tests of frames alone; raises what `open_run` raises."""
+        (_, bench) = open_run(settings, selected, clock, [rooms.room(FRAMES)]).benches[FRAMES]
+        assert isinstance(bench, cls)
+        return bench
 
     @property
     def run_id(self) -> str:
         """The run that this bench writes."""
         return self._session.store.run_id
 
+    def line(self, outcome: Outcome) -> str:
+        """Say an outcome in one line, without its cell."""
+        return f"{outcome.type.value}  {outcome.statement or outcome.reason}"
+
+    def last_lines(self, run: Run) -> list[str]:
+        """Return the run's answers in a few lines."""
+        return summary_lines(run)
+
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
         self._session.platform.begin_suite(suite)
-
-    def fresh_line(self) -> None:
-        """Begin a new line of the display."""
-        self._session.display.fresh_line()
 
     def outcomes(self, test_id: str) -> list[Outcome]:
         """Answer one test: an outcome for each planned cell, measured now unless it stands already.
@@ -81,8 +92,8 @@ class Bench:
     def _ensure(self, wanted: PlannedCell) -> None:
         """Measure a cell, with what the plan has beside it on the same deployment, unless it stands."""
         session = self._session
-        if session.stopped is not None and wanted.key not in self._outcomes:
-            raise session.stopped
+        if session.run.stopped is not None and wanted.key not in self._outcomes:
+            raise session.run.stopped
         while wanted.key not in self._outcomes:  # each pass gives at least one outcome more
             together = planning.visit(session.plan, wanted)
             self._measure_group([one for one in self._with_loads(together) if one.key not in self._outcomes])
@@ -117,11 +128,11 @@ class Bench:
             pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
         except ToolkitError as error:
             if not is_of_cell(error):
-                self._session.stopped = error
+                self._session.run.stopped = error
                 raise
             self._fail(group, one_line(error))
         except BaseException as error:
-            self._session.stopped = error
+            self._session.run.stopped = error
             raise
 
     def _assessable(self, group: list[PlannedCell]) -> list[PlannedCell]:
@@ -232,14 +243,15 @@ class Bench:
 
     def _keep(self, outcome: Outcome, mend: str = "") -> None:
         self._session.store.add_outcome(outcome, mend=mend)
+        if mend:
+            self.mends[outcome.outcome_id] = mend
         self._outcomes[outcome.metric, outcome.cell.cell_id] = outcome
         self._session.display.note(answer_line(outcome))
 
+    def rest(self) -> None:
+        """End the tester; the next deployment gets a new one."""
+        self._deployments.end_traffic()
+
     def close(self) -> None:
-        """Remove what was made, take the closing record, write the report and say where it is."""
-        session = self._session
-        planned = [one.key for one in session.plan]
-        if session.continued:
-            planned = [(one.metric, one.cell.cell_id) for one in session.continued.run.plan]
-        left = sum(key not in self._outcomes for key in planned)
-        session.close(left, len(planned), self._deployments.end_traffic)
+        """Close the run."""
+        self._session.run.close()

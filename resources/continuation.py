@@ -86,7 +86,11 @@ def continuation(folder: Path, selected: Collection[str] | None = None) -> Conti
 
     Raises ConfigError RES-01, RES-02, RES-03, and what `read_run` raises. Changes nothing.
     """
-    run = begun(folder, selected)
+    return going_on(begun(folder, selected))
+
+
+def going_on(run: Run) -> Continuation:
+    """Return a run of frames that can go on, with the testbed and profile of its header."""
     testbed = parse_testbed(_yaml(run.testbed), Path(run.testbed_source or "run.json"))
     profile = parse_profile(_yaml(run.profile), source=f"profile of {run.run_id}")
     return Continuation(run=run, testbed=testbed, profile=profile)

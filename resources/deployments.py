@@ -11,6 +11,9 @@ from bmwg.drivers.api import Deployment, JsonValue, TrafficDriver, TrafficLimits
 from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.addresses import host
+from bmwg.drivers.workload import modifiers
+from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.records import Cell
 from bmwg.resources.session import Session
 from bmwg.resources.tester import tester_of
@@ -38,7 +41,7 @@ class Deployments:
                 require_own_ports(deployment.ports, session.testbed.lab_ports)
                 require_closed(session.bed)
             data_plane = DataPlane(session.bed, cell, deployment)
-            told: dict[str, JsonValue] = {"port_kind": session.bed.port_kind.evidence()}
+            told = self._told(cell, deployment)
             if data_plane.parts:
                 told["data_plane"] = data_plane.evidence()
             session.store.add_deployment(deployment_id, {**deployment.evidence, **told})
@@ -52,6 +55,31 @@ class Deployments:
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,
                 ):
                     yield deployment_id, able, limits
+
+    def _told(self, cell: Cell, deployment: Deployment) -> dict[str, JsonValue]:
+        """Return what stands beside a path's own evidence: kind and addresses of the ports, and modifiers.
+
+        Of each modifier what trials of a direction and format configure, word for word (rfc2544-11.4).
+        """
+        session = self._session
+        addresses = [[one for one in (port.ipv4, port.ipv6) if one] for port in deployment.ports]
+        told: dict[str, JsonValue] = {
+            "port_kind": session.bed.port_kind.evidence(),
+            "test_addresses": [[host(one) for one in mine] for mine in addresses],
+        }
+        mine = (
+            cell.path,
+            cell.hosting,
+            cell.function,
+            cell.network,
+            *cell.axes,
+        )  # as `PlannedCell.deployment`
+        texts: dict[str, dict[str, JsonValue]] = {}
+        for one in session.plan:
+            name = str(getattr(measurement(one.measurement), "modifier", ""))
+            if one.deployment == mine and (text := modifiers.configured(one.cell, name)):
+                texts.setdefault(name, {})[f"{one.cell.direction}/{one.cell.frame_format}"] = text
+        return {**told, "modifiers": dict(sorted(texts.items()))} if texts else told
 
     @contextmanager
     def _attached(self, deployment: Deployment) -> Iterator[tuple[TrafficDriver, TrafficLimits]]:

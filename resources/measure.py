@@ -15,7 +15,7 @@ from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
 from bmwg.methodology.standing import standing
 from bmwg.methodology.throughput import not_assessed
-from bmwg.methodology.trial import JudgedTrial, Learning, TrialPolicy, assess
+from bmwg.methodology.trial import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock, HostClock
@@ -107,7 +107,7 @@ class CellMeasurement:
             self._watch.begin()
         with self._display.trial(self._planned.cell.cell_id, phase, spec):
             began_ns = self._clock.monotonic_ns()
-            result = self._traffic.run_trial(spec)
+            result = self._traffic.run(spec)
             ended_ns = self._clock.monotonic_ns()
         if self._watch is not None:
             others = ("machine.other_frames", self._watch.check())
@@ -173,7 +173,13 @@ class CellMeasurement:
 
     def _remarked(self, outcome: Outcome, *, continued: bool) -> Outcome:
         trials = [trial for trial in self._trials if trial.seq in set(outcome.trials)]
-        return standing(outcome, trials, most_ratio=self._policy.most_set_aside_ratio, continued=continued)
+        return standing(
+            outcome,
+            trials,
+            most_ratio=self._policy.most_set_aside_ratio,
+            continued=continued,
+            by_cpu=self._policy.stall_evidence is StallEvidence.CPU,
+        )
 
     def _note_bounds(self, trial: JudgedTrial) -> None:
         if trial.lossless or trial.validity in (Validity.VALID, Validity.SENT_SHORT):

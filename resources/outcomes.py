@@ -19,6 +19,6 @@ def answer_line(outcome: Outcome) -> str:
     """One line for a console: cell, metric, and the answer as what it is; a wide interval with both ends."""
     answer = "; ".join(f"{value.number:,} {value.unit}" for value in outcome.values[:1])
     if answer and is_wide(outcome) and outcome.upper is not None:
-        answer += f", loss from {outcome.upper.load_fps:,} frames/s on"
+        answer += f", loss from {outcome.upper.load_fps:,} {outcome.values[0].unit} on"
     said = answer or outcome.statement or outcome.reason
     return f"{outcome.cell.cell_id}: {outcome.metric} {outcome.type.value} {said}"

@@ -21,6 +21,7 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
 from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.record.drift import Change, drift, named_drift, reason
 from bmwg.methodology.record.findings import Weight
@@ -331,7 +332,7 @@ def _short(finding: Mapping[str, Any]) -> str:
     return f"{finding['finding_id']} {finding['what']}"
 
 
-class SampledTraffic:
+class SampledTraffic(OfFrames):
     """A tester whose trials carry what the runner's machine did meanwhile, beside the tester's own counts."""
 
     def __init__(self, traffic: TrafficDriver, data_plane: DataPlane | None = None) -> None:
@@ -344,7 +345,7 @@ class SampledTraffic:
         """A tester is made by its own class and wrapped once it is attached."""
         raise NotImplementedError(f"{cls.__name__} wraps a tester that was made from {testbed.file}")
 
-    def __enter__(self) -> TrafficDriver:
+    def __enter__(self) -> SampledTraffic:
         raise NotImplementedError("the tester within is open already")
 
     def __exit__(self, *exc: object) -> None:
@@ -366,11 +367,11 @@ class SampledTraffic:
         """Describe the tester."""
         return self._traffic.describe()
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Run a trial; sums over CPUs and interfaces of this machine go to `auxiliary` as `host.*`."""
         first = sample()
         before = self._data_plane.read() if self._data_plane else {}
-        result = self._traffic.run_trial(spec)
+        result = self._traffic.run(spec)
         extra = self._data_plane.used(before) if self._data_plane else []
         extra += host_counts(between(first, sample()))
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))

@@ -9,17 +9,11 @@ import os
 import tempfile
 from collections.abc import Collection
 
-from bmwg.drivers import registry
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import suites
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.http import profile as http_profile
-from bmwg.methodology.profiles import load_profile
-from bmwg.resources.http_proxy.header import of_testbed
-from bmwg.resources.http_proxy.vms import vms_of_testbed
+from bmwg.resources import rooms
 from bmwg.resources.platform import overlay_facts
 from bmwg.resources.settings import Settings
-from bmwg.resources.tester import require_networks, tester_of
 
 
 def check(settings: Settings, selected: Collection[str]) -> None:
@@ -28,16 +22,13 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     Raises ConfigError for settings, testbed file, profile, overlay and tester, TestbedError RUN-04 for a
     results folder that cannot be written, and what `tester_of` raises.
     """
-    testbed = load_testbed(settings.testbed)
-    known = [test_id for test_id in selected if suites.case(test_id) is not None]
-    if known:
-        profile = load_profile(settings.profile, paths=registry.paths())
-        tester_of(testbed, settings.results, profile.policy.drain_s)
-        require_networks(testbed)
-    if any(test_id.startswith(http_profile.TEST_IDS) for test_id in selected):
-        networks = of_testbed(settings)
-        plan = http_profile.load(settings.profile).with_networks(list(networks)).plan()
-        vms_of_testbed(settings, {planned.cell.form for planned in plan if planned.test_id in selected})
+    load_testbed(settings.testbed)
+    shares = {
+        room.kind: room.share(settings, mine, None)
+        for room in rooms.rooms()
+        if (mine := room.tests(selected))
+    }
+    rooms.refuse_apart(shares)
     if settings.overlay is not None:
         overlay_facts(settings.overlay)
     check_results(settings)

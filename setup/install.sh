@@ -4,6 +4,7 @@
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
 #   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
+#   sh setup/install.sh workloads the same and what `robot testcases/pod_to_pod/` needs (iperf3, sockperf)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
 #   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)
@@ -147,6 +148,9 @@ packages_step() {
     if [ "$mode" = kubernetes ]; then
         names="$names$(wanted_packages "$here/debian-packages-kubernetes.txt" | tr '\n' ' ')"
     fi
+    if [ "$workloads" = yes ]; then
+        names="$names$(wanted_packages "$here/debian-packages-workloads.txt" | tr '\n' ' ')"
+    fi
     if [ "$openstack" = yes ]; then names="${names}mmdebstrap openssh-client "; fi
     if [ "$libvirt" = yes ]; then
         names="$names$(wanted_packages "$here/debian-packages-libvirt.txt" | tr '\n' ' ')"
@@ -171,10 +175,11 @@ packages_step() {
         if [ -d /run/systemd/system ]; then systemctl -q disable ssh.service ssh.socket 2>/dev/null || true; fi
         ;;
     esac
-    case "$mode" in http | kubernetes) own_services=yes ;; *) own_services=no ;; esac
+    own_services=no
+    if [ "$mode" = http ] || [ "$mode" = kubernetes ] || [ "$workloads" = yes ]; then own_services=yes; fi
     if [ "$own_services" = yes ] && [ -d /run/systemd/system ]; then
         # installed for their programs: the suites start their own; what ran before stays as it was
-        for service in squid docker containerd; do
+        for service in squid docker containerd iperf3; do
             case " $missing" in
             *" $service "* | *" $service.io "*) systemctl -q disable "$service.service" 2>/dev/null || true ;;
             esac
@@ -358,16 +363,18 @@ mode=main
 libvirt=no
 openstack=no
 vswitch=no
+workloads=no
 case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
 vswitch) vswitch=yes steps=6 ;;
+workloads) workloads=yes ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
 openstack) mode=http steps=8 openstack=yes ;;
 kubernetes) mode=kubernetes steps=7 ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'http', 'libvirt', 'openstack' or 'kubernetes'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'workloads', 'http', 'libvirt', 'openstack' or 'kubernetes'" >&2
     exit 2
     ;;
 esac

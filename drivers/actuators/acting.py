@@ -17,9 +17,10 @@ from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.actuators.resets import resets
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.workload.modifiers import Active, modifiers
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.records import TrialResult, TrialSpec
+from bmwg.methodology.records import Direction, FrameFormat, TrialResult, TrialSpec
 
 ACT_DEADLINE_S = 60.0  # choice: a pod's runtime answers within seconds
 
@@ -39,18 +40,19 @@ def acting(traffic: TrafficDriver, place: Place) -> Iterator[TrafficDriver]:
 def settle(traffic: TrafficDriver) -> None:
     """Have no modifier stand any longer: the platform is then as it was before."""
     if isinstance(traffic, ActingTraffic):
-        traffic.settle("")
+        traffic.settle(None)
 
 
-class ActingTraffic:
+class ActingTraffic(OfFrames):
     """Wraps the tester of one deployment. A modifier stands from the first trial that asks for it to the next
-    trial that does not, or to the end of the deployment.
+    trial that does not, or to the end of the deployment. What it configures follows the trial: filters let
+    the addresses of its directions and format through, whichever cell the deployment was made for.
     """
 
     def __init__(self, traffic: TrafficDriver, place: Place) -> None:
         self._traffic = traffic
         self._place = place
-        self._modifier = ""
+        self._stands: tuple[str, Direction, FrameFormat] | None = None
         self._active: Active | None = None
         self._stack = ExitStack()
 
@@ -63,7 +65,7 @@ class ActingTraffic:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.settle("")
+        self.settle(None)
 
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """As the tester does."""
@@ -75,33 +77,40 @@ class ActingTraffic:
 
     def learn(self, spec: TrialSpec, /) -> None:
         """As the tester does, with the modifier standing already."""
-        self.settle(spec.modifier or "")
+        self.settle(spec)
         self._traffic.learn(spec)
 
     def describe(self) -> Mapping[str, JsonValue]:
         """As the tester does."""
         return self._traffic.describe()
 
-    def settle(self, modifier: str) -> None:
-        """Have this modifier and no other stand (empty: none)."""
-        if modifier == self._modifier:
+    def settle(self, spec: TrialSpec | None) -> None:
+        """Have the modifier of this trial and no other stand (None: none at all)."""
+        wanted = (spec.modifier, spec.direction, spec.frame_format) if spec and spec.modifier else None
+        if wanted == self._stands:
             return
-        self._modifier, self._active = "", None
+        self._stands = self._active = None
         self._stack.close()
-        if modifier:
-            known = modifiers(self._place)
-            if modifier not in known:
-                raise _unknown("modifier", modifier, known)
-            self._active = self._stack.enter_context(known[modifier]())
-            self._modifier = modifier
+        if spec is not None and wanted is not None:
+            cell = replace(
+                self._place.cell,
+                direction=spec.direction,
+                frame_format=spec.frame_format,
+                frame_octets=spec.frame_octets,
+            )
+            known = modifiers(replace(self._place, cell=cell))
+            if wanted[0] not in known:
+                raise _unknown("modifier", wanted[0], known)
+            self._active = self._stack.enter_context(known[wanted[0]]())
+            self._stands = wanted
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Run one trial with what it asks for; what happened is in `auxiliary` (`act.*`, `modifier.*`)."""
-        self.settle(spec.modifier or "")
+        self.settle(spec)
         before = self._active.counts() if self._active and not self._active.standing else {}
         seen: dict[str, int] = {}
         if spec.act is None or spec.act_at_s is None:
-            result = self._traffic.run_trial(spec)
+            result = self._traffic.run(spec)
         else:
             known = resets(self._place)
             if spec.act not in known:
@@ -126,7 +135,7 @@ class ActingTraffic:
         thread = threading.Thread(target=work, name=f"act {spec.act}", daemon=True)
         thread.start()
         try:
-            result = self._traffic.run_trial(spec)
+            result = self._traffic.run(spec)
         finally:
             thread.join(at_s + ACT_DEADLINE_S)
         if errors:

@@ -18,6 +18,7 @@ _ROUTING = "bmwg.drivers.hosting.routing"
 class KernelL3:
     """A pod whose kernel forwards at layer 3; the pod's program only sleeps."""
 
+    routes: ClassVar[bool] = True
     answers_neighbours: ClassVar[bool] = True
     drives: ClassVar[frozenset[str]] = frozenset({NETDEV})
     forwarding: ClassVar[str] = (

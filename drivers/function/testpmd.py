@@ -35,6 +35,7 @@ _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
 class Testpmd:
     """A pod whose program forwards at layer 2. It answers no ARP: its neighbours are told its MACs."""
 
+    routes: ClassVar[bool] = False
     answers_neighbours: ClassVar[bool] = False
     drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP})
     forwarding: ClassVar[str] = (

@@ -9,7 +9,7 @@ from bmwg.drivers.api import Node
 from bmwg.drivers.hosting.instance import Form, Hosting, Place
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http.records import POD_PREFIX
+from bmwg.methodology.records import POD_PREFIX
 
 _CLASSES = {
     Form.NATIVE: "bmwg.drivers.hosting.native:NativeHosting",

@@ -107,6 +107,8 @@ def stop(*, pid: int, start_ticks: int, folder: str, within_s: float = 5.0) -> N
     if child is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(1)
+    for member in members:
+        process.reap(member, deadline_s=1.0)  # one whose parent ended before it is the agent's now
     remove_folder(folder=folder)
 
 

@@ -7,6 +7,7 @@ import socket
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import sysctl
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 
@@ -47,6 +48,45 @@ def remove_route(*, destination: str, table: int = 254) -> None:
         except NetlinkError as error:
             if error.code != errno.ESRCH:
                 raise
+
+
+def set_networks(*, ways: list[dict[str, JsonValue]]) -> list[int]:
+    """Node function: route many networks by each of `ways`; return how many of each way then stand.
+
+    A way has `networks` (prefixes, each a route of its own), `via`, `interface`, `table` (254 is the main
+    one) and `on_link`. What stands is read back from the kernel.
+    """
+    for way in ways:
+        with rtnetlink(f"{len(way['networks'])} routes via {way['via']} in table {way['table']}") as kernel:
+            fields: dict[str, object] = {
+                "table": way["table"],
+                "gateway": way["via"],
+                "oif": index(kernel, way["interface"]),
+            }
+            if way["on_link"]:
+                fields["flags"] = 4  # RTNH_F_ONLINK
+            for network in way["networks"]:
+                kernel.route("replace", dst=network, **fields)
+    return [_standing(way) for way in ways]
+
+
+def _standing(way: dict[str, JsonValue]) -> int:
+    found = routes(ipv6=":" in way["via"], table=way["table"])
+    by_this = {one["destination"] for one in found if one["interface"] == way["interface"]}
+    by_other = {one["destination"] for one in found if one["via"] != way["via"]}
+    return len((by_this - by_other) & set(way["networks"]))
+
+
+def clear_networks(*, ways: list[dict[str, JsonValue]]) -> None:
+    """Node function: remove the routes of `set_networks`; idempotent."""
+    for way in ways:
+        with rtnetlink(f"remove {len(way['networks'])} routes of table {way['table']}") as kernel:
+            for network in way["networks"]:
+                try:
+                    kernel.route("del", dst=network, table=way["table"])
+                except NetlinkError as error:
+                    if error.code != errno.ESRCH:
+                        raise
 
 
 def add_rule(*, incoming: str, table: int, priority: int, ipv6: bool = False) -> None:

@@ -41,6 +41,14 @@ def host(address: str) -> str:
     return address.partition("/")[0]
 
 
+def consecutive(first: str, count: int) -> tuple[str, ...]:
+    """Return so many networks of one size, one after the other, in prefix notation."""
+    network = ipaddress.ip_network(first)
+    start, size = int(network.network_address), network.num_addresses
+    address = ipaddress.IPv4Address if network.version == 4 else ipaddress.IPv6Address
+    return tuple(f"{address(start + size * number)}/{network.prefixlen}" for number in range(count))
+
+
 def _segment(ipv4: str, ipv6: str) -> Segment:
     return Segment(
         router_ipv4=f"{ipv4}.1/24",
@@ -57,6 +65,8 @@ INNER = (_segment("198.18.128", "2001:2:0:8000"), _segment("198.19.128", "2001:2
 _FIRST_TRANSIT, _TRANSITS = 64, 64
 # Between two nodes, under a tunnel.
 UNDERLAY = _segment("198.18.192", "2001:2:0:c000")
+# Behind each tester port: the first of 256 consecutive networks (RFC 2544 12), each with 16 IPv4 addresses.
+BEHIND = (("198.18.240.0/28", "2001:2:0:f000::/64"), ("198.19.240.0/28", "2001:2:0:f100::/64"))
 
 
 def transit(number: int) -> Segment:

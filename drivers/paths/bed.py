@@ -16,6 +16,7 @@ from pathlib import Path
 from bmwg.drivers import links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
@@ -63,8 +64,10 @@ class Bed:
         run_dir: Path,
         owner: str = "",
         mtu_octets: int = LINK_MTU_OCTETS,
+        destination_networks: int = 1,
     ) -> None:
         self.testbed = testbed
+        self.destination_networks = destination_networks  # behind each port of a path that routes; 1: none
         self.mtu_octets = mtu_octets  # of the links, and of what a path puts between them
         self.owner = owner  # label of every process that the nodes start
         self.undo = undo
@@ -207,8 +210,12 @@ class Bed:
         gateway_ipv4: str | None = None,
         gateway_ipv6: str | None = None,
         peer_mac: str | None = None,
+        networks: tuple[str, str] | None = None,
     ) -> TesterPort:
-        """Return a tester port on an interface of this testbed, of the port kind that the file names."""
+        """Return a tester port on an interface of this testbed, of the port kind that the file names.
+
+        `networks` are the first of those behind it, of both IP versions, where the path routes to them.
+        """
         return TesterPort(
             name=name,
             io=self.port_kind.used,
@@ -220,7 +227,13 @@ class Bed:
             gateway_ipv4=gateway_ipv4,
             gateway_ipv6=gateway_ipv6,
             peer_mac=peer_mac,
+            networks_ipv4=networks[0] if networks else None,
+            networks_ipv6=networks[1] if networks else None,
         )
+
+    def networks_behind(self, side: int) -> tuple[str, str] | None:
+        """Return the first of the networks behind the port of a side; None where the run needs none."""
+        return BEHIND[side] if self.destination_networks > 1 else None
 
     @cached_property
     def port_kind(self) -> PortKind:
@@ -246,14 +259,24 @@ class Bed:
 
 @contextmanager
 def open_bed(
-    testbed: Testbed, ledger: UndoLog, run_dir: Path, owner: str = "", *, frame_octets: int = 0
+    testbed: Testbed,
+    ledger: UndoLog,
+    run_dir: Path,
+    owner: str = "",
+    *,
+    frame_octets: int = 0,
+    destination_networks: int = 1,
 ) -> Iterator[Bed]:
     """Open the testbed for a run: start its nodes, cable them, and end all on leaving.
 
     `owner` labels the nodes' processes; its undo (kind `owner`) must stand in the ledger already.
     `frame_octets` is the largest frame that the links are to carry, where it is no ordinary one.
+    `destination_networks` is to how many networks a side frames will go; every path that routes then has
+    routes for them in each of its deployments, so that the device is configured alike in all tests
+    (RFC2544-7-03).
     """
-    bed = Bed(testbed, ledger, run_dir, owner, link_mtu(testbed, frame_octets))
+    mtu_octets = link_mtu(testbed, frame_octets)
+    bed = Bed(testbed, ledger, run_dir, owner, mtu_octets, destination_networks)
     with ExitStack() as stack:
         bed.open(stack)
         yield bed

@@ -27,7 +27,7 @@ from bmwg.drivers.api import (
     TesterPort,
 )
 from bmwg.drivers.network.handover import NETDEV, undriven
-from bmwg.drivers.paths import queues, routers, uplinks
+from bmwg.drivers.paths import destinations, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host, transit
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -88,6 +88,8 @@ class ChainPath:
         )
         if missing is None and len(self._members) > 1:
             missing = self._no_segment_between()
+        why = "a chain has routes to one network behind each port"
+        missing = missing or destinations.unroutable(self._cell, why)
         if missing is None:
             missing = (
                 self._bed.missing(self._cell.network, self._bed.sides()[0].node) or self._network.transit()

@@ -1,20 +1,22 @@
-"""Two pods whose own interfaces are the tester's ports, on one node or on two."""
+"""Two pods at the ends of a path, on one node or two: ports of the tester, or with kernels of their own."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import (
     Attached,
     Attachment,
+    Crossed,
     JsonValue,
     Missing,
     NetworkDriver,
     PlacedNode,
     Pod,
+    PodEnd,
     PodNetwork,
     TesterPort,
 )
@@ -27,19 +29,40 @@ from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.port_kind import XDP
 
 INTERFACE = "net0"
+TESTER, KERNEL = "the tester", "the pod's kernel"  # who speaks for the addresses of a pod at a path's end
+_TOLD: dict[str, dict[str, JsonValue]] = {  # what the record says of the pods
+    TESTER: {
+        "function": {
+            "name": "none",
+            "runs_in": "the pods are endpoints; the tester's ports are their interfaces",
+        }
+    },
+    KERNEL: {
+        "function": {
+            "name": "none",
+            "runs_in": "the pods are endpoints; programs in them use their kernels' sockets",
+            "endpoint": "endpoint: programs in it use its interface",
+        },
+        "chain": "none: programs in the pods speak to each other",
+        "flow_definition": "transport connections and datagrams between the pods' addresses",
+    },
+}
+_ADD_ROUTE = "bmwg.drivers.hosting.routing:add_route"
+_PLACES = {TESTER: "tester port", KERNEL: "end of the path"}
 DRIVEN = frozenset({NETDEV})  # a socket's port would need a qualification of the tester on its own kind
 BRIDGE = "bmwg-br0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One pod with its one attachment, whose addresses the tester speaks for instead of the kernel."""
+    """One pod with its one attachment, for whose addresses the tester speaks, or the pod's own kernel."""
 
     number: int
     pod: Pod
     attached: Attached
     check: dict[str, JsonValue]
     queue: dict[str, JsonValue]
+    speaker: str
 
     @property
     def node(self) -> PlacedNode:
@@ -53,7 +76,7 @@ class Endpoint:
             "pod": described(bed, self.pod, works=False),
             "attachment": dict(self.attached.evidence),
             "check": self.check,
-            "addresses_spoken_for_by": "the tester",
+            "addresses_spoken_for_by": self.speaker,
         }
 
     def hops(self) -> list[JsonValue]:
@@ -61,7 +84,7 @@ class Endpoint:
         hops: list[JsonValue] = [
             {
                 "at": f"{self.pod.pod_id}/{INTERFACE}",
-                "what": f"tester port, {self.attached.link_kind} in the pod",
+                "what": f"{_PLACES[self.speaker]}, {self.attached.link_kind} in the pod",
             }
         ]
         if self.attached.host_interface is not None:
@@ -72,6 +95,9 @@ class Endpoint:
                 }
             )
         return hops
+
+
+Made = tuple[tuple[Endpoint, Endpoint], dict[str, JsonValue]]  # what stands, and the evidence of it
 
 
 def own_way(network: NetworkDriver) -> Missing | None:
@@ -101,17 +127,23 @@ def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
 
 @contextmanager
 def pod_pair(
-    bed: Bed, network: NetworkDriver, nodes: tuple[NamespaceNode, NamespaceNode], *, nic: str | None
+    bed: Bed,
+    network: NetworkDriver,
+    nodes: tuple[NamespaceNode, NamespaceNode],
+    *,
+    nic: str | None,
+    speaker: str = TESTER,
 ) -> Iterator[tuple[Endpoint, Endpoint]]:
     """Make one pod on each of `nodes` (they may be the same) and attach both to the network option.
 
-    On one L2 segment the pods share a subnet; where the node routes (`uplink: routed`) each has its own.
+    On one L2 segment the pods share a subnet; where the node routes (`uplink: routed`) each has its own. Pods
+    whose kernels speak are left as their runtime and the plugins made them: no device queue is theirs alone.
     """
     with ExitStack() as stack:
         for node in dict.fromkeys(nodes):
             stack.enter_context(uplinks.cleared(node, network.spec.uplink, nic=nic, bridge=BRIDGE))
         first, second = (
-            stack.enter_context(_endpoint(bed, network, node, number, nic))
+            stack.enter_context(_endpoint(bed, network, node, number, nic, speaker))
             for number, node in enumerate(nodes)
         )
         for node in dict.fromkeys(nodes):
@@ -122,7 +154,7 @@ def pod_pair(
 
 @contextmanager
 def _endpoint(
-    bed: Bed, network: NetworkDriver, node: NamespaceNode, number: int, nic: str | None
+    bed: Bed, network: NetworkDriver, node: NamespaceNode, number: int, nic: str | None, speaker: str
 ) -> Iterator[Endpoint]:
     routed = network.spec.uplink == uplinks.ROUTED
     addresses = INNER[number].far if routed else ENDPOINTS[number]
@@ -143,19 +175,59 @@ def _endpoint(
     wanted = PodNetwork(driver=network, attachment=attachment, bridge=BRIDGE)
     with created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", networks=[wanted]) as pod:
         (attached,), (check,) = pod.attached, pod.checks
-        keep = attached.link_kind == "ipvlan"  # it is told apart by its addresses only
+        by_tester = speaker == TESTER
+        keep = not by_tester or attached.link_kind == "ipvlan"  # it is told apart by its addresses only
         for address in () if keep else addresses:
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
         pod.start()
         if routed:
             router = BRIDGE if getattr(network, "between_nodes", "") else uplinks.host_side(node, attached)
             node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=router)
-            for arguments in routers.neighbour_arguments(router, INNER[number].far, attached.mac):
-                node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
+            if by_tester:
+                for arguments in routers.neighbour_arguments(router, INNER[number].far, attached.mac):
+                    node.call("bmwg.drivers.hosting.routing:set_neighbour", **arguments)
+            else:
+                for destination, via in routes:
+                    pod.inside(_ADD_ROUTE, destination=destination, via=via, interface=INTERFACE)
         queue: dict[str, JsonValue] = {"at": f"{pod.pod_id}/{INTERFACE}", "device_queue": "inline"}
-        if attached.host_interface is not None:
+        if by_tester and attached.host_interface is not None:
             queue = queues.isolate(bed, node, attached.host_interface, number)
-        yield Endpoint(number=number, pod=pod, attached=attached, check=check, queue=queue)
+        yield Endpoint(number=number, pod=pod, attached=attached, check=check, queue=queue, speaker=speaker)
+
+
+def ends(pair: tuple[Endpoint, Endpoint]) -> tuple[PodEnd, PodEnd]:
+    """Return the two pods as ends of a path for what runs in them."""
+    first, second = (
+        PodEnd(pod=end.pod, interface=INTERFACE, address=host(end.attached.attachment.addresses[0]))
+        for end in pair
+    )
+    return first, second
+
+
+def crossed(
+    pair: tuple[Endpoint, Endpoint], between: Sequence[tuple[NamespaceNode, str, str]] = ()
+) -> tuple[Crossed, ...]:
+    """Return the interfaces from the first pod to the second; `between` are the nodes' own on the way.
+
+    Each of these is node, interface and the counter that tells what goes forward.
+    """
+    (first, second), found = pair, []
+    for end, outwards in ((first, True), (second, False)):
+        role = f"pod{end.number}"
+        mine = [Crossed(at=f"{role}/{INTERFACE}", place=end.pod, interface=INTERFACE, forward=_way(outwards))]
+        if (name := end.attached.host_interface) is not None:
+            at = f"{end.node.name}, host end of {role}"
+            mine.append(Crossed(at=at, place=end.node, interface=name, forward=_way(not outwards)))
+        found.append(mine if outwards else mine[::-1])
+    nodes = [
+        Crossed(at=f"{node.name}/{interface}", place=node, interface=interface, forward=forward)
+        for node, interface, forward in between
+    ]
+    return (*found[0], *nodes, *found[1])
+
+
+def _way(sends: bool) -> str:
+    return "tx" if sends else "rx"
 
 
 def subnet(end: Endpoint) -> str:
@@ -190,10 +262,7 @@ def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) 
     """Return what all paths of this kind have in common for the platform record."""
     return {
         "hosting": "pod",
-        "function": {
-            "name": "none",
-            "runs_in": "the pods are endpoints; the tester's ports are their interfaces",
-        },
+        **_TOLD[pair[0].speaker],
         "network": {end.node.name: bed.described(network.spec.name, end.node.name) for end in pair},
         "endpoints": [end.evidence(bed) for end in pair],
         "pod_runtime": dict(bed.runtime.describe()),

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver, TesterPort
-from bmwg.drivers.paths import queues, routers
+from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -45,6 +45,10 @@ class NodePath:
             stack.enter_context(queues.released(self._bed, node, [side.nic for side in sides]))
             for side in sides:
                 stack.enter_context(routers.router_addresses(node, side))
+            behind = [routers.to_tester(side) for side in sides]
+            networks = stack.enter_context(
+                destinations.routed(node.call, node.name, behind, self._bed.destination_networks)
+            )
             device_queues = [queues.isolate(self._bed, node, side.nic, side.number) for side in sides]
             yield Deployment(
                 ports=(routed_port(self._bed, sides[0]), routed_port(self._bed, sides[1])),
@@ -60,6 +64,7 @@ class NodePath:
                     ],
                     "forwarding": "the node's kernel, in the threads of the device queues",
                     "device_queues": device_queues,
+                    **({"destination_networks": networks} if networks else {}),
                     "datapath": {node.name: node.call("bmwg.drivers.network.datapath:observe")},
                 },
             )
@@ -77,6 +82,7 @@ def routed_port(bed: Bed, side: Side) -> TesterPort:
         ipv6=segment.far_ipv6,
         gateway_ipv4=host(segment.router_ipv4),
         gateway_ipv6=host(segment.router_ipv6),
+        networks=bed.networks_behind(side.number),
     )
 
 

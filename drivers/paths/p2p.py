@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -25,6 +25,7 @@ class PodToPodPath:
         networked=True,
         scenario="pod to pod on one node",
         apart=True,
+        ends_in_pods=True,
     )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
@@ -34,18 +35,33 @@ class PodToPodPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""
+        return too_large(self._cell) or self.probe_pods() or endpoints.no_program(self._bed, self._network)
+
+    def probe_pods(self) -> Missing | None:
+        """Return what is missing with the pods' own kernels at the ends."""
         return (
-            too_large(self._cell)
-            or endpoints.own_way(self._network)
-            or undriven(self._network, "a tester port in a pod", endpoints.DRIVEN)
+            endpoints.own_way(self._network)
+            or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
-            or endpoints.no_program(self._bed, self._network)
+            or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make both pods and their attachments; remove them on leaving."""
         refuse(self.probe())
+        with self._made(endpoints.TESTER) as (pair, evidence):
+            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
+
+    @contextmanager
+    def between_pods(self) -> Iterator[BetweenPods]:
+        """The same for what runs in the pods."""
+        refuse(self.probe_pods())
+        with self._made(endpoints.KERNEL) as (pair, evidence):
+            yield BetweenPods(ends=endpoints.ends(pair), crossed=endpoints.crossed(pair), evidence=evidence)
+
+    @contextmanager
+    def _made(self, speaker: str) -> Iterator[endpoints.Made]:
         bed, network = self._bed, self._network
         side = bed.sides()[0]
         node = bed.node(side.node)
@@ -54,14 +70,16 @@ class PodToPodPath:
             if uplink == uplinks.ROUTED:
                 stack.enter_context(routers.forwarding(node))
             nic = side.nic if uplink == uplinks.MASTER else None
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, (node, node), nic=nic))
+            pair = stack.enter_context(
+                endpoints.pod_pair(bed, network, (node, node), nic=nic, speaker=speaker)
+            )
             between = {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
             }.get(uplink, "the plugin's own switching")
-            yield Deployment(
-                ports=endpoints.ports(bed, network, pair),
-                evidence={
+            yield (
+                pair,
+                {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "hops": [
@@ -74,4 +92,4 @@ class PodToPodPath:
             )
 
 
-_: type[PathDriver] = PodToPodPath
+_: type[PodPathDriver] = PodToPodPath

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, PathDriver
-from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
+from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -17,6 +17,8 @@ from bmwg.methodology.records import NOTHING, POD, Cell
 def option_missing(cell: Cell, bed: Bed) -> Missing | None:
     """Return why a network option cannot carry a path over two nodes, or None."""
     uplink = bed.network(cell.network).spec.uplink
+    if found := destinations.unroutable(cell, "both pods are on one segment"):
+        return found
     if uplink != uplinks.BRIDGE_PORT:
         return Missing(
             what=f"network {cell.network} over two nodes",
@@ -41,6 +43,7 @@ class UnderlayPath:
         scenario="pod to pod on two nodes, one L2 segment",
         between_nodes="L2 underlay",
         apart=True,
+        ends_in_pods=True,
     )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
@@ -50,23 +53,46 @@ class UnderlayPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, a bridging option on both nodes."""
-        return too_large(self._cell) or option_missing(self._cell, self._bed)
+        return too_large(self._cell) or self.probe_pods()
+
+    def probe_pods(self) -> Missing | None:
+        """Return what is missing with the pods' own kernels at the ends."""
+        return option_missing(self._cell, self._bed)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make both pods, make the underlay NICs bridge ports; undo it on leaving."""
         refuse(self.probe())
+        with self._made(endpoints.TESTER) as (pair, evidence):
+            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
+
+    @contextmanager
+    def between_pods(self) -> Iterator[BetweenPods]:
+        """The same for what runs in the pods."""
+        refuse(self.probe_pods())
+        with self._made(endpoints.KERNEL) as (pair, evidence):
+            mine, other = self._bed.underlay()
+            way = [
+                (self._bed.node(mine.node), mine.interface, "tx"),
+                (self._bed.node(other.node), other.interface, "rx"),
+            ]
+            yield BetweenPods(
+                ends=endpoints.ends(pair), crossed=endpoints.crossed(pair, way), evidence=evidence
+            )
+
+    @contextmanager
+    def _made(self, speaker: str) -> Iterator[endpoints.Made]:
         bed, network = self._bed, self._network
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None))
+            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None, speaker=speaker))
             for node, end in zip(nodes, under, strict=True):
                 ports = (end.interface,)
                 stack.enter_context(uplinks.bridged(node, interfaces=ports, bridge=endpoints.BRIDGE))
-            yield Deployment(
-                ports=endpoints.ports(bed, network, pair),
-                evidence={
+            yield (
+                pair,
+                {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "hops": [
@@ -77,9 +103,9 @@ class UnderlayPath:
                         {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}"},
                         *reversed(pair[1].hops()),
                     ],
-                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
+                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues if any",
                 },
             )
 
 
-_: type[PathDriver] = UnderlayPath
+_: type[PodPathDriver] = UnderlayPath

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.paths import endpoints, uplinks
@@ -34,6 +34,7 @@ class VxlanPath:
         scenario="pod to pod on two nodes, by VXLAN",
         between_nodes="overlay: VXLAN",
         apart=True,
+        ends_in_pods=True,
     )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
@@ -45,25 +46,51 @@ class VxlanPath:
         """Return what is missing: room for the frame in the tunnel, a bridging option on both nodes."""
         because = f" ({LINK_MTU_OCTETS} of the underlay less {VXLAN_OVERHEAD_OCTETS} of VXLAN)"
         missing = too_large(self._cell, mtu_octets=MTU_OCTETS, because=because)
-        return missing or option_missing(self._cell, self._bed)
+        return missing or self.probe_pods()
+
+    def probe_pods(self) -> Missing | None:
+        """Return what is missing with the pods' own kernels at the ends."""
+        return option_missing(self._cell, self._bed)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make both pods and the tunnel; undo it on leaving. The pods' MTU is the tunnel's."""
         refuse(self.probe())
+        with self._made(endpoints.TESTER) as (pair, evidence):
+            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
+
+    @contextmanager
+    def between_pods(self) -> Iterator[BetweenPods]:
+        """The same for what runs in the pods."""
+        refuse(self.probe_pods())
+        with self._made(endpoints.KERNEL) as (pair, evidence):
+            mine, other = self._bed.underlay()
+            here, there = self._bed.node(mine.node), self._bed.node(other.node)
+            way = [
+                (here, TUNNEL, "tx"),
+                (here, mine.interface, "tx"),
+                (there, other.interface, "rx"),
+                (there, TUNNEL, "rx"),
+            ]
+            yield BetweenPods(
+                ends=endpoints.ends(pair), crossed=endpoints.crossed(pair, way), evidence=evidence
+            )
+
+    @contextmanager
+    def _made(self, speaker: str) -> Iterator[endpoints.Made]:
         bed, network = self._bed, self._network
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None))
+            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None, speaker=speaker))
             for number, node in enumerate(nodes):
                 stack.enter_context(_tunnel(node, under[number].interface, number))
                 stack.enter_context(uplinks.bridged(node, interfaces=(TUNNEL,), bridge=endpoints.BRIDGE))
             for end in pair:
                 end.pod.inside(f"{_INTERFACES}:set_mtu", interface=endpoints.INTERFACE, mtu_octets=MTU_OCTETS)
-            yield Deployment(
-                ports=endpoints.ports(bed, network, pair),
-                evidence={
+            yield (
+                pair,
+                {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "tunnel": {
@@ -83,7 +110,7 @@ class VxlanPath:
                         {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}"},
                         *reversed(pair[1].hops()),
                     ],
-                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
+                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues if any",
                 },
             )
 
@@ -109,4 +136,4 @@ def _tunnel(node: NamespaceNode, nic: str, number: int) -> Iterator[None]:
         node.call(f"{_INTERFACES}:remove_address", interface=nic, address=mine)
 
 
-_: type[PathDriver] = VxlanPath
+_: type[PodPathDriver] = VxlanPath

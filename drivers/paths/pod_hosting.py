@@ -36,7 +36,7 @@ from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
 from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.http.records import POD_PREFIX
+from bmwg.methodology.records import POD_PREFIX
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _MOUNTS = "bmwg.drivers.hosting.mounts"

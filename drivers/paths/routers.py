@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
 from bmwg.drivers.paths.bed import Side
+from bmwg.drivers.paths.destinations import Hop
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
@@ -45,6 +46,28 @@ def router_addresses(node: Node, side: Side) -> Iterator[None]:
     finally:
         for address in segment.router:
             node.call(f"{_INTERFACES}:remove_address", interface=side.nic, address=address)
+
+
+def to_tester(side: Side) -> Hop:
+    """Return the node's way to the networks behind the tester's port of a side: out by its NIC."""
+    segment = OUTER[side.number]
+    via = (host(segment.far_ipv4), host(segment.far_ipv6))
+    return Hop(side=side.number, via=via, interface=side.nic)
+
+
+def into_pod(side: Side, host_interface: str) -> Hop:
+    """Return the node's way for what enters by the NIC of a side: into the pod, by its own table.
+
+    Behind that pod are the networks of the other side.
+    """
+    inner = INNER[side.number]
+    return Hop(
+        side=1 - side.number,
+        via=(host(inner.far_ipv4), host(inner.far_ipv6)),
+        interface=host_interface,
+        table=FIRST_TABLE + side.number,
+        on_link=True,
+    )
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, TesterPort
+from bmwg.drivers.paths.addresses import OUTER
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import WIRE, Cell
 
@@ -33,10 +34,16 @@ class SimulatedPath:
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
-        """Yield two ports by name."""
+        """Yield two ports by name, with the addresses of the outer networks."""
         model = WIRE if self._cell.qualifies_tester else "dut"
         first, second = (
-            TesterPort(name=name, io=self._testbed.tester.io, device=model)
-            for name in self._testbed.tester.ports
+            TesterPort(
+                name=name,
+                io=self._testbed.tester.io,
+                device=model,
+                ipv4=segment.far_ipv4,
+                ipv6=segment.far_ipv6,
+            )
+            for name, segment in zip(self._testbed.tester.ports, OUTER, strict=True)
         )
         yield Deployment(ports=(first, second), evidence={"path": self._cell.path, "simulated": True})

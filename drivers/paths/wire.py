@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers import links
 from bmwg.drivers.api import Deployment, Missing, PathDriver
-from bmwg.drivers.paths.addresses import OUTER
+from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import too_large
 from bmwg.methodology.paths import PathKind
@@ -55,6 +55,7 @@ class WirePath:
                         ipv4=OUTER[number].far_ipv4,
                         ipv6=OUTER[number].far_ipv6,
                         peer_mac=links.mac_of(tester.name, other),
+                        networks=BEHIND[number],
                     )
                 )
             yield Deployment(

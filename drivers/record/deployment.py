@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import Deployment, JsonValue
+from bmwg.drivers.api import BetweenPods, Deployment, JsonValue
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.record.facts import facts, is_fact
@@ -22,6 +22,7 @@ _COLLECT = "bmwg.drivers.record.collect:collect"
 _INSIDE = "bmwg.drivers.hosting.inside:run"
 _TESTER = "tester"
 _OF_A_POD = 2  # attachments of a pod that forwards
+_FLOWS = "UDP source and destination address and port; one stream a direction"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
 _OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
@@ -35,7 +36,29 @@ def take(
 
     `tester` is its driver's `describe()`. Raises what a node's call raises.
     """
-    evidence = deployment.evidence
+    told = _tester(deployment, tester, cabled=bool(bed.testbed.lab_ports))
+    return _taken(bed, cell, deployment.evidence, told)
+
+
+def take_between(
+    bed: Bed, cell: Cell, between: BetweenPods, programs: Mapping[str, JsonValue]
+) -> dict[str, dict[str, JsonValue]]:
+    """The same for programs in pods, which are the tester; `programs` are their descriptions by name."""
+    told: dict[str, JsonValue] = {
+        "kind": "programs in the pods at the ends of the path",
+        "name": ", ".join(programs),
+        "version": dict(programs),
+        "configuration": {},
+        "cpus": list(bed.testbed.pods.cpus),
+        "ports": [],
+        "qualification": {"not_applicable": "the pods and their kernels are what is measured"},
+    }
+    return _taken(bed, cell, between.evidence, told)
+
+
+def _taken(
+    bed: Bed, cell: Cell, evidence: Mapping[str, Any], tester: Mapping[str, JsonValue]
+) -> dict[str, dict[str, JsonValue]]:
     attachments = list(_attachments(evidence, ""))
     roles = pod_roles(bed)
     records: dict[str, dict[str, JsonValue]] = {}
@@ -47,7 +70,7 @@ def take(
         if name == _TESTER:
             cabled = bool(bed.testbed.lab_ports)
             told["topology"] = _topology(cell, evidence, attachments, len(roles), cabled=cabled)
-            told["tester"] = _tester(deployment, tester, cabled=cabled)
+            told["tester"] = dict(tester)
         else:
             told["workloads"] = {
                 role: _workload(bed, cell, pod, evidence, here, number)
@@ -123,7 +146,7 @@ def _workload(
     return {
         "pid": bed.pods[pod].pid,
         "kind": str(evidence.get("hosting", cell.hosting)),
-        "function": "endpoint: its interface is the tester's port" if endpoint else str(cell.function),
+        "function": _endpoint_words(function) if endpoint else str(cell.function),
         "image": bed.pods[pod].image,
         "virtual_interfaces": {
             name: {"type": facts["kind"], "mtu_octets": facts["mtu_octets"], "network": cell.network}
@@ -141,6 +164,10 @@ def _workload(
             "hugepages_1gi": limits.hugepages_1gi,
         },
     }
+
+
+def _endpoint_words(function: Any) -> str:
+    return str(function.get("endpoint", "endpoint: its interface is the tester's port"))
 
 
 def _af_xdp(
@@ -176,8 +203,9 @@ def _topology(
     if isinstance(option, Mapping) and "networking_model" not in option:
         option = next((value for value in option.values() if isinstance(value, Mapping)), {})
     model = option.get("networking_model") if isinstance(option, Mapping) else None
-    function = cell.function if cell.function != "none" else "none: the tester's frames end in the pods"
-    told = evidence.get("chain")
+    function, told = cell.function, evidence.get("chain")
+    if function == "none":
+        function = told if isinstance(told, str) else "none: the tester's frames end in the pods"
     chain = [function] * (len(told["members"]) if isinstance(told, Mapping) else 1)
     return {
         "scenario": kind.scenario,
@@ -201,7 +229,7 @@ def _topology(
             else {"not_applicable": "the path stays on one node"}
         ),
         "services": {"chains_at_once": 1, "pods": pods},
-        "flow_definition": "UDP source and destination address and port; one stream a direction",
+        "flow_definition": evidence.get("flow_definition", _FLOWS),
     }
 
 

@@ -13,10 +13,20 @@ from pathlib import Path
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.traffic.simulated_shapes import QUEUE_FRAMES, loss_times, passed_frames, shown
+from bmwg.drivers.traffic.of_frames import OfFrames
+from bmwg.drivers.traffic.simulated_shapes import (
+    QUEUE_FRAMES,
+    burst_times,
+    loss_times,
+    passed_frames,
+    shown,
+    without,
+)
+from bmwg.methodology.appendix_c import UDP_DATA, echo_frame
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.destinations import SEED
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.latency import STORE_AND_FORWARD
 from bmwg.methodology.records import (
@@ -42,8 +52,9 @@ class SimulatedConfig:
     `random_loss_ratio` loses frames below the knee too, each by itself. `stall_ratio` is the share of trials
     in which the tester itself stalls for `stall_ns`; a queue of 256 frames then overflows.
     `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
-    and grows towards the knee. `verifies`, `latency_definition` and `destination_networks` are what it says
-    of itself, as every tester does.
+    and grows towards the knee. `verifies`, `latency_definition`, `answers_resolution`, and `test_frame` with
+    its `signature` (first octet, length) are what it says of itself, as every tester does. `mtu_octets` are
+    those of the two links.
     """
 
     knee_fps: int = 1_000_000
@@ -55,7 +66,10 @@ class SimulatedConfig:
     seed: int = 1
     verifies: tuple[str, ...] = ("signature", "sequence", "length", "payload")
     latency_definition: str = STORE_AND_FORWARD
-    destination_networks: int = 1
+    answers_resolution: tuple[str, ...] = ("arp", "nd")
+    test_frame: tuple[int, ...] = tuple(echo_frame(MIN_FRAME_OCTETS))
+    signature: tuple[int, int] = (UDP_DATA, 14)
+    mtu_octets: tuple[int, int] = (1500, 1500)
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -71,7 +85,7 @@ class SimulatedConfig:
                 )
 
 
-class SimulatedTraffic:
+class SimulatedTraffic(OfFrames):
     """TrafficDriver that computes what a DUT with a known knee would do. No clock, no network."""
 
     def __init__(self, config: SimulatedConfig | None = None, drain_s: float = 0.0) -> None:
@@ -126,14 +140,21 @@ class SimulatedTraffic:
                 "TST-15", "simulated tester: no ports are attached", hint="attach() comes first"
             )
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """The counts that the model gives for this trial; the same seed and order give the same counts."""
         self._attached()
         stalled = self._random.random() < self.config.stall_ratio
         directions = 2 if spec.direction is Direction.BOTH else 1
         streams = tuple(self._stream(spec, directions, stalled=stalled) for _ in range(directions))
         listened_s = self._listened_s(spec, directions)
-        counts = (("simulated", 1), (RESIDUAL_WAIT, round(listened_s * 1e9)), *self._updates(spec))
+        counts = (
+            ("simulated", 1),
+            (RESIDUAL_WAIT, round(listened_s * 1e9)),
+            *self._updates(spec),
+            *self._mtus(),
+        )
+        if spec.destination_networks > 1:
+            counts += ((SEED, self._random.getrandbits(62)),)
         return TrialResult(
             spec=spec,
             streams=streams,
@@ -154,6 +175,10 @@ class SimulatedTraffic:
         offered_fps = min(spec.load_fps, self.config.tester_limit_fps)
         behind = max(0.0, offered_fps * directions / self.config.knee_fps - 1)
         return listening_s(spec, self.drain_s)[0] + behind * spec.duration_s
+
+    def _mtus(self) -> list[tuple[str, int]]:
+        ports = zip(self._ports or (), self.config.mtu_octets, strict=False)
+        return [(f"{port.name}.mtu_octets", octets) for port, octets in ports]
 
     def _updates(self, spec: TrialSpec) -> tuple[tuple[str, int], ...]:
         """Return how many routing updates of each state a trial sent, and which came first."""
@@ -184,6 +209,7 @@ class SimulatedTraffic:
             lost += max(0, min(passed - lost, burst - QUEUE_FRAMES))
         received = passed - lost
         tagged_ns = tuple(self._tagged_ns(spec, received, intended, offered_fps / knee_fps))
+        to_networks = self._spread(sent, spec.destination_networks)
         return StreamCounts(
             intended_frames=intended,
             sent_frames=sent,
@@ -191,7 +217,7 @@ class SimulatedTraffic:
             largest_burst_frames=32 if stalled else 1,
             largest_gap_ns=config.stall_ns if stalled else 20_000,
             largest_lateness_ns=config.stall_ns if stalled else 20_000,
-            effective_duration_ns=round(spec.total_s * 1e9),
+            effective_duration_ns=round(spec.due_s * 1e9),
             losses=loss_times(spec, sent, sent - received),
             latency=self._latency(received, offered_fps / knee_fps),
             tagged_ns=tagged_ns,
@@ -199,7 +225,20 @@ class SimulatedTraffic:
                 None if took is None else int(sequence * 1e9 / spec.load_fps)
                 for sequence, took in zip(spec.tag_frames, tagged_ns, strict=True)
             ),
+            sent_by_network=to_networks,
+            received_by_network=without(to_networks, sent - received),
+            bursts=burst_times(spec),
         )
+
+    def _spread(self, frames: int, networks: int) -> tuple[int, ...]:
+        """Draw a network for each frame, all at once; none is counted where there is one."""
+        if networks == 1:
+            return ()
+        counts = []
+        for left in range(networks, 0, -1):
+            counts.append(self._binomial(frames, 1 / left) if left > 1 else frames)
+            frames -= counts[-1]
+        return tuple(counts)
 
     def _tagged_ns(
         self, spec: TrialSpec, received: int, intended: int, utilization: float
@@ -252,5 +291,9 @@ class SimulatedTraffic:
             "seed": self.config.seed,
             "verifies": list(self.config.verifies),
             "latency_definition": self.config.latency_definition,
-            "destination_networks": self.config.destination_networks,
+            "answers_resolution": list(self.config.answers_resolution),
+            "test_frame": {
+                "octets": list(self.config.test_frame),
+                "signature": list(self.config.signature),
+            },
         }

@@ -6,6 +6,7 @@ import math
 
 from bmwg.methodology.directions import sending
 from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
+from bmwg.methodology.repeated_bursts import BurstTimes
 
 QUEUE_FRAMES = 256
 OUTAGE_NS = 50_000_000  # choice: any known length does
@@ -14,10 +15,51 @@ _INTERVALS_S = {"management": 1.0, "route-updates": 30.0}  # as the embedded tes
 _LEARNT_ROUTES = 25
 
 
+def without(frames: tuple[int, ...], lost: int) -> tuple[int, ...]:
+    """Return counts less what was lost, which is taken of each in proportion."""
+    whole, before, left = sum(frames), 0, []
+    for count in frames:
+        taken = (before + count) * lost // whole - before * lost // whole
+        left.append(count - taken)
+        before += count
+    return tuple(left)
+
+
+def burst_times(spec: TrialSpec) -> BurstTimes | None:
+    """Return how bursts leave that leave as they should."""
+    if spec.burst_frames is None or spec.burst_fps is None:
+        return None
+    length_ns = round((spec.burst_frames - 1) * _NS / spec.burst_fps)
+    apart_ns = round(spec.burst_frames * _NS / spec.load_fps) - length_ns
+    between = spec.bursts - 1
+    return BurstTimes(
+        bursts=spec.bursts,
+        lengths_ns=spec.bursts * length_ns,
+        longest_ns=length_ns,
+        intervals_ns=between * apart_ns,
+        shortest_interval_ns=apart_ns if between else 0,
+    )
+
+
+def passed_of_bursts(frames: int, load_fps: float, burst_fps: int, bursts: int, knee_fps: float) -> int:
+    """Return how many frames of repeated bursts pass a queue of `QUEUE_FRAMES` that `knee_fps` leave.
+
+    Where the queue empties between bursts, each loses what it does not hold; else it stands full in the end.
+    """
+    sent = frames * bursts
+    peak = frames * max(0.0, 1 - knee_fps / burst_fps)
+    if load_fps <= knee_fps:
+        return sent - bursts * math.ceil(max(0.0, peak - QUEUE_FRAMES) - 1e-9)
+    sending_s = (bursts - 1) * frames / load_fps + frames / burst_fps
+    return min(sent, QUEUE_FRAMES + int(knee_fps * sending_s))
+
+
 def passed_frames(spec: TrialSpec, sent: int, offered_fps: int, knee_fps: float) -> int:
     """Return how many of the sent frames pass a device that serves `knee_fps` from a bounded queue."""
     if spec.act is not None:
         return max(0, sent - _outage_frames(spec))
+    if spec.burst_frames is not None and spec.burst_fps is not None:
+        return passed_of_bursts(spec.burst_frames, spec.load_fps, spec.burst_fps, spec.bursts, knee_fps)
     if offered_fps <= knee_fps:
         return sent
     served = int(knee_fps * spec.duration_s)
@@ -61,11 +103,17 @@ def shown(spec: TrialSpec, sent: int) -> tuple[tuple[str, int], ...]:
         counts += [("act.began_ns", began_ns), ("act.ended_ns", began_ns + OUTAGE_NS)]
     if spec.broadcast_every is not None:
         beside = sent // spec.broadcast_every
-        counts += [(f"{name}.broadcast_sent_frames", beside) for name in sending(spec.direction)]
+        for name in sending(spec.direction):
+            counts.append((f"{name}.broadcast_sent_frames", beside))
+            counts += [
+                (f"{name}.broadcast_{end}_between_frames", spec.broadcast_every) for end in ("least", "most")
+            ]
     if spec.modifier in _INTERVALS_S:
         due = math.ceil(spec.total_s / _INTERVALS_S[spec.modifier])  # the first with the first frame
         answered = due if spec.modifier == "management" else 0
         counts += [("modifier.sent_frames", due), ("modifier.answered_frames", answered)]
+        counts += [("modifier.verified_frames", answered), ("modifier.wrong_frames", 0)]
+        counts.append(("modifier.first_after_frames", 0))
         if spec.modifier == "route-updates":
             counts.append(("modifier.learnt_routes", _LEARNT_ROUTES))
     elif spec.modifier is not None:

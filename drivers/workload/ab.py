@@ -1,4 +1,4 @@
-"""ApacheBench (`ab`) as the client: one node function that runs it once and reads all that it says.
+"""ApacheBench (`ab`) as the client: a closed loop, run once a repetition, and all that it says is read.
 
 Ids: AB-01 not there, AB-02 an answer that cannot be read.
 """
@@ -11,11 +11,16 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import ClassVar
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.http.records import RequestsLoad, RequestsSent
 
 PACKAGES = ("apache2-utils",)
+PROGRAMS = {"ab": PACKAGES[0]}
+_CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000
 _SHARES = (50, 90, 95, 99)
 _NUMBERS = {
@@ -66,6 +71,47 @@ def run(
             "ttfb_ns": read_first_octets(table.read_text()),
             "fault": "",
         }
+
+
+class AbClients(OfRequests):
+    """So many clients of one ab. Its mean of many clients is computed from the time that all took."""
+
+    begins_soon: ClassVar[bool] = True
+
+    def probe(self) -> Missing | None:
+        """Tell whether the clients' node has ab."""
+        absent = self._row.client.call("bmwg.drivers.hosting.programs:available", programs=PROGRAMS)
+        if not absent:
+            return None
+        name, package = absent[0]
+        mend = f"apt-get install --no-install-recommends {package}"
+        return Missing(what=name, reason=f"no `{name}` in PATH", mend=mend)
+
+    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+        """Ask the endpoint through one ab."""
+        (proxy,) = self.attached
+        ran = self._row.client.call(
+            "bmwg.drivers.workload.ab:run",
+            deadline_s=spec.within_s + _CALL_MARGIN_S,
+            proxy=f"{proxy.address}:{proxy.port}",
+            url=self._row.url(spec.object_octets),
+            requests=spec.requests,
+            concurrency=spec.clients,
+            within_s=spec.within_s,
+        )
+        return RequestsSent(
+            asked_requests=spec.requests,
+            requests=ran["requests"],
+            failed=ran["failed"],
+            non_2xx=ran["non_2xx"],
+            body_octets=ran["body_octets"],
+            elapsed_ns=ran["elapsed_ns"],
+            mean_request_ns=ran["elapsed_ns"] * spec.clients // ran["requests"] if ran["requests"] else 0,
+            process_ns=ran["process_ns"],
+            request_ns=ran["latency_ns"],
+            ttfb_ns=ran["ttfb_ns"],
+            faults=(ran["fault"],) if ran["fault"] else (),
+        )
 
 
 _NOTHING: dict[str, JsonValue] = {
@@ -131,3 +177,6 @@ def read_first_octets(text: str) -> dict[str, int]:
     values.sort()
     found = {f"p{share}": values[-(-share * len(values) // 100) - 1] * _NS_PER_MS for share in _SHARES}
     return found | {"max": values[-1] * _NS_PER_MS}
+
+
+_: type[RequestsWorkload] = AbClients

@@ -13,13 +13,18 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api_workload import Takes
 from bmwg.drivers.workload import apache, tools
+from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.http.records import RequestsLoad, RequestsSent
 
+_CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000
 _SHARES = (50, 90, 95, 99)
 _TIMEOUT_MS = 30_000
@@ -134,6 +139,46 @@ def plan(
         for number, (address, port) in enumerate(proxies)
     ]
     return _PLAN.format(groups="".join(groups))
+
+
+class JMeterClients(OfRequests):
+    """Threads of one JMeter, shared equally between any number of proxies."""
+
+    takes: ClassVar[Takes] = Takes(least=1, most=None)
+    warms_up_itself: ClassVar[bool] = True
+
+    def probe(self) -> Missing | None:
+        """Tell whether the clients' node has JMeter."""
+        return tools.missing(self._row.client, "jmeter")
+
+    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+        """Ask the endpoints through one JMeter."""
+        ran = self._row.client.call(
+            "bmwg.drivers.workload.jmeter:run",
+            deadline_s=spec.within_s + _CALL_MARGIN_S,
+            proxies=[[proxy.address, proxy.port] for proxy in self.attached],
+            url=self._row.url(spec.object_octets),
+            octets=spec.object_octets,
+            requests=spec.requests,
+            clients=spec.clients,
+            within_s=spec.within_s,
+            warm_up_requests=spec.warm_up_requests,
+        )
+        return RequestsSent(
+            asked_requests=spec.requests,
+            requests=ran["requests"],
+            failed=ran["failed"],
+            non_2xx=ran["non_2xx"],
+            body_octets=ran["body_octets"],
+            elapsed_ns=ran["elapsed_ns"],
+            mean_request_ns=ran["mean_request_ns"],
+            process_ns=ran["process_ns"],
+            request_ns=ran["latency_ns"],
+            ttfb_ns=ran["ttfb_ns"],
+            warm_up_requests=ran["warm_up_requests"],
+            warm_up_ns=ran["warm_up_ns"],
+            faults=(ran["fault"],) if ran["fault"] else (),
+        )
 
 
 def run(
@@ -253,3 +298,6 @@ _NOTHING: dict[str, JsonValue] = {
 def _shares(ordered: list[int]) -> dict[str, int]:
     found = {f"p{share}": ordered[-(-share * len(ordered) // 100) - 1] * _NS_PER_MS for share in _SHARES}
     return found | {"max": ordered[-1] * _NS_PER_MS}
+
+
+_: type[RequestsWorkload] = JMeterClients

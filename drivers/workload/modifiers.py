@@ -15,7 +15,7 @@ from bmwg.drivers.api import JsonValue, Missing
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.workload import daemons, filters
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.records import Direction, FrameFormat
+from bmwg.methodology.records import Cell, Direction, FrameFormat
 
 MANAGEMENT, ROUTES = "management", "route-updates"
 FILTERS = {"filters-1": 1, "filters-25": 25}  # rfc2544-11.4.1, rfc2544-11.4.2
@@ -25,7 +25,7 @@ _SNMPD = """\
 rocommunity public 198.18.0.0/15
 dontLogTCPWrappersConnects yes
 """
-_RIP = "router rip\n version 2\n network 198.18.0.0/24\n timers basic 30 180 120\n"
+RIP_TIMERS_S = (30, 180, 120)  # rfc2453-3.8: update, time-out, garbage collection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,37 @@ def missing(name: str) -> Missing | None:
     return daemons.missing("zebra", "frr") or daemons.missing("ripd", "frr") if name == ROUTES else None
 
 
+def configured(cell: Cell, name: str) -> dict[str, JsonValue]:
+    """Return what a modifier configures on a router, line by line; empty where no router forwards.
+
+    A trial with the modifier runs on what this says: the same words are handed to the router.
+    """
+    if cell.function != "kernel-l3":
+        return {}
+    if name in FILTERS:
+        rule_set = filters.rule_set(_pairs(cell), FILTERS[name]).splitlines()
+        return {"filters": FILTERS[name], "command": "nft -f -", "rule_set": rule_set}
+    if name == MANAGEMENT:
+        return {"snmpd.conf": _SNMPD.splitlines()}
+    if name == ROUTES:
+        return {"ripd.conf": _rip().splitlines(), "timers_s": list(RIP_TIMERS_S)}
+    return {}
+
+
+def _rip() -> str:
+    timers = " ".join(map(str, RIP_TIMERS_S))
+    return f"router rip\n version 2\n network 198.18.0.0/24\n timers basic {timers}\n"
+
+
+def _pairs(cell: Cell) -> list[list[str]]:
+    """Return source and destination address of the test frames, a pair for each direction."""
+    ipv6 = cell.frame_format is FrameFormat.IPV6_UDP
+    near, far = (host(segment.far_ipv6 if ipv6 else segment.far_ipv4) for segment in OUTER)
+    if cell.direction is Direction.BOTH:
+        return [[near, far], [far, near]]
+    return [[far, near]] if cell.direction is Direction.REVERSE else [[near, far]]
+
+
 def _require(name: str) -> None:
     if lack := missing(name):
         raise TestbedError("MOD-04", f"modifier {name}", found=lack.reason, hint=lack.mend)
@@ -69,14 +100,9 @@ def _require(name: str) -> None:
 @contextmanager
 def _filtered(place: Place, rules: int) -> Iterator[Active]:
     _require("filters-1")
-    ipv6 = place.cell.frame_format is FrameFormat.IPV6_UDP
-    near, far = (host(segment.far_ipv6 if ipv6 else segment.far_ipv4) for segment in OUTER)
-    pairs = [[near, far], [far, near]] if place.cell.direction is Direction.BOTH else [[near, far]]
-    if place.cell.direction is Direction.REVERSE:
-        pairs = [[far, near]]
     entry = None if place.pod else place.bed.undo.before("filters", place.node.place)
     try:
-        evidence = place.router(f"{_FILTERS}:install", pairs=pairs, rules=rules)
+        evidence = place.router(f"{_FILTERS}:install", pairs=_pairs(place.cell), rules=rules)
         yield Active(counts=lambda: place.router(f"{_FILTERS}:counts"), evidence=evidence)
     finally:
         place.router(f"{_FILTERS}:remove")
@@ -119,7 +145,7 @@ def _routes(place: Place) -> Iterator[Active]:
     folder = f"/run/bmwg-modifiers/{place.bed.next_id()}"
     with ExitStack() as stack:
         started = []
-        for name, text in (("zebra", ""), ("ripd", _RIP)):
+        for name, text in (("zebra", ""), ("ripd", _rip())):
             argv = [
                 f"{daemons.FRR_FOLDER}/{name}",
                 "-f",

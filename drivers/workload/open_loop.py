@@ -15,10 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api import JsonValue, Missing
 from bmwg.drivers.workload import tools
+from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload
 from bmwg.methodology.errors import DriverError, TestbedError
+from bmwg.methodology.http.records import RequestsLoad, RequestsSent
 
+_CALL_MARGIN_S = 30.0
 _NS_PER_MS = 1_000_000
 _MIN_CONNECTIONS = 20
 _SCRIPT = """\
@@ -41,6 +44,39 @@ export default function () {
 }
 export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics) }; }
 """
+
+
+class K6Clients(OfRequests):
+    """A constant rate of arrivals by one k6; what came late or could not leave is lost with what failed."""
+
+    def probe(self) -> Missing | None:
+        """Tell whether the clients' node has k6."""
+        return tools.missing(self._row.client, "k6")
+
+    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+        """Offer the endpoint so many requests per second."""
+        (proxy,) = self.attached
+        ran = self._row.client.call(
+            "bmwg.drivers.workload.open_loop:run",
+            deadline_s=spec.within_s + _CALL_MARGIN_S,
+            proxy=f"{proxy.address}:{proxy.port}",
+            url=self._row.url(spec.object_octets),
+            octets=spec.object_octets,
+            rate=spec.rate_rps,
+            duration_s=spec.duration_s,
+            late_ms=spec.late_ms,
+            within_s=spec.within_s,
+        )
+        return RequestsSent(
+            asked_requests=ran["requests"] + ran["dropped"],
+            requests=ran["requests"],
+            failed=ran["failed"] + ran["late"],
+            elapsed_ns=ran["elapsed_ns"],
+            process_ns=ran["process_ns"],
+            request_ns=ran["latency_ns"],
+            ttfb_ns=ran["ttfb_ns"],
+            faults=(ran["fault"],) if ran["fault"] else (),
+        )
 
 
 def run(
@@ -124,3 +160,6 @@ def read_summary(text: str) -> dict[str, JsonValue]:
 def _shares(trend: dict[str, float]) -> dict[str, int]:
     names = {"med": "p50", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99", "max": "max"}
     return {ours: round(trend[theirs] * _NS_PER_MS) for theirs, ours in names.items() if theirs in trend}
+
+
+_: type[RequestsWorkload] = K6Clients

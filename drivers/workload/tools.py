@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+from bmwg.drivers.api import Missing, Node
+
 TOOLS = Path("/var/cache/bmwg/tools")
 JMETER_VERSION, K6_VERSION = "5.6.3", "0.49.0"
 MEND = "sh setup/install.sh http"
@@ -26,7 +28,13 @@ def k6() -> list[str] | None:
     return [str(program)] if os.access(program, os.X_OK) else None
 
 
-def absent(*, tools: list[str]) -> list[list[str]]:
-    """Node function: which tools are absent, `[tool, line that supplies it]` each."""
-    found = {"jmeter": jmeter, "k6": k6}
-    return [[name, MEND] for name in tools if found[name]() is None]
+def missing(node: Node, tool: str) -> Missing | None:
+    """Return that the clients' node lacks a tool, with the line that supplies it; None when it is there."""
+    if not node.call("bmwg.drivers.workload.tools:absent", tool=tool):
+        return None
+    return Missing(what=tool, reason="not on the clients' node", mend=MEND)
+
+
+def absent(*, tool: str) -> bool:
+    """Node function: whether a tool is absent."""
+    return {"jmeter": jmeter, "k6": k6}[tool]() is None

@@ -104,6 +104,7 @@ class BurstGoal:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
             burst=True,
         )

@@ -51,6 +51,7 @@ class LossGoal:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
         )
 
@@ -108,6 +109,11 @@ def procedure(goal: LossGoal) -> Procedure[tuple[LossPoint, ...]]:
         if lossless == _IN_SUCCESSION:
             break
     return tuple(points)
+
+
+def load_of(value: Quantity) -> int:
+    """Return the load (frames/s) that a value of the curve is of."""
+    return int(value.metric.removeprefix(f"{METRIC}.").removesuffix("fps"))
 
 
 def outcome(ended: Run[tuple[LossPoint, ...]], goal: LossGoal, *, outcome_id: str) -> Outcome:

@@ -65,6 +65,7 @@ class StreamsGoal:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
             tag_after_s=min(TAG_AFTER_S, self.stream_s / 2),
             tags=self.tags,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from statistics import median_low
 
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
-from bmwg.methodology.http.student import Difference, difference, interval
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.repeated import Tried, answered
+from bmwg.methodology.student import Difference, difference, interval
 
 MEASURED = "measured"
 
@@ -71,24 +72,17 @@ def outcome(
 
     MEASURED needs `wanted` repetitions without a problem; fewer than `planned` are remarked.
     """
-    tried = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
-    good = [(seq, rep) for seq, rep in tried if not problems(rep, cell)]
-    numbers = tuple(seq for seq, _ in tried)
-    if len(good) < wanted:
-        reasons = dict.fromkeys(text for _, rep in tried for text in problems(rep, cell))
-        return HttpOutcome(
-            cell=cell,
-            type=OutcomeType.INVALID,
-            repetitions=numbers,
-            reason=f"{len(good)} of {wanted} repetitions are valid: {'; '.join(reasons) or 'none was run'}",
-        )
-    reps = [rep for _, rep in good]
+    tried = [
+        Tried(seq=seq, result=rep, problems=problems(rep, cell))
+        for seq, rep in repetitions
+        if rep.cell_id == cell.cell_id and rep.phase == MEASURED
+    ]
+    found = answered(tried, least=wanted, wanted=planned)
+    if found.type is not OutcomeType.MEASURED:
+        return HttpOutcome(cell=cell, type=found.type, repetitions=found.trials, reason=found.reason)
+    reps = [one.result for one in found.valid]
     means = [float(rep.mean_request_ns) for rep in reps]
     shares = [rep.cpu_share for rep in reps if rep.cpu_share is not None]
-    aside = len(tried) - len(good)
-    remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside"] if aside else []
-    if len(good) < planned:
-        remarks.append(f"{len(good)} valid repetitions of the {planned} that were planned")
     return HttpOutcome(
         cell=cell,
         type=OutcomeType.MEASURED,
@@ -101,8 +95,8 @@ def outcome(
         request_ns=_medians([rep.request_ns for rep in reps]),
         ttfb_ns=_medians([rep.ttfb_ns for rep in reps]),
         values=tuple(means),
-        repetitions=numbers,
-        quality=tuple(remarks),
+        repetitions=found.trials,
+        quality=found.quality,
     )
 
 

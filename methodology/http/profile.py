@@ -15,8 +15,10 @@ from typing import Any
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http.records import FORMS, POD_PREFIX, SLOW_FORMS, HttpCell, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.records import POD_PREFIX
+from bmwg.methodology.repeated import Repetitions
 from bmwg.schemas.validation import problems
 
 EXPERIMENTS = {  # the middle of a test's id: HP-<it>-<number of the form>
@@ -59,6 +61,16 @@ class Planned:
     def least(self) -> int:
         """How many valid repetitions make an answer."""
         return self.least_repetitions or self.repetitions
+
+    @property
+    def asked(self) -> Repetitions:
+        """How many repetitions are run, and when it is enough."""
+        return Repetitions(
+            wanted=self.repetitions,
+            least=self.least,
+            max_invalid=self.max_invalid,
+            limit_s=self.cell_limit_s,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

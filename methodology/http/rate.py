@@ -1,4 +1,4 @@
-"""Requests per second that a proxy carries without a failed or late one: the packets' search, over requests.
+"""Requests per second that a proxy carries without a failed or late one, by the search of any kind of load.
 
 Load is requests per second; sent are those that were due, lost those that failed, came late or could not
 leave. A generator that tells of its own limit (`unsent_requests`) was short, and no bound comes of it. The
@@ -9,22 +9,96 @@ Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bmwg.methodology.http.judge import MEASURED
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition
-from bmwg.methodology.records import OutcomeType, StreamCounts, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
-from bmwg.methodology.trial import Assessment, JudgedTrial
+from bmwg.methodology.trial import Assessment
 
-_FRAME_OCTETS = 64  # the search needs some size and uses it for nothing else
+UNIT = "requests/s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateSpec:
+    """One repetition of an open loop as the search asks for it: `load` requests per second for a time."""
+
+    load: int
+    duration_s: float
+    unit: str = UNIT
+
+    @property
+    def intended(self) -> int:
+        """Requests that are due."""
+        return max(1, round(self.load * self.duration_s))
+
+    @property
+    def words(self) -> str:
+        """All of it in words."""
+        return f"{self.load} {UNIT} for {self.duration_s:g} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRate:
+    """What the search offers: requests at a rate."""
+
+    unit: str = UNIT
+    thing: str = "request"
+
+    def spec(self, load: int, duration_s: float) -> RateSpec:
+        """Return the repetition at a rate for a time."""
+        return RateSpec(load=load, duration_s=duration_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateTrial:
+    """A recorded repetition of an open loop, as searches read trials (`search.offer.Tried`)."""
+
+    seq: int
+    spec: RateSpec
+    validity: Validity
+    reason: str
+    sent: int
+    lost: int
+
+    @property
+    def load(self) -> int:
+        """Requests per second that were asked for."""
+        return self.spec.load
+
+    @property
+    def valid(self) -> bool:
+        """Whether it may be part of a bound."""
+        return self.validity is Validity.VALID
+
+    @property
+    def lossless(self) -> bool:
+        """Valid, and every request was answered rightly and in time."""
+        return self.valid and not self.lost
+
+    @property
+    def loss_ratio(self) -> float:
+        """Share of the requests that were lost, 0..1."""
+        return self.lost / self.sent if self.sent else 0.0
+
+    @property
+    def sent_per_s(self) -> float:
+        """Requests that were due in a second."""
+        return self.sent / self.spec.duration_s
+
+    @property
+    def carried_per_s(self) -> float:
+        """Requests that were answered in a second."""
+        return (self.sent - self.lost) / self.spec.duration_s
 
 
 def goal(settings: Mapping[str, Any]) -> ThroughputGoal:
     """Return what the search is to find, from a profile's `rate` entry; loads are requests per second."""
     return ThroughputGoal(
-        frame_octets=_FRAME_OCTETS,
+        offer=RequestRate(),
         duration_s=float(settings["duration_s"]),
         min_load_fps=settings["min_rps"],
         max_load_fps=settings["max_rps"],
@@ -34,7 +108,7 @@ def goal(settings: Mapping[str, Any]) -> ThroughputGoal:
     )
 
 
-def judged(seq: int, repetition: Repetition, spec: TrialSpec) -> JudgedTrial:
+def judged(seq: int, repetition: Repetition, spec: RateSpec) -> RateTrial:
     """Return a repetition as a trial of the search."""
     good = max(0, repetition.requests - repetition.failed)
     fault = "; ".join(repetition.faults)
@@ -45,14 +119,14 @@ def judged(seq: int, repetition: Repetition, spec: TrialSpec) -> JudgedTrial:
     )
     if fault:
         found = Assessment(validity=Validity.FAULT, reason=fault)
-    counts = StreamCounts(
-        intended_frames=repetition.asked_requests,
-        sent_frames=repetition.asked_requests,
-        received_frames=good,
+    return RateTrial(
+        seq=seq,
+        spec=spec,
+        validity=found.validity,
+        reason=found.reason,
+        sent=repetition.asked_requests,
+        lost=repetition.asked_requests - good,
     )
-    fault = found.reason if found.validity is Validity.FAULT else ""
-    result = TrialResult(spec=spec, streams=(counts,), wall_time_ns=repetition.wall_ns, fault=fault or None)
-    return JudgedTrial(seq=seq, result=result, validity=found.validity, reason=found.reason)
 
 
 def assessed(*, asked_requests: int, unsent_requests: int, probes: Sequence[tuple[int, bool]]) -> Assessment:
@@ -72,8 +146,8 @@ def assessed(*, asked_requests: int, unsent_requests: int, probes: Sequence[tupl
 def search(measure: Callable[[int], tuple[int, Repetition]], settings: Mapping[str, Any]) -> SearchResult:
     """Search; `measure` runs and records one repetition at so many requests per second."""
 
-    def one(spec: TrialSpec) -> JudgedTrial:
-        seq, repetition = measure(spec.load_fps)
+    def one(spec: RateSpec) -> RateTrial:
+        seq, repetition = measure(spec.load)
         return judged(seq, repetition, spec)
 
     return bisection.search(one, goal(settings))
@@ -110,7 +184,7 @@ def outcome(
             ttfb_ns=at_bound[-1].ttfb_ns,
             repetitions=numbers,
         )
-    reason = found.reason.replace("frames/s", "requests/s")
+    reason = found.reason
     if found.type is OutcomeType.TESTER_LIMITED and found.lower is not None:
         reason = f"{reason}; no request was lost up to {found.lower.load_fps} requests/s"
     reason = reason or {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.student import Interval
 
+KIND = "requests"  # the kind of load
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
 SLOW_FORMS = frozenset({"vm_full", "vm_para"})
-POD_PREFIX = "pod_"  # a further form for each CNI option: `pod_<network option>`; no document ranks it
 
 
 class Workload(StrEnum):
@@ -53,6 +53,52 @@ class HttpCell:
     def deployment(self) -> tuple[str, int, bool, int]:
         """What must stand: cells of one deployment are measured on the same instances."""
         return (self.form, self.proxies, self.cache, self.stress_cpus)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsLoad:
+    """What clients are to ask for once, of objects of one size.
+
+    A closed loop asks for `requests` by `clients` at the same time, after `warm_up_requests` where it warms
+    up itself. An open loop has `rate_rps` requests per second for `duration_s`, of which one that is not
+    answered `late_ms` after it was due counts as late; `requests_per_connection` of them follow each other on
+    a connection. The client program has `within_s` for all of it.
+    """
+
+    object_octets: int
+    clients: int
+    within_s: float
+    requests: int = 0
+    warm_up_requests: int = 0
+    rate_rps: int | None = None
+    duration_s: float = 0.0
+    late_ms: float = 0.0
+    requests_per_connection: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsSent:
+    """What clients counted of one load: the fields of a `Repetition` that they can tell."""
+
+    asked_requests: int
+    requests: int = 0
+    failed: int = 0
+    non_2xx: int = 0
+    body_octets: int = 0
+    elapsed_ns: int = 0
+    mean_request_ns: int = 0
+    process_ns: int = 0
+    request_ns: Mapping[str, int] = field(default_factory=dict)
+    ttfb_ns: Mapping[str, int] = field(default_factory=dict)
+    warm_up_requests: int = 0
+    warm_up_ns: int = 0
+    unsent_requests: int = 0
+    generator: Mapping[str, int] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +185,11 @@ class Repetition:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Repetition:
         """Return the record of builtins that keep to the schema `http_repetition`."""
-        fields = {key: value for key, value in data.items() if key not in _CHAIN}
-        fields["cell_id"] = fields.pop("cell")
-        fields["probes"] = tuple((status, right) for status, right in fields["probes"])
-        fields["faults"] = tuple(fields["faults"])
-        return cls(**fields)
+        told = {key: value for key, value in data.items() if key not in _CHAIN}
+        told["cell_id"] = told.pop("cell")
+        told["probes"] = tuple((status, right) for status, right in told["probes"])
+        told["faults"] = tuple(told["faults"])
+        return cls(**told)
 
 
 _CHAIN = frozenset({"schema", "seq", "prev", "hash", "at"})

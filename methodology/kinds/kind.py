@@ -49,7 +49,8 @@ class Kind(Protocol):
     """A kind of load whose trials are not of frames; those have modules of their own throughout.
 
     `unit` is that of its load, `schema` the name of the schema of `spec` and `result`, `profile_format` that
-    of a profile of this kind, `headline` the metrics by which runs are compared.
+    of a profile of this kind, `headline` the metrics by which runs are compared. What a kind's reports, rules
+    and benches are stands in rooms of its own (`reports.rooms`, `resources.rooms`).
     """
 
     @property
@@ -75,6 +76,16 @@ class Kind(Protocol):
     @property
     def headline(self) -> tuple[str, ...]:
         """The metrics by which runs are compared."""
+        ...
+
+    @property
+    def cites_catalogue(self) -> bool:
+        """Whether the deviations of its profiles are from rows of the catalogue."""
+        ...
+
+    @property
+    def named_by_run(self) -> frozenset[str]:
+        """Keys of a profile that a run adds to what the toolkit ships."""
         ...
 
     def cell(self, axes: Mapping[str, Any]) -> Cell:

@@ -1,35 +1,64 @@
-"""The one table of kinds of load. Ids: STORE-03 a kind that nothing registers."""
+"""The one table of kinds of load, made of what installed distributions offer; ours come by the same door.
+
+Ids: STORE-03 a kind that nothing registers, KIND-01 what is offered calls itself otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology import offers
+from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.kind import Kind
-from bmwg.methodology.kinds.requests import REQUESTS
 from bmwg.methodology.records import FRAMES
 
-KINDS: Mapping[str, Kind] = {one.name: one for one in (REQUESTS,)}
-_BODIES = {FRAMES: "frames", **{name: one.schema for name, one in KINDS.items()}}
+GROUP = "bmwg.kinds"
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Return the kinds whose trials are not of frames, by name. Raises TestbedError KIND-01."""
+    found: dict[str, Kind] = {}
+    for name in offers.names(GROUP):
+        one: Kind = offers.load(GROUP, name, f"kind of load {name!r}")
+        if one.name != name:
+            raise TestbedError(
+                "KIND-01", f"kind of load {name!r}", expected="an offer of that name", found=repr(one.name)
+            )
+        found[name] = one
+    return found
+
+
+@cache
+def _bodies() -> Mapping[str, str]:
+    return {FRAMES: FRAMES, **{name: one.schema for name, one in kinds().items()}}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all kinds, that of frames first: the order in which a run tells of them."""
+    return tuple(_bodies())
 
 
 def body_schema(name: str, where: str) -> str:
     """Return the name of the schema of a kind's `spec` and `result`. Raises ConfigError STORE-03."""
-    if name not in _BODIES:
+    if name not in _bodies():
         raise unknown(name, where)
-    return _BODIES[name]
+    return _bodies()[name]
 
 
 def kind(name: str, where: str) -> Kind:
     """Return a kind whose trials are not of frames. Raises ConfigError STORE-03."""
-    if name not in KINDS:
+    if name not in kinds():
         raise unknown(name, where)
-    return KINDS[name]
+    return kinds()[name]
 
 
-def of_profile(profile: Mapping[str, object]) -> str:
+def of_profile(profile: Mapping[str, Any]) -> str:
     """Return the name of the kind of load that a profile is for."""
-    return next((one.name for one in KINDS.values() if one.profile_format == profile.get("schema")), FRAMES)
+    said = profile.get("schema")
+    return next((one.name for one in kinds().values() if one.profile_format == said), FRAMES)
 
 
 def unknown(name: str, where: str) -> ConfigError:
@@ -37,7 +66,7 @@ def unknown(name: str, where: str) -> ConfigError:
     return ConfigError(
         "STORE-03",
         f"{where}: a kind of load that this toolkit does not know",
-        expected=" or ".join(sorted(_BODIES)),
+        expected=" or ".join(sorted(_bodies())),
         found=repr(name)[:80],
         hint="read it with the toolkit version that run.json names, or a later one",
     )

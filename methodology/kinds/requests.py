@@ -11,14 +11,15 @@ from typing import Any
 
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.http.records import POD_PREFIX, HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.records import KIND, HttpCell, HttpOutcome, Repetition, Workload
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
-from bmwg.methodology.records import NOTHING, POD, Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.repeated import quantities
 from bmwg.methodology.trial import Assessment
 from bmwg.schemas.validation import problems
 
-NAME = "requests"
+NAME = KIND
 PATH = "client-proxy-server"
 FUNCTION = "squid"
 PROCESSING, START, RATE = "processing_time", "start_time", "transaction_rate"
@@ -136,10 +137,7 @@ def outcome_of(found: HttpOutcome, test_id: str) -> Outcome:
         if found.upper_rps is not None:
             values.append(Quantity(metric=f"{metric}.lossy", number=found.upper_rps, unit="requests/s"))
     elif found.type is OutcomeType.MEASURED and found.time is not None:
-        values.append(Quantity(metric=f"{metric}.mean", number=found.time.mean, unit="ns"))
-        if found.time.half_width is not None:
-            values.append(Quantity(metric=f"{metric}.half_width_95", number=found.time.half_width, unit="ns"))
-        values.append(Quantity(metric=f"{metric}.repetitions", number=found.time.count, unit="repetitions"))
+        values += quantities(metric, found.time, "ns")
     return Outcome(
         outcome_id=f"{test_id}:{cell.cell_id}",
         metric=metric,
@@ -195,6 +193,8 @@ class _Requests:
     schema = "requests"
     profile_format = "http_profile/1.0"
     headline = (f"{PROCESSING}.mean", f"{START}.mean", f"{RATE}.lossless")
+    cites_catalogue = False
+    named_by_run = frozenset({"networks"})
 
     def cell(self, axes: Mapping[str, Any]) -> Cell:
         """Return the cell of a run's files. Raises ValueError."""

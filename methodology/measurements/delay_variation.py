@@ -109,6 +109,7 @@ def _goal(profile: Profile, cell: Cell, load_fps: int) -> StreamsGoal:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
         ),
         streams=int(said.get("streams", REPETITIONS)),

@@ -16,6 +16,7 @@ from bmwg.methodology.search import bisection
 from bmwg.methodology.trial import JudgedTrial
 
 METRIC = "throughput_modified.rfc2544_11"
+ROUTERS, BRIDGES = ("kernel-l3",), ("testpmd",)  # functions; the latter looks at no IP address
 BROADCAST_EVERY = 99  # rfc2544-11.1: one in a hundred of all frames
 
 
@@ -33,7 +34,7 @@ class Modified:
     evidence: str
     modifier: str = ""
     each_way: bool = False
-    functions: tuple[str, ...] = ("kernel-l3",)
+    functions: tuple[str, ...] = ROUTERS
     needs_throughput: bool = True
     reads_latency: bool = True  # the whole record: its counts beside the frames are the evidence
 
@@ -53,7 +54,7 @@ class Modified:
         return (self.metric,)
 
     def applies(self, profile: Profile, cell: Cell) -> bool:
-        """Where a router forwards, at the sizes that the profile may list."""
+        """Where a router forwards (or a bridge, by `functions`), at the sizes that the profile may list."""
         return cell.function in self.functions and wanted_size(profile, "modifiers", cell)
 
     def recorded_as(self, profile: Profile, cell: Cell) -> str:
@@ -136,6 +137,13 @@ MEASUREMENTS = (
         clause_rows=("RFC2544-11.1-01", "RFC2544-11.1-02"),
         evidence="broadcast_sent_frames",
         each_way=True,
+    ),
+    Modified(
+        code="broadcast_bridged",
+        clause_rows=("RFC2544-11.1-03",),
+        evidence="broadcast_sent_frames",
+        each_way=True,
+        functions=BRIDGES,
     ),
     Modified(
         code="management",

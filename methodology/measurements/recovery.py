@@ -134,6 +134,7 @@ def _constant(cell: Cell, load_fps: int, duration_s: float) -> TrialSpec:
         direction=cell.direction,
         frame_format=cell.frame_format,
         flows=cell.flows,
+        destination_networks=cell.destination_networks,
         vlan_id=cell.vlan_id,
         loss_times=True,
     )

@@ -8,6 +8,7 @@ from bmwg.methodology import suites
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.measurements import (
     back_to_back,
+    burst_interval,
     delay_variation,
     frame_loss,
     latency,
@@ -28,6 +29,7 @@ _MODULES: Iterable[tuple[Measurement, ...]] = (
     frame_loss.MEASUREMENTS,
     soak.MEASUREMENTS,
     back_to_back.MEASUREMENTS,
+    burst_interval.MEASUREMENTS,
     recovery.MEASUREMENTS,
     modifiers.MEASUREMENTS,
 )

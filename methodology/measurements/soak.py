@@ -63,6 +63,7 @@ def _goal(profile: Profile, cell: Cell, throughput_fps: int) -> soak.SoakGoal:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
         ),
         intervals=int(said.get("intervals", _INTERVALS)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bmwg.methodology.mlr.goal import SearchGoal
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.search.offer import Tried
 
 LOSS_DEFINITION = (  # RFC9971-4.5.5-03
     "lost frames over frames sent, all directions together; a trial that sent fewer frames than its profile"
@@ -88,15 +88,15 @@ class GoalResult:
     reason: str = ""
 
 
-def trial_outputs(trials: Iterable[JudgedTrial]) -> list[TrialOutput]:
+def trial_outputs(trials: Iterable[Tried]) -> list[TrialOutput]:
     """Take what RFC 9971 knows of a trial from each valid one; the others never take part."""
     return [
         TrialOutput(
             seq=trial.seq,
-            load_fps=trial.result.spec.load_fps,
-            duration_s=trial.result.spec.duration_s,
-            loss_ratio=trial.result.loss_ratio,
-            effective_duration_s=trial.result.spec.duration_s,
+            load_fps=trial.load,
+            duration_s=trial.spec.duration_s,
+            loss_ratio=trial.loss_ratio,
+            effective_duration_s=trial.spec.duration_s,
         )
         for trial in trials
         if trial.valid

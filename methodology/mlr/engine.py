@@ -1,7 +1,7 @@
 """MLRsearch behind our own interface: the package chooses loads and durations, our own function judges.
 
 What the trials prove comes from `classify` alone. The package runs without its clock, and what it asks next
-follows from the trials so far, so `legal_next` can hold a journal against it. Loads are whole frames/s: the
+follows from the trials so far, so `legal_next` can hold a journal against it. Loads are whole numbers: the
 package's are rounded down, and where that leaves an interval wider than its goal asks for, one more load
 inside it is tried. Trials that are not valid are repeated within the declared number and never reach the
 package. A load that the tester cannot send is told to the package as one where nothing more than the
@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch
 from MLRsearch import SearchGoal as PackageGoal
 
 from bmwg.methodology.mlr.classify import GoalResult, by_load, grouped_result, trial_outputs
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
-from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.search.stepwise import Step, StopError, UnexpectedTrialError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
@@ -26,7 +28,7 @@ PACKAGE = "MLRsearch"
 _NO_CLOCK_S = 1e12  # the package's own limit in seconds of clock time; ours are trials and traffic
 _BELOW_LIMIT = 0.99  # choice: at its very limit a tester is late without falling short
 _PRECEDING_TARGETS = 2  # the package's default
-_WIDTH_MARGIN = 0.997  # choice, adr 0043: room for rounding loads down to whole frames/s
+_WIDTH_MARGIN = 0.997  # choice, adr 0043: room for rounding loads down to whole numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +68,24 @@ class _MeasurerError(Exception):
     """The measurer raised, or gave another trial than the one asked for."""
 
 
-def search(measure: Callable[[TrialSpec], JudgedTrial], wanted: ControllerInput) -> SearchResult:
-    """Search for all goals at once. `measure` runs, records and judges one single trial; it does not repeat.
+def search(measure: Callable[[Any], Any], wanted: ControllerInput) -> SearchResult:
+    """Search for all goals at once. `measure` runs, records and judges one trial (`Tried`), once.
 
     An exception of `measure`, a fault or a limit of the search ends it with what the trials so far prove.
     """
 
     def take(step: Step) -> JudgedTrial:
         try:
-            return measure(step.spec)
+            trial: JudgedTrial = measure(step.spec)
         except Exception as error:
-            raise _MeasurerError(f"the measurer failed at {step.spec.load_fps} frames/s: {error}") from error
+            where = f"{step.spec.load} {step.spec.unit}"
+            raise _MeasurerError(f"the measurer failed at {where}: {error}") from error
+        return trial
 
     return _run(_Controller(take, wanted))
 
 
-def legal_next(trials: Sequence[JudgedTrial], wanted: ControllerInput) -> Step | SearchResult:
+def legal_next(trials: Sequence[Any], wanted: ControllerInput) -> Step | SearchResult:
     """Replay recorded trials: the trial that must come next, or the result that they prove.
 
     Raises UnexpectedTrialError at the first trial that the search did not call for.
@@ -89,11 +93,11 @@ def legal_next(trials: Sequence[JudgedTrial], wanted: ControllerInput) -> Step |
     left = iter(trials)
 
     def take(step: Step) -> JudgedTrial:
-        trial = next(left, None)
+        trial: JudgedTrial | None = next(left, None)
         if trial is None:
             raise _OutOfTrialsError(step)
-        if trial.result.spec != step.spec:
-            raise UnexpectedTrialError(trial.seq, step.spec, trial.result.spec)
+        if trial.spec != step.spec:
+            raise UnexpectedTrialError(trial.seq, step.spec, trial.spec)
         return trial
 
     try:
@@ -102,7 +106,7 @@ def legal_next(trials: Sequence[JudgedTrial], wanted: ControllerInput) -> Step |
         return end.step
     extra = next(left, None)
     if extra is not None:
-        raise UnexpectedTrialError(extra.seq, None, extra.result.spec)
+        raise UnexpectedTrialError(extra.seq, None, extra.spec)
     return result
 
 
@@ -203,7 +207,7 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
             trial = self._valid(spec, "search")
         if trial is None:
             return self._beyond(load, intended_duration, intended_load)
-        sent, lost = trial.result.sent_frames, trial.result.lost_frames
+        sent, lost = trial.sent, trial.lost
         return MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
@@ -213,7 +217,7 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
 
     def _beyond(self, load: int, duration_s: float, intended_load: float) -> MeasurementResult:
         """Steer the package below a load that the tester cannot send."""
-        frames = self.wanted.spec(load, duration_s).intended_frames
+        frames = self.wanted.spec(load, duration_s).intended
         passing = min(self._beyond_share * frames, 0.999 * frames * (1 - self._highest_loss()))
         return MeasurementResult(
             intended_duration=duration_s,
@@ -225,7 +229,7 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
     def _highest_loss(self) -> float:
         return max(goal.goal_loss_ratio for goal in self.wanted.goals)
 
-    def _valid(self, spec: TrialSpec, phase: str) -> JudgedTrial | None:
+    def _valid(self, spec: Spec, phase: str) -> JudgedTrial | None:
         steps = valid_trial(
             spec, phase, max_repeats=self.wanted.max_repeats, short_limit=self.wanted.short_limit
         )
@@ -242,12 +246,8 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
                 raise
             trial = None
         if trial is None:
-            self.beyond_fps = spec.load_fps
-            result = self.trials[-1].result
-            sent = min((stream.sent_frames for stream in result.streams), default=0)
-            longest_ns = max((stream.effective_duration_ns for stream in result.streams), default=0)
-            taken_s = max(spec.duration_s, longest_ns / 1e9)
-            self._beyond_share = _BELOW_LIMIT * min(1.0, sent / taken_s / spec.load_fps)
+            self.beyond_fps = spec.load
+            self._beyond_share = _BELOW_LIMIT * min(1.0, self.trials[-1].sent_per_s / spec.load)
         return trial
 
     def _one(self, step: Step) -> JudgedTrial:
@@ -258,8 +258,7 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
         trial = self._take(step)
         self.trials.append(trial)
         self.traffic_s += step.spec.duration_s
-        if trial.result.spec != step.spec:
-            raise _MeasurerError(
-                f"trial {trial.seq} is not the one asked for ({step.spec.load_fps} frames/s)"
-            )
+        if trial.spec != step.spec:
+            asked = f"{step.spec.load} {step.spec.unit}"
+            raise _MeasurerError(f"trial {trial.seq} is not the one asked for ({asked})")
         return trial

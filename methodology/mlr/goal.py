@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
+from bmwg.methodology.search.offer import Offer
 
 SHORTEST_TRIAL_S = 0.01  # choice: below it a trial says more about the tester's start than about the SUT
 Fault = tuple[str, str, str, str]  # field, clause, expected, found
@@ -123,21 +122,16 @@ def tst009_goal(width: float = 0.005, initial_s: float | None = 1.0) -> SearchGo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerInput:
-    """One search: its goals, load limits and traffic (RFC 9971 4.6.8). Loads as in `ThroughputGoal`.
+    """One search: its goals, load limits and what is offered (RFC 9971 4.6.8). Loads as in `ThroughputGoal`.
 
     `max_trials` and `max_traffic_s` end a search that does not converge (RFC9971-4.2.4); what it proved until
     then stays. `warmup_s` is the length of one trial at the highest load that proves nothing (0: none).
     """
 
     goals: tuple[SearchGoal, ...]
-    frame_octets: int
+    offer: Offer
     min_load_fps: int
     max_load_fps: int
-    direction: Direction = Direction.FORWARD
-    frame_format: FrameFormat = FrameFormat.IPV4_UDP
-    flows: int = 1
-    vlan_id: int | None = None
-    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     max_repeats: int = 5
@@ -182,65 +176,26 @@ class ControllerInput:
 
     def _goal_faults(self, index: int, goal: SearchGoal) -> list[Fault]:
         found: list[Fault] = []
+        thing = self.offer.thing
+        one = self.offer.unit.replace(f"{thing}s", thing)
         low, first, final = self.min_load_fps, goal.initial_trial_duration_s, goal.goal_final_trial_duration_s
         if low * first < 1:
-            expected = f"at least one frame in the shortest trial ({first} s)"
-            found.append(("min_load_fps", "4.6.8.2", expected, f"{low * first:.3g} frames"))
+            expected = f"at least one {thing} in the shortest trial ({first} s)"
+            found.append(("min_load_fps", "4.6.8.2", expected, f"{low * first:.3g} {thing}s"))
         if goal.goal_width * low < 1:
-            expected = f"at least one frame/s of the lowest load ({1 / low:.3g})"
+            expected = f"at least one {one} of the lowest load ({1 / low:.3g})"
             found.append((f"goals[{index}].goal_width", "4.6.5", expected, f"{goal.goal_width}"))
         elif goal.goal_width * low * final < 1:
-            expected = f"at least one frame of the lowest load in {final} s"
+            expected = f"at least one {thing} of the lowest load in {final} s"
             found.append((f"goals[{index}].goal_width", "4.6.5", expected, f"{goal.goal_width}"))
         if 0 < goal.goal_loss_ratio * self.max_load_fps * final < 1:
-            expected = f"0, or at least one frame of the highest load in {final} s"
+            expected = f"0, or at least one {thing} of the highest load in {final} s"
             found.append((f"goals[{index}].goal_loss_ratio", "4.6.3", expected, f"{goal.goal_loss_ratio}"))
         return found
 
-    def spec(self, load_fps: int, duration_s: float) -> TrialSpec:
+    def spec(self, load: int, duration_s: float) -> Any:
         """Return the trial of this search at a load for a duration; nothing else varies (RFC9971-4.5.3)."""
-        return TrialSpec(
-            frame_octets=self.frame_octets,
-            load_fps=load_fps,
-            duration_s=duration_s,
-            direction=self.direction,
-            frame_format=self.frame_format,
-            flows=self.flows,
-            vlan_id=self.vlan_id,
-            mix_octets=self.mix_octets,
-        )
-
-    @classmethod
-    def for_cell(
-        cls,
-        cell: Cell,
-        goals: tuple[SearchGoal, ...],
-        *,
-        min_load_fps: int,
-        max_load_fps: int,
-        envelope_fps: int | None = None,
-        medium_fps: int | None = None,
-        max_repeats: int = 5,
-        short_limit: int = 2,
-        warmup_s: float = 0.0,
-    ) -> ControllerInput:
-        """Take frame sizes, direction, format, flows and tag from a cell."""
-        return cls(
-            goals=goals,
-            frame_octets=cell.frame_octets,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            vlan_id=cell.vlan_id,
-            mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
-            min_load_fps=min_load_fps,
-            max_load_fps=max_load_fps,
-            envelope_fps=envelope_fps,
-            medium_fps=medium_fps,
-            max_repeats=max_repeats,
-            short_limit=short_limit,
-            warmup_s=warmup_s,
-        )
+        return self.offer.spec(load, duration_s)
 
 
 def _proof(goal: SearchGoal) -> tuple[float, ...]:

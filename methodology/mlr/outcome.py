@@ -5,11 +5,11 @@ from __future__ import annotations
 from bmwg.methodology.mlr.classify import LOSS_DEFINITION, GoalResult
 from bmwg.methodology.mlr.engine import SearchResult
 from bmwg.methodology.mlr.goal import ControllerInput
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, Quantity
+from bmwg.methodology.records import FRAMES_PER_S, Bound, Cell, Outcome, OutcomeType, Quantity
 
 METRIC = "conditional_throughput.rfc9971"  # RFC9971-4.8.3-01; the goal's code follows
 RFC2544_METRIC = "throughput.rfc2544_26_1"  # RFC9971-4.10.2-03: the same number
-UNIT = "frames/s"  # per port and direction, RFC9971-4.4.4.4-01
+UNIT = FRAMES_PER_S  # of frames, per port and direction: RFC9971-4.4.4.4-01
 REQUIREMENTS = ("RFC9971-4.8.3-01", "RFC9971-4.8.4.1-01", "RFC9971-4.8.4.1-05", "RFC9971-4.8.4.1-06")
 
 
@@ -26,20 +26,21 @@ def _outcome(
     result: GoalResult, found: SearchResult, wanted: ControllerInput, cell: Cell, outcome_id: str
 ) -> Outcome:
     kind, reason = _kind(result, found, wanted)
+    unit = wanted.offer.unit
     metric = f"{METRIC}.{result.goal.code}"
     lower = result.relevant_lower_bound_fps
     proven = lower if lower is not None else result.effective_lower_fps
     statement = ""
     if kind is not OutcomeType.MEASURED:
         words = f"loss ratio at most {result.goal.goal_loss_ratio:g}"
-        statement = reason if proven is None else f"{words} up to {proven} frames/s"
+        statement = reason if proven is None else f"{words} up to {proven} {unit}"
     upper = result.relevant_upper_bound_fps
     return Outcome(
         outcome_id=outcome_id,
         metric=metric,
         cell=cell,
         type=kind,
-        values=_values(result, proven, metric) if kind is OutcomeType.MEASURED else (),
+        values=_values(result, proven, metric, unit) if kind is OutcomeType.MEASURED else (),
         lower=None if proven is None else Bound(load_fps=proven, trials=result.lower_trials),
         upper=None if upper is None else Bound(load_fps=upper, trials=result.upper_trials),
         trials=tuple(trial.seq for trial in found.trials),
@@ -54,26 +55,26 @@ def _kind(result: GoalResult, found: SearchResult, wanted: ControllerInput) -> t
     lower = result.relevant_lower_bound_fps
     upper = result.relevant_upper_bound_fps
     highest = result.effective_lower_fps
-    envelope, limit = wanted.envelope_fps, found.tester_limit_fps
+    envelope, limit, unit = wanted.envelope_fps, found.tester_limit_fps, wanted.offer.unit
     if not found.ended and not result.regular:
         return found.type, found.reason
     if upper is None and highest is not None and highest == wanted.medium_fps:
         return OutcomeType.MEASURED, "the full rate of the medium"
     if upper is None and limit is not None:
-        return OutcomeType.TESTER_LIMITED, f"the tester could not send {limit} frames/s"
+        return OutcomeType.TESTER_LIMITED, f"the tester could not send {limit} {unit}"
     proven = highest if lower is None else lower
     if envelope is not None and proven is not None and (proven >= envelope or (upper or 0) > envelope):
-        return OutcomeType.TESTER_LIMITED, f"the tester itself is qualified up to {envelope} frames/s"
+        return OutcomeType.TESTER_LIMITED, f"the tester itself is qualified up to {envelope} {unit}"
     if result.regular:
         return OutcomeType.MEASURED, ""
     if upper is None and highest == wanted.max_load_fps:
-        return OutcomeType.AT_CEILING, f"{highest} frames/s is the highest load of the search"
+        return OutcomeType.AT_CEILING, f"{highest} {unit} is the highest load of the search"
     if upper == wanted.min_load_fps:
-        return OutcomeType.AT_FLOOR, f"an upper bound already at the lowest load, {upper} frames/s"
+        return OutcomeType.AT_FLOOR, f"an upper bound already at the lowest load, {upper} {unit}"
     return OutcomeType.UNSTABLE, result.reason
 
 
-def _values(result: GoalResult, proven: int | None, metric: str) -> tuple[Quantity, ...]:
+def _values(result: GoalResult, proven: int | None, metric: str, unit: str) -> tuple[Quantity, ...]:
     conditional = result.conditional_throughput_fps
     numbers: list[tuple[str, float | int | None]] = [
         (metric, conditional if result.regular else proven),
@@ -83,7 +84,7 @@ def _values(result: GoalResult, proven: int | None, metric: str) -> tuple[Quanti
     if result.goal.rfc2544_grade != "none":
         numbers.append((RFC2544_METRIC, proven))
     return tuple(
-        Quantity(metric=name, number=number, unit=UNIT) for name, number in numbers if number is not None
+        Quantity(metric=name, number=number, unit=unit) for name, number in numbers if number is not None
     )
 
 

@@ -11,11 +11,12 @@ from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
-from bmwg.methodology.records import Direction, OutcomeType, TrialSpec
+from bmwg.methodology.records import Direction, OutcomeType
 from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.standing import set_aside
+from bmwg.methodology.traffic import Traffic
 
 FRAME_OCTETS = 64
 MIN_LOAD_FPS = 10_000
@@ -58,7 +59,7 @@ _Goal = TypeVar("_Goal", ThroughputGoal, Tst009Goal, ControllerInput)
 
 
 def _both(goal: _Goal) -> _Goal:
-    return replace(goal, direction=Direction.BOTH)
+    return replace(goal, offer=Traffic(frame_octets=FRAME_OCTETS, direction=Direction.BOTH))
 
 
 def _standing(
@@ -78,7 +79,7 @@ def _standing(
 def _closed(
     bench: ModelBench,
     kind: OutcomeType,
-    spec: TrialSpec,
+    duration_s: float,
     lower_fps: int | None,
     claim: Claim,
     short_limit: int,
@@ -88,7 +89,9 @@ def _closed(
         return kind
     direction = Direction.BOTH if bench.reverse else Direction.FORWARD
     again = closing.Closing(
-        spec=replace(spec, load_fps=lower_fps, direction=direction),
+        offer=Traffic(frame_octets=FRAME_OCTETS, direction=direction),
+        load=lower_fps,
+        duration_s=duration_s,
         loss_ratio=claim.loss_ratio,
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
@@ -103,7 +106,7 @@ def _closed(
 def bisect(*, duration_s: float = 60.0, width: float = 0.005, verification: int = 1) -> Algorithm:
     """Return the bisection of RFC 2544 26.1."""
     goal = ThroughputGoal(
-        frame_octets=FRAME_OCTETS,
+        offer=Traffic(frame_octets=FRAME_OCTETS),
         duration_s=duration_s,
         min_load_fps=MIN_LOAD_FPS,
         max_load_fps=MAX_LOAD_FPS,
@@ -141,7 +144,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
     Its claim with r trials is an exceed ratio of 1 - 1/r, as RFC 9971 4.10.3 states for r = 2.
     """
     goal = Tst009Goal(
-        frame_octets=FRAME_OCTETS,
+        offer=Traffic(frame_octets=FRAME_OCTETS),
         duration_s=duration_s,
         step_fps=step_fps,
         max_load_fps=MAX_LOAD_FPS,
@@ -153,7 +156,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
-        kind = _closed(bench, found.type, goal.trial(0), lower, claim, goal.short_limit)
+        kind = _closed(bench, found.type, duration_s, lower, claim, goal.short_limit)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -196,7 +199,7 @@ def mlrsearch(
     )
     wanted = ControllerInput(
         goals=(goal,),
-        frame_octets=FRAME_OCTETS,
+        offer=Traffic(frame_octets=FRAME_OCTETS),
         min_load_fps=MIN_LOAD_FPS,
         max_load_fps=MAX_LOAD_FPS,
         warmup_s=warmup_s,
@@ -215,8 +218,7 @@ def mlrsearch(
         lower = result.relevant_lower_bound_fps
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
-        spec = TrialSpec(frame_octets=FRAME_OCTETS, load_fps=MIN_LOAD_FPS, duration_s=duration_s)
-        kind = _closed(bench, kind, spec, lower, claim, wanted.short_limit)
+        kind = _closed(bench, kind, duration_s, lower, claim, wanted.short_limit)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper),
             lower_fps=lower,

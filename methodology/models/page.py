@@ -16,6 +16,7 @@ from bmwg.methodology.models.markup import Block, Heading, Page, Paragraph, Tabl
 from bmwg.methodology.models.study import CASES, SEED, Row, Scene, published, scenes
 from bmwg.methodology.records import Cell
 from bmwg.methodology.search.stepwise import run
+from bmwg.methodology.traffic import Traffic
 
 SHARE_HELD = 0.99  # what each covered pair has to reach
 _EXAMPLE_FPS = 600_000
@@ -132,7 +133,7 @@ def _two_goals(cases: int, seed: int) -> Table:
     )
     wanted = ControllerInput(
         goals=(rfc2544_goal(), partial),
-        frame_octets=FRAME_OCTETS,
+        offer=Traffic(frame_octets=FRAME_OCTETS),
         min_load_fps=MIN_LOAD_FPS,
         max_load_fps=MAX_LOAD_FPS,
     )

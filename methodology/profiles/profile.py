@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
@@ -14,6 +13,7 @@ from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.search.closing import Closing
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
+from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import TrialPolicy
 
 BISECTION, TST009, MLRSEARCH = "bisection", "tst009", "mlrsearch"
@@ -102,6 +102,7 @@ class Profile:
     directions: tuple[Direction, ...]
     frame_formats: tuple[FrameFormat, ...]
     flows: tuple[int, ...]
+    destination_networks: tuple[int, ...] = (1,)
     keep_awake: KeepAwake = KeepAwake.NONE
     deviations: tuple[Deviation, ...] = ()
     expected_invalid_ratio: float = 0.0
@@ -156,8 +157,8 @@ class Profile:
                 expected=f"a search by {self.search.algorithm}",
                 found=BISECTION,
             )
-        return ThroughputGoal.for_cell(
-            cell,
+        return ThroughputGoal(
+            offer=Traffic.of(cell, loss_times=self.loss_times and not qualifies_tester),
             duration_s=self.trial_duration_s,
             min_load_fps=min(self.search.min_load_fps, max_load_fps),
             max_load_fps=max_load_fps,
@@ -170,7 +171,6 @@ class Profile:
             verification_trials=self.search.verification_trials,
             max_reopenings=self.search.max_reopenings,
             most_relative_width=self.search.most_relative_width,
-            loss_times=self.loss_times and not qualifies_tester,
         )
 
     def tst009_goal(
@@ -178,12 +178,7 @@ class Profile:
     ) -> Tst009Goal:
         """Return the goal of TST009's search for one cell; loads as in `goal`."""
         return Tst009Goal(
-            frame_octets=cell.frame_octets,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            vlan_id=cell.vlan_id,
-            mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
+            offer=Traffic.of(cell),
             duration_s=self.trial_duration_s,
             step_fps=min(self.search.step_fps, max_load_fps),
             max_load_fps=max_load_fps,
@@ -205,16 +200,9 @@ class Profile:
             loss_ratio, exceed_ratio = wanted.goal_loss_ratio, wanted.goal_exceed_ratio
             duration_s = wanted.goal_final_trial_duration_s
         return Closing(
-            spec=TrialSpec(
-                frame_octets=cell.frame_octets,
-                load_fps=load_fps,
-                duration_s=duration_s,
-                direction=cell.direction,
-                frame_format=cell.frame_format,
-                flows=cell.flows,
-                vlan_id=cell.vlan_id,
-                mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
-            ),
+            offer=Traffic.of(cell),
+            load=load_fps,
+            duration_s=duration_s,
             loss_ratio=loss_ratio,
             exceed_ratio=exceed_ratio,
             max_repeats=self.policy.max_repeats,
@@ -225,9 +213,9 @@ class Profile:
         self, cell: Cell, *, max_load_fps: int, envelope_fps: int | None = None, medium_fps: int | None = None
     ) -> ControllerInput:
         """Return the controller input of MLRsearch for one cell; ConfigError MLR-02 where it clashes."""
-        return ControllerInput.for_cell(
-            cell,
-            self.search.goals,
+        return ControllerInput(
+            goals=self.search.goals,
+            offer=Traffic.of(cell),
             min_load_fps=self.search.min_load_fps,
             max_load_fps=max_load_fps,
             envelope_fps=envelope_fps,
@@ -246,6 +234,7 @@ class Profile:
             direction=cell.direction,
             frame_format=cell.frame_format,
             flows=cell.flows,
+            destination_networks=cell.destination_networks,
             vlan_id=cell.vlan_id,
         )
 

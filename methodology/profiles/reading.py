@@ -272,6 +272,7 @@ def _build(data: dict[str, Any]) -> Profile:
         directions=tuple(Direction(word) for word in traffic["directions"]),
         frame_formats=tuple(FrameFormat(word) for word in traffic["frame_formats"]),
         flows=tuple(map(int, traffic["flows"])),
+        destination_networks=tuple(map(int, traffic.get("destination_networks", (1,)))),
         deviations=tuple(Deviation(**deviation) for deviation in data["deviations"]),
         expected_invalid_ratio=float(trial["expected_invalid_ratio"]),
         loss_times=trial.get("loss_times", False),

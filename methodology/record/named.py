@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from bmwg.methodology.record.seals import PUBLIC_FIELDS, public_text
+from bmwg.methodology.record.seals import PUBLIC_FIELDS, public_text, telling
 
 _FIELDS = PUBLIC_FIELDS | {
     "accelerator",
@@ -40,8 +40,15 @@ _PLACE = re.compile(
 )  # a path from a root or a home folder, an address with a scheme
 
 
-# What rules on networking models read: flows by numbers of ports, and the name that a switch gives itself.
+# What rules read: flows by numbers of ports, the name that a switch gives itself, and the lines of filters
+# and of a routing daemon's configuration, whose addresses are those of benchmarks alone.
 _SENTENCES = {
+    "command": re.compile(r"nft -f -"),
+    "rule_set": re.compile(
+        r" *(table inet \w+ \{|chain forward \{|\}|type filter hook forward priority 0; policy accept;"
+        r"|(ip6? saddr [0-9a-f.:]+ ip6? daddr [0-9a-f.:]+ )?counter (accept|drop)( comment \"[a-z ]+\")?)"
+    ),
+    "ripd.conf": re.compile(r" *(router rip|version \d|network [\d./]+|timers basic \d+ \d+ \d+)"),
     "flows": re.compile(r"in_port=\d+ actions=output:\d+"),
     "supported_versions": re.compile(r"[a-z-]+ \(Open vSwitch\) [\d.]+"),
 }
@@ -55,5 +62,5 @@ def is_public(steps: tuple[str, ...], text: str) -> bool:
     if _PLACE.search(text):
         return False
     if fields and fields[-1] in _SENTENCES and _SENTENCES[fields[-1]].fullmatch(text):
-        return True
+        return not telling(text)
     return public_text("/".join(fields[-2:]), text, _FIELDS | _WITHIN)

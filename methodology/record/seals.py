@@ -67,6 +67,8 @@ def seal(header: Mapping[str, Any], nonce: Callable[[], str]) -> dict[str, str]:
     new random text of at least 16 octets each time.
     """
     named = {key: header[key] for key in ("testbed", "testbed_source", "drivers") if key in header}
+    loads = header.get("loads", {})
+    named["loads"] = {name: {"testbed": said["testbed"]} for name, said in loads.items()}
     return {path: nonce() for path, text in _texts(named) if not _public(path, text)}
 
 

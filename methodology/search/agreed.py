@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import takewhile
 
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.search.offer import Tried
 
 
-def agreed_fps(trials: Iterable[JudgedTrial]) -> tuple[int | None, int | None]:
-    """Return (highest load without loss, lowest load with loss), frames/s; None where trials give none.
+def agreed_fps(trials: Iterable[Tried]) -> tuple[int | None, int | None]:
+    """Return (highest load without loss, lowest load with loss); None where trials give none.
 
     Every valid trial at the first and below it was lossless, every one at the second and above it was not.
     They are no bounds: an unstable search could not confirm any.
@@ -17,7 +17,7 @@ def agreed_fps(trials: Iterable[JudgedTrial]) -> tuple[int | None, int | None]:
     found: dict[int, set[bool]] = {}
     for trial in trials:
         if trial.valid:
-            found.setdefault(trial.result.spec.load_fps, set()).add(trial.lossless)
+            found.setdefault(trial.load, set()).add(trial.lossless)
     clean = list(takewhile(lambda load: found[load] == {True}, sorted(found)))
     lossy = list(takewhile(lambda load: found[load] == {False}, sorted(found, reverse=True)))
     return (clean[-1] if clean else None), (lossy[-1] if lossy else None)

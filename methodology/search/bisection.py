@@ -22,38 +22,39 @@ A goal that qualifies the tester is searched by `qualification`, and run and rep
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
-from bmwg.methodology.records import Bound, OutcomeType, TrialSpec, Validity
+from bmwg.methodology.records import Bound, OutcomeType, Validity
 from bmwg.methodology.search import qualification
 from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.offer import Tried
 from bmwg.methodology.search.probing import Finding, Procedure, StopError, middle, probe
 from bmwg.methodology.search.procedure import Ask, Conclusion, IllegalTrialError
-from bmwg.methodology.trial import JudgedTrial
 
 MORE_FORWARDED = 1.1  # choice: forwarding this much above the upper bound is worth a remark
 _DISTURBED = (Validity.TESTER_STALLED, Validity.HOST_STALLED)
 
 
-def search(measure: Callable[[TrialSpec], JudgedTrial], goal: ThroughputGoal) -> SearchResult:
+def search(measure: Callable[[Any], Tried], goal: ThroughputGoal) -> SearchResult:
     """Find the throughput. `measure` runs, records and judges one single trial; it does not repeat.
 
     An exception of `measure`, or a trial that is not the one asked for, ends the search as `invalid` with the
     trials so far; `SearchResult.error` keeps the exception. KeyboardInterrupt and the like pass through.
     """
-    trials: list[JudgedTrial] = []
+    trials: list[Tried] = []
     procedure = _procedure(goal)
     ask = next(procedure)
     while True:
         try:
             trial = measure(goal.spec(ask.load_fps))
         except Exception as error:
-            reason = f"the measurer failed at {ask.load_fps} frames/s: {error}"
+            reason = f"the measurer failed at {ask.load_fps} {goal.offer.unit}: {error}"
             stopped = Conclusion(type=OutcomeType.INVALID, reason=reason)
             return _result(stopped, trials, goal, error)
         trials.append(trial)
-        if trial.result.spec != goal.spec(ask.load_fps):
-            reason = f"trial {trial.seq} is not the one asked for ({ask.load_fps} frames/s)"
+        if trial.spec != goal.spec(ask.load_fps):
+            reason = f"trial {trial.seq} is not the one asked for ({ask.load_fps} {goal.offer.unit})"
             return _result(Conclusion(type=OutcomeType.INVALID, reason=reason), trials, goal)
         try:
             ask = procedure.send(trial)
@@ -61,7 +62,7 @@ def search(measure: Callable[[TrialSpec], JudgedTrial], goal: ThroughputGoal) ->
             return _result(end.value, trials, goal)
 
 
-def legal_next(trials: Sequence[JudgedTrial], goal: ThroughputGoal) -> Ask | SearchResult:
+def legal_next(trials: Sequence[Tried], goal: ThroughputGoal) -> Ask | SearchResult:
     """Replay recorded trials: the load that must come next, or the result that they prove.
 
     Raises IllegalTrialError at the first trial that the procedure did not call for.
@@ -69,14 +70,14 @@ def legal_next(trials: Sequence[JudgedTrial], goal: ThroughputGoal) -> Ask | Sea
     procedure = _procedure(goal)
     ask = next(procedure)
     for index, trial in enumerate(trials):
-        if trial.result.spec != goal.spec(ask.load_fps):
-            raise IllegalTrialError(trial.seq, ask.load_fps, trial.result.spec.load_fps)
+        if trial.spec != goal.spec(ask.load_fps):
+            raise IllegalTrialError(trial.seq, ask.load_fps, trial.load, goal.offer.unit)
         try:
             ask = procedure.send(trial)
         except StopIteration as end:
             if index + 1 < len(trials):
                 extra = trials[index + 1]
-                raise IllegalTrialError(extra.seq, None, extra.result.spec.load_fps) from None
+                raise IllegalTrialError(extra.seq, None, extra.load, goal.offer.unit) from None
             return _result(end.value, list(trials), goal)
     return ask
 
@@ -170,7 +171,7 @@ def _middle(
 
 def _place(
     goal: ThroughputGoal, load: int, phase: str, lowers: list[int], uppers: list[tuple[int, Finding]]
-) -> Generator[Ask, JudgedTrial, None]:
+) -> Generator[Ask, Tried, None]:
     finding = yield from probe(goal, load, phase, goal.short_limit)
     if finding is Finding.LOSSLESS:
         lowers.append(load)
@@ -180,7 +181,7 @@ def _place(
 
 def _verify(
     goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]]
-) -> Generator[Ask, JudgedTrial, dict[str, Finding]]:
+) -> Generator[Ask, Tried, dict[str, Finding]]:
     wrong: dict[str, Finding] = {}
     for _ in range(goal.verification_trials if lowers else 0):
         finding = yield from probe(goal, lowers[-1], "verify lower", goal.short_limit)
@@ -205,49 +206,49 @@ def _concluded(
 ) -> Conclusion:
     lower = lowers[-1] if lowers else None
     upper, kind = uppers[-1] if uppers else (None, None)
-    envelope = goal.envelope_fps
+    envelope, unit = goal.envelope_fps, goal.offer.unit
     outcome, reason = OutcomeType.MEASURED, ""
     if kind is Finding.DISTURBED:
         outcome = OutcomeType.UNSTABLE
-        reason = f"no valid trial at {upper} frames/s in {1 + goal.max_repeats}"
+        reason = f"no valid trial at {upper} {unit} in {1 + goal.max_repeats}"
     elif lower is None and kind is Finding.SHORT:
         outcome, reason = OutcomeType.TESTER_LIMITED, "the tester fell short already at the lowest load"
     elif lower is None:
         outcome = OutcomeType.AT_FLOOR
-        reason = f"loss already at the lowest load, {goal.min_load_fps} frames/s"
+        reason = f"loss already at the lowest load, {goal.min_load_fps} {unit}"
     elif upper is None and goal.medium_fps is not None and lower >= goal.medium_fps:
         reason = "the full rate of the medium"
     elif kind is Finding.SHORT:
-        outcome, reason = OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} frames/s"
+        outcome, reason = OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} {unit}"
     elif envelope is not None and (lower >= envelope or (upper or 0) > envelope):
         outcome = OutcomeType.TESTER_LIMITED
-        reason = f"the tester itself is qualified up to {envelope} frames/s"
+        reason = f"the tester itself is qualified up to {envelope} {unit}"
     elif upper is None:
-        outcome, reason = OutcomeType.AT_CEILING, f"{lower} frames/s is the highest load of the search"
+        outcome, reason = OutcomeType.AT_CEILING, f"{lower} {unit} is the highest load of the search"
     return Conclusion(type=outcome, reason=reason, reopenings=reopenings, lower_fps=lower, upper_fps=upper)
 
 
 def _result(
-    conclusion: Conclusion, trials: list[JudgedTrial], goal: ThroughputGoal, error: Exception | None = None
+    conclusion: Conclusion, trials: list[Tried], goal: ThroughputGoal, error: Exception | None = None
 ) -> SearchResult:
-    lower, upper = conclusion.lower_fps, conclusion.upper_fps
+    lower, upper, unit = conclusion.lower_fps, conclusion.upper_fps, goal.offer.unit
     quality: list[str] = []
     if conclusion.reopenings:
         quality.append(f"interval re-opened {conclusion.reopenings} of {goal.max_reopenings} times")
     quality.extend(_wider(goal, lower, upper))
     for load in (lower, upper):
-        kinds = {trial.lossless for trial in trials if trial.valid and trial.result.spec.load_fps == load}
+        kinds = {trial.lossless for trial in trials if trial.valid and trial.load == load}
         if len(kinds) == 2:
-            quality.append(f"{load} frames/s was found both with and without loss")
-    quality.extend(_forwarded_more(trials, upper))
+            quality.append(f"{load} {unit} was found both with and without loss")
+    quality.extend(_forwarded_more(trials, upper, unit))
     reason = conclusion.reason
     if goal.qualifies_tester and conclusion.type is OutcomeType.UNSTABLE:
         reason = f"{_taken_away(trials)}{reason}"
     statement = ""
     if conclusion.type is not OutcomeType.MEASURED and conclusion.type is not OutcomeType.INVALID:
-        statement = f"no loss up to {lower} frames/s" if lower is not None else conclusion.reason
+        statement = f"no loss up to {lower} {unit}" if lower is not None else conclusion.reason
         if conclusion.type is OutcomeType.UNSTABLE:
-            statement = "no load could be confirmed as bound" + _agreed(trials)
+            statement = "no load could be confirmed as bound" + _agreed(trials, unit)
     return SearchResult(
         type=conclusion.type,
         lower=_bound(trials, lower, lossless=True),
@@ -261,16 +262,16 @@ def _result(
     )
 
 
-def _taken_away(trials: list[JudgedTrial]) -> str:
+def _taken_away(trials: list[Tried]) -> str:
     away = sum(trial.validity in _DISTURBED for trial in trials)
     return f"the machine took its CPUs away in {away} of {len(trials)} trials; " if away else ""
 
 
-def _agreed(trials: list[JudgedTrial]) -> str:
+def _agreed(trials: list[Tried], unit: str) -> str:
     """Say up to which load, and from which on, all valid trials of an unstable search agree."""
     clean, lossy = agreed_fps(trials)
-    parts = [f"no loss up to {clean} frames/s"] if clean is not None else []
-    parts += [f"loss in every trial from {lossy} frames/s on"] if lossy is not None else []
+    parts = [f"no loss up to {clean} {unit}"] if clean is not None else []
+    parts += [f"loss in every trial from {lossy} {unit} on"] if lossy is not None else []
     return f"; {', '.join(parts)}" if parts else ""
 
 
@@ -281,38 +282,32 @@ def _wider(goal: ThroughputGoal, lower: int | None, upper: int | None) -> list[s
     if upper - lower <= max(1, goal.relative_width * upper):
         return []
     return [
-        f"the answer lies between {lower} and {upper} frames/s, {(upper - lower) / upper:.1%} wide:"
+        f"the answer lies between {lower} and {upper} {goal.offer.unit}, {(upper - lower) / upper:.1%} wide:"
         f" trials contradicted an interval of {goal.relative_width:.0%}"
     ]
 
 
-def _forwarded_more(trials: list[JudgedTrial], upper: int | None) -> list[str]:
+def _forwarded_more(trials: list[Tried], upper: int | None, unit: str) -> list[str]:
     """Remark a valid trial that forwarded far more than the upper bound; overload alone does not do that.
 
     Sporadic loss and a soft knee look so; a strict zero-loss answer can then lie far below the device's rate.
     """
-    rates = [
-        (min(stream.received_frames for stream in trial.result.streams) / trial.result.spec.duration_s, trial)
-        for trial in trials
-        if trial.valid
-    ]
+    rates = [(trial.carried_per_s, trial) for trial in trials if trial.valid]
     if upper is None or not rates:
         return []
     rate_fps, best = max(rates, key=lambda entry: entry[0])
     if rate_fps <= upper * MORE_FORWARDED:
         return []
-    load, ratio = best.result.spec.load_fps, best.result.loss_ratio
     return [
-        f"trial {best.seq} forwarded {rate_fps:.0f} frames/s of {load} with a loss ratio of {ratio:.2g}:"
+        f"trial {best.seq} forwarded {rate_fps:.0f} {unit} of {best.load} with a loss ratio of"
+        f" {best.loss_ratio:.2g}:"
         " what bounds this answer is not overload alone"
     ]
 
 
-def _bound(trials: list[JudgedTrial], load: int | None, *, lossless: bool) -> Bound | None:
+def _bound(trials: list[Tried], load: int | None, *, lossless: bool) -> Bound | None:
     """Return the bound with the valid trials that prove it; a load that was only sent short proves none."""
     proof = tuple(
-        trial.seq
-        for trial in trials
-        if trial.valid and trial.result.spec.load_fps == load and trial.lossless is lossless
+        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
     )
     return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bmwg.methodology.records import Outcome, OutcomeType, TrialSpec
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, Run, valid_trial
-from bmwg.methodology.trial import JudgedTrial
 
 PHASE = "closing"
 TRIALS = 3  # choice: the number by which a quick bisection verifies a bound
@@ -21,13 +21,15 @@ MOST_AT_HALF = 10  # choice: an exceed ratio of 0.9 and more has no more tries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """What to try again: `spec` is the trial at the load that was found.
+    """What to try again: `load` is what was found of `offer`, by trials of `duration_s`.
 
     A share of `exceed_ratio` (0..1) of the trials may lose more than `loss_ratio` (0..1), as the goal of the
     search allows; the other fields as in `ThroughputGoal`.
     """
 
-    spec: TrialSpec
+    offer: Offer
+    load: int
+    duration_s: float
     loss_ratio: float
     exceed_ratio: float
     max_repeats: int
@@ -40,32 +42,32 @@ def procedure(closing: Closing) -> Procedure[str]:
     Half the load has one trial, and more where the goal lets a share of trials lose more: with an exceed
     ratio of 0.5 two, of which one is enough.
     """
-    load = closing.spec.load_fps
+    load, unit = closing.load, closing.offer.unit
     worse: list[int] = []
     for _ in range(min(MOST_AT_HALF, round(1 / (1 - closing.exceed_ratio)))):
         trial = yield from _valid(closing, max(1, load // 2))
-        if trial is not None and trial.result.loss_ratio <= closing.loss_ratio:
+        if trial is not None and trial.loss_ratio <= closing.loss_ratio:
             break
         worse += [] if trial is None else [trial.seq]
     else:
-        return f"{load // 2} frames/s did not hold, half of what was found (trials {worse})"
+        return f"{load // 2} {unit} did not hold, half of what was found (trials {worse})"
     worse, short = [], 0
     for _ in range(TRIALS):
         trial = yield from _valid(closing, load)
         short += trial is None
-        if trial is not None and trial.result.loss_ratio > closing.loss_ratio:
+        if trial is not None and trial.loss_ratio > closing.loss_ratio:
             worse.append(trial.seq)
     if short or len(worse) > closing.exceed_ratio * TRIALS:
         fell = f", and the tester fell short of it {short} times" if short else ""
         return (
-            f"{load} frames/s did not hold at the end of the search: {len(worse)} of {TRIALS} trials lost"
+            f"{load} {unit} did not hold at the end of the search: {len(worse)} of {TRIALS} trials lost"
             f" more than allowed (trials {worse}){fell}"
         )
     return ""
 
 
-def _valid(closing: Closing, load_fps: int) -> Procedure[JudgedTrial | None]:
-    spec = replace(closing.spec, load_fps=load_fps)
+def _valid(closing: Closing, load: int) -> Procedure[Tried | None]:
+    spec = closing.offer.spec(load, closing.duration_s)
     return (
         yield from valid_trial(spec, PHASE, max_repeats=closing.max_repeats, short_limit=closing.short_limit)
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from bmwg.methodology.benchmarks import imix
-from bmwg.methodology.records import Bound, Cell, Direction, FrameFormat, OutcomeType, TrialSpec
+from bmwg.methodology.records import Bound, OutcomeType
+from bmwg.methodology.search.offer import Offer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputGoal:
-    """What to search. Loads are frames/s per port and direction; `relative_width` (0..1) is of the upper one.
+    """What to search. Loads are in the unit of `offer`, which is what is offered at them.
 
+    `relative_width` (0..1) is of the upper one.
     `envelope_fps` is the rate up to which the tester itself is qualified on this kind of port (None: there is
     no qualification, or this search is it). With `qualifies_tester` the tester itself is measured (the wire
     rung): where it falls short is then the answer and no limitation. `medium_fps` is the medium's
@@ -19,19 +21,14 @@ class ThroughputGoal:
     tester after `short_limit` short trials. `verification_trials` is how many more valid trials each bound
     gets. `most_relative_width` is how wide the interval may become when its verification contradicts a
     narrower one (None: no wider than `relative_width`). `max_repeats` bounds the repeats of trials that are
-    not valid, at one load in one step. `loss_times` asks each trial for the number and times of its gaps.
+    not valid, at one load in one step.
     """
 
-    frame_octets: int
+    offer: Offer
     duration_s: float
     min_load_fps: int
     max_load_fps: int
     relative_width: float
-    direction: Direction = Direction.FORWARD
-    frame_format: FrameFormat = FrameFormat.IPV4_UDP
-    flows: int = 1
-    vlan_id: int | None = None
-    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     qualifies_tester: bool = False
@@ -40,7 +37,6 @@ class ThroughputGoal:
     verification_trials: int = 1
     max_reopenings: int = 1
     most_relative_width: float | None = None
-    loss_times: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a goal that no search can reach."""
@@ -70,61 +66,9 @@ class ThroughputGoal:
             )
         self.spec(self.max_load_fps)
 
-    def spec(self, load_fps: int) -> TrialSpec:
+    def spec(self, load: int) -> Any:
         """Return the trial of this goal at one load."""
-        return TrialSpec(
-            frame_octets=self.frame_octets,
-            load_fps=load_fps,
-            duration_s=self.duration_s,
-            direction=self.direction,
-            frame_format=self.frame_format,
-            flows=self.flows,
-            vlan_id=self.vlan_id,
-            mix_octets=self.mix_octets,
-            loss_times=self.loss_times,
-        )
-
-    @classmethod
-    def for_cell(
-        cls,
-        cell: Cell,
-        *,
-        duration_s: float,
-        min_load_fps: int,
-        max_load_fps: int,
-        relative_width: float,
-        envelope_fps: int | None = None,
-        medium_fps: int | None = None,
-        qualifies_tester: bool = False,
-        max_repeats: int = 5,
-        short_limit: int = 2,
-        verification_trials: int = 1,
-        max_reopenings: int = 1,
-        most_relative_width: float | None = None,
-        loss_times: bool = False,
-    ) -> ThroughputGoal:
-        """Take frame sizes, direction, format, flows and tag from a cell."""
-        return cls(
-            frame_octets=cell.frame_octets,
-            direction=cell.direction,
-            frame_format=cell.frame_format,
-            flows=cell.flows,
-            vlan_id=cell.vlan_id,
-            mix_octets=imix.parse(cell.imix).sequence if cell.imix else (),
-            duration_s=duration_s,
-            min_load_fps=min_load_fps,
-            max_load_fps=max_load_fps,
-            relative_width=relative_width,
-            envelope_fps=envelope_fps,
-            medium_fps=medium_fps,
-            qualifies_tester=qualifies_tester,
-            max_repeats=max_repeats,
-            short_limit=short_limit,
-            verification_trials=verification_trials,
-            max_reopenings=max_reopenings,
-            most_relative_width=most_relative_width,
-            loss_times=loss_times,
-        )
+        return self.offer.spec(load, self.duration_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

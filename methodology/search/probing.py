@@ -11,10 +11,10 @@ from math import isqrt
 
 from bmwg.methodology.records import Validity
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.search.offer import Tried
 from bmwg.methodology.search.procedure import Ask, Conclusion
-from bmwg.methodology.trial import JudgedTrial
 
-Procedure = Generator[Ask, JudgedTrial, Conclusion]
+Procedure = Generator[Ask, Tried, Conclusion]
 
 
 class Finding(StrEnum):
@@ -30,9 +30,7 @@ class StopError(Exception):
     """The procedure cannot go on; the outcome is `invalid`."""
 
 
-def probe(
-    goal: ThroughputGoal, load: int, phase: str, short_limit: int
-) -> Generator[Ask, JudgedTrial, Finding]:
+def probe(goal: ThroughputGoal, load: int, phase: str, short_limit: int) -> Generator[Ask, Tried, Finding]:
     """Try one load until a trial is valid or the tester fell short `short_limit` times."""
     shorts = 0
     for attempt in range(1 + goal.max_repeats):
@@ -41,7 +39,9 @@ def probe(
             case Validity.VALID:
                 return Finding.LOSSLESS if trial.lossless else Finding.LOSSY
             case Validity.FAULT | Validity.INCONSISTENT:
-                raise StopError(f"trial {trial.seq} at {load} frames/s: {trial.validity}: {trial.reason}")
+                raise StopError(
+                    f"trial {trial.seq} at {load} {goal.offer.unit}: {trial.validity}: {trial.reason}"
+                )
             case Validity.SENT_SHORT:
                 shorts += 1
                 if shorts >= short_limit:

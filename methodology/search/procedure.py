@@ -10,7 +10,7 @@ from bmwg.methodology.records import OutcomeType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """The load (frames/s per port and direction) of the one trial that must come next.
+    """The load of the one trial that must come next, in the unit of what the goal offers.
 
     `phase` is `maximum`, `bisection`, `verify lower` or `verify upper`; `attempt` counts trials at this load
     in this step, from 0.
@@ -23,7 +23,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """How a procedure ended, before its trials are looked up. Loads in frames/s."""
+    """How a procedure ended, before its trials are looked up."""
 
     type: OutcomeType
     reason: str = ""
@@ -37,14 +37,14 @@ class IllegalTrialError(ToolkitError):
 
     exit_code = 4
 
-    def __init__(self, seq: int, expected_fps: int | None, found_fps: int) -> None:
+    def __init__(self, seq: int, expected_fps: int | None, found_fps: int, unit: str) -> None:
         self.seq = seq
         self.expected_fps = expected_fps
         self.found_fps = found_fps
-        expected = "no further trial" if expected_fps is None else f"a load of {expected_fps} frames/s"
+        expected = "no further trial" if expected_fps is None else f"a load of {expected_fps} {unit}"
         super().__init__(
             "SRCH-01",
             f"trial {seq} does not follow from the trials before it",
             expected=expected,
-            found=f"{found_fps} frames/s, or another frame, duration or direction",
+            found=f"{found_fps} {unit}, or another frame, duration or direction",
         )

@@ -21,9 +21,9 @@ from collections.abc import Generator
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.search.offer import Tried
 from bmwg.methodology.search.probing import Finding, Procedure, middle, probe
 from bmwg.methodology.search.procedure import Ask, Conclusion
-from bmwg.methodology.trial import JudgedTrial
 
 MOST_RETURNS = 2  # choice: each may cost all the repeats of some loads
 
@@ -92,11 +92,11 @@ def procedure(goal: ThroughputGoal) -> Procedure:
             return _concluded(goal, loads, reopenings)
 
 
-def _try(goal: ThroughputGoal, loads: _Loads, load: int, phase: str) -> Generator[Ask, JudgedTrial, None]:
+def _try(goal: ThroughputGoal, loads: _Loads, load: int, phase: str) -> Generator[Ask, Tried, None]:
     loads.take(load, (yield from probe(goal, load, phase, goal.short_limit)))
 
 
-def _holds(goal: ThroughputGoal, load: int) -> Generator[Ask, JudgedTrial, Finding]:
+def _holds(goal: ThroughputGoal, load: int) -> Generator[Ask, Tried, Finding]:
     """Verify a load; the first finding that is not lossless, if there is one."""
     for _ in range(goal.verification_trials):
         finding = yield from probe(goal, load, "verify lower", goal.short_limit)
@@ -106,25 +106,25 @@ def _holds(goal: ThroughputGoal, load: int) -> Generator[Ask, JudgedTrial, Findi
 
 
 def _concluded(goal: ThroughputGoal, loads: _Loads, reopenings: int) -> Conclusion:
-    lower = loads.lower
+    lower, unit = loads.lower, goal.offer.unit
     upper, kind = loads.uppers[-1] if loads.uppers else (None, None)
     outcome, reason = OutcomeType.MEASURED, ""
     if lower is None and (loads.unknown is not None or loads.fallen):
         outcome = OutcomeType.UNSTABLE  # nothing is known of the loads below
         lowest = min(load for load in (loads.unknown, upper, *loads.fallen) if load is not None)
-        reason = f"no load held when it was tried again; the lowest was {lowest} frames/s"
+        reason = f"no load held when it was tried again; the lowest was {lowest} {unit}"
         if loads.unknown == lowest:
-            reason = f"no valid trial at {lowest} frames/s in {1 + goal.max_repeats}"
+            reason = f"no valid trial at {lowest} {unit} in {1 + goal.max_repeats}"
     elif lower is None:
         outcome = OutcomeType.AT_FLOOR
-        reason = f"loss already at the lowest load, {goal.min_load_fps} frames/s"
+        reason = f"loss already at the lowest load, {goal.min_load_fps} {unit}"
         if kind is Finding.SHORT:
-            reason = f"the tester fell short already at the lowest load, {goal.min_load_fps} frames/s"
+            reason = f"the tester fell short already at the lowest load, {goal.min_load_fps} {unit}"
     elif lower == goal.max_load_fps:
-        outcome, reason = OutcomeType.AT_CEILING, f"{lower} frames/s is the highest load of the search"
+        outcome, reason = OutcomeType.AT_CEILING, f"{lower} {unit} is the highest load of the search"
     elif upper is None or (loads.unknown is not None and middle(goal, lower, upper) is not None):
         outcome = OutcomeType.AT_CEILING
-        reason = f"no load above {lower} frames/s had a valid trial: the tester may carry more"
+        reason = f"no load above {lower} {unit} had a valid trial: the tester may carry more"
     elif kind is Finding.SHORT:
-        reason = f"the tester fell short of {upper} frames/s, which is what this search measures"
+        reason = f"the tester fell short of {upper} {unit}, which is what this search measures"
     return Conclusion(type=outcome, reason=reason, reopenings=reopenings, lower_fps=lower, upper_fps=upper)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import OutcomeType, TrialSpec, Validity
+from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.trial import JudgedTrial
 
 Found = TypeVar("Found")
@@ -19,9 +20,12 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The one trial that must come next; `attempt` counts repeats of a trial that was not valid, from 0."""
+    """The one trial that must come next; `attempt` counts repeats of a trial that was not valid, from 0.
 
-    spec: TrialSpec
+    `spec` is that of the kind of load that is offered (`offer.Spec`).
+    """
+
+    spec: Any
     phase: str
     attempt: int = 0
 
@@ -56,13 +60,13 @@ class UnexpectedTrialError(ToolkitError):
 
     exit_code = 4
 
-    def __init__(self, seq: int, expected: TrialSpec | None, found: TrialSpec) -> None:
+    def __init__(self, seq: int, expected: Spec | None, found: Spec) -> None:
         self.seq = seq
         super().__init__(
             "SRCH-02",
             f"trial {seq} does not follow from the trials before it",
-            expected="no further trial" if expected is None else _words(expected),
-            found=_words(found),
+            expected="no further trial" if expected is None else expected.words,
+            found=found.words,
         )
 
 
@@ -87,7 +91,7 @@ class Run(Generic[Found]):
         return self.reason if self.found is None and self.type is not OutcomeType.INVALID else ""
 
 
-def run(procedure: Procedure[Found], measure: Callable[[TrialSpec], JudgedTrial]) -> Run[Found]:
+def run(procedure: Procedure[Found], measure: Callable[[Any], JudgedTrial]) -> Run[Found]:
     """Run a procedure by `run_steps`, for a measurer that does not ask of which phase a trial is."""
     return run_steps(procedure, lambda step: measure(step.spec))
 
@@ -105,11 +109,11 @@ def run_steps(procedure: Procedure[Found], measure: Callable[[Step], JudgedTrial
             try:
                 trial = measure(step)
             except Exception as error:
-                reason = f"the measurer failed at {step.spec.load_fps} frames/s: {error}"
+                reason = f"the measurer failed at {step.spec.load} {step.spec.unit}: {error}"
                 return Run(trials=tuple(trials), reason=reason, error=error)
             trials.append(trial)
-            if trial.result.spec != step.spec:
-                reason = f"trial {trial.seq} is not the one asked for ({_words(step.spec)})"
+            if trial.spec != step.spec:
+                reason = f"trial {trial.seq} is not the one asked for ({step.spec.words})"
                 return Run(trials=tuple(trials), reason=reason)
             step = procedure.send(trial)
     except StopIteration as end:
@@ -127,8 +131,8 @@ def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step |
     try:
         step = next(procedure)
         for trial in trials:
-            if trial.result.spec != step.spec:
-                raise UnexpectedTrialError(trial.seq, step.spec, trial.result.spec)
+            if trial.spec != step.spec:
+                raise UnexpectedTrialError(trial.seq, step.spec, trial.spec)
             taken += 1
             step = procedure.send(trial)
         return step
@@ -138,12 +142,12 @@ def replay(procedure: Procedure[Found], trials: Sequence[JudgedTrial]) -> Step |
         ended = Run(trials=tuple(trials[:taken]), reason=str(stop), type=stop.type)
     if taken < len(trials):
         extra = trials[taken]
-        raise UnexpectedTrialError(extra.seq, None, extra.result.spec)
+        raise UnexpectedTrialError(extra.seq, None, extra.spec)
     return ended
 
 
 def valid_trial(
-    spec: TrialSpec, phase: str, *, max_repeats: int, short_limit: int
+    spec: Spec, phase: str, *, max_repeats: int, short_limit: int
 ) -> Generator[Step, JudgedTrial, JudgedTrial | None]:
     """Repeat one trial until it is valid, at most `max_repeats` more times; loss never causes a repeat.
 
@@ -157,21 +161,12 @@ def valid_trial(
         if trial.validity is Validity.VALID:
             return trial
         if trial.validity in (Validity.FAULT, Validity.INCONSISTENT):
-            raise StopError(
-                f"trial {trial.seq} at {spec.load_fps} frames/s: {trial.validity}: {trial.reason}"
-            )
+            raise StopError(f"trial {trial.seq} at {spec.load} {spec.unit}: {trial.validity}: {trial.reason}")
         if trial.validity is Validity.SENT_SHORT:
             shorts += 1
             if shorts >= short_limit:
                 return None
     raise NoValidTrialError(
-        f"no valid trial at {spec.load_fps} frames/s in {1 + max_repeats};"
+        f"no valid trial at {spec.load} {spec.unit} in {1 + max_repeats};"
         f" the last: {trial.validity}: {trial.reason}"
-    )
-
-
-def _words(spec: TrialSpec) -> str:
-    return (
-        f"{spec.frame_octets} octets, {spec.load_fps} frames/s for {spec.duration_s:g} s,"
-        f" {spec.direction}, {spec.frame_format}, {spec.flows} flows"
     )

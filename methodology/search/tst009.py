@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from bmwg.methodology.records import Bound, Direction, FrameFormat, OutcomeType, TrialSpec
+from bmwg.methodology.records import Bound, OutcomeType
 from bmwg.methodology.search.goal import SearchResult
+from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 
@@ -33,7 +34,7 @@ class Candidates(Protocol):
     def max_repeats(self) -> int: ...  # noqa: D102
     @property
     def short_limit(self) -> int: ...  # noqa: D102
-    def trial(self, index: int) -> TrialSpec: ...  # noqa: D102
+    def trial(self, index: int) -> Any: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,23 +53,18 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tst009Goal:
-    """Loads are frames/s per port and direction; the other fields as in `ThroughputGoal`.
+    """Loads are in the unit of `offer`; the other fields as in `ThroughputGoal`.
 
     `max_trials` is TST009's max(r): trials of a lossy load in total (1: no loss verification).
-    `threshold_frames` is z: more lost frames than this are no transient (None: any loss may be one).
+    `threshold_frames` is z: more lost ones than this are no transient (None: any loss may be one).
     """
 
-    frame_octets: int
+    offer: Offer
     duration_s: float
     step_fps: int
     max_load_fps: int
     max_trials: int = 2
     threshold_frames: int | None = None
-    direction: Direction = Direction.FORWARD
-    frame_format: FrameFormat = FrameFormat.IPV4_UDP
-    flows: int = 1
-    vlan_id: int | None = None
-    mix_octets: tuple[int, ...] = ()
     envelope_fps: int | None = None
     medium_fps: int | None = None
     max_repeats: int = 5
@@ -84,7 +80,7 @@ class Tst009Goal:
             raise ValueError(f"duration_s (RFC 2544 24): expected above 0, found {self.duration_s}")
         if self.step_fps * self.duration_s < 1:
             raise ValueError(
-                f"step_fps (TST009 12.3.2): expected at least one frame in {self.duration_s} s,"
+                f"step_fps (TST009 12.3.2): expected at least one {self.offer.thing} in {self.duration_s} s,"
                 f" found {self.step_fps}"
             )
         check_verification(self)
@@ -103,18 +99,9 @@ class Tst009Goal:
         """Return a load of the ordered list."""
         return min((index + 1) * self.step_fps, self.max_load_fps)
 
-    def trial(self, index: int) -> TrialSpec:
+    def trial(self, index: int) -> Any:
         """Return the trial at a load of the list."""
-        return TrialSpec(
-            frame_octets=self.frame_octets,
-            load_fps=self.load(index),
-            duration_s=self.duration_s,
-            direction=self.direction,
-            frame_format=self.frame_format,
-            flows=self.flows,
-            vlan_id=self.vlan_id,
-            mix_octets=self.mix_octets,
-        )
+        return self.offer.spec(self.load(index), self.duration_s)
 
 
 def check_verification(goal: Candidates) -> None:
@@ -158,17 +145,17 @@ def _tried(goal: Candidates, index: int, phase: str) -> Generator[Step, JudgedTr
             return False, True, lossy
         if trial.lossless:
             return True, False, lossy
-        if goal.threshold_frames is not None and trial.result.lost_frames > goal.threshold_frames:
+        if goal.threshold_frames is not None and trial.lost > goal.threshold_frames:
             return False, False, lossy + 1
     return False, False, goal.max_trials
 
 
-def search(measure: Callable[[TrialSpec], JudgedTrial], goal: Tst009Goal) -> SearchResult:
-    """Find the highest load without loss. `measure` runs, records and judges one trial, once."""
+def search(measure: Callable[[Any], Any], goal: Tst009Goal) -> SearchResult:
+    """Find the highest load without loss. `measure` runs, records and judges one trial (`Tried`), once."""
     return _result(run(neighbours(goal), measure), goal)
 
 
-def legal_next(trials: Sequence[JudgedTrial], goal: Tst009Goal) -> Step | SearchResult:
+def legal_next(trials: Sequence[Any], goal: Tst009Goal) -> Step | SearchResult:
     """Replay recorded trials: the trial that must come next, or the result that they prove."""
     found = replay(neighbours(goal), trials)
     return found if isinstance(found, Step) else _result(found, goal)
@@ -176,10 +163,11 @@ def legal_next(trials: Sequence[JudgedTrial], goal: Tst009Goal) -> Step | Search
 
 def parameters(goal: Tst009Goal) -> str:
     """Return the sentence that says the parameters of the search (TST009-12.3.3-04)."""
+    unit = goal.offer.unit
     threshold = "unlimited" if goal.threshold_frames is None else str(goal.threshold_frames)
     return (
-        f"loss verification: {goal.max_trials} trials, threshold {threshold} frames, step {goal.step_fps}"
-        f" frames/s, maximum {goal.max_load_fps} frames/s, {goal.duration_s:g} s a trial"
+        f"loss verification: {goal.max_trials} trials, threshold {threshold} {goal.offer.thing}s,"
+        f" step {goal.step_fps} {unit}, maximum {goal.max_load_fps} {unit}, {goal.duration_s:g} s a trial"
     )
 
 
@@ -199,7 +187,7 @@ def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
     kind, reason = _kind(goal, found, lower, upper)
     statement = ""
     if kind is not OutcomeType.MEASURED:
-        statement = reason if lower is None else f"no loss up to {lower} frames/s"
+        statement = reason if lower is None else f"no loss up to {lower} {goal.offer.unit}"
     quality = [parameters(goal)]
     if found.forgiven:
         quality.append(f"{found.forgiven} loads passed after at least one lossy trial")
@@ -217,24 +205,22 @@ def _result(ended: Run[Neighbours], goal: Tst009Goal) -> SearchResult:
 def _kind(
     goal: Tst009Goal, found: Neighbours, lower: int | None, upper: int | None
 ) -> tuple[OutcomeType, str]:
-    envelope = goal.envelope_fps
+    envelope, unit = goal.envelope_fps, goal.offer.unit
     if found.short:
-        return OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} frames/s"
+        return OutcomeType.TESTER_LIMITED, f"the tester could not send {upper} {unit}"
     if lower is None:
-        return OutcomeType.AT_FLOOR, f"loss already at the lowest load, {upper} frames/s"
+        return OutcomeType.AT_FLOOR, f"loss already at the lowest load, {upper} {unit}"
     if upper is None and goal.medium_fps is not None and lower >= goal.medium_fps:
         return OutcomeType.MEASURED, "the full rate of the medium"
     if envelope is not None and (lower >= envelope or (upper or 0) > envelope):
-        return OutcomeType.TESTER_LIMITED, f"the tester itself is qualified up to {envelope} frames/s"
+        return OutcomeType.TESTER_LIMITED, f"the tester itself is qualified up to {envelope} {unit}"
     if upper is None:
-        return OutcomeType.AT_CEILING, f"{lower} frames/s is the highest load of the search"
+        return OutcomeType.AT_CEILING, f"{lower} {unit} is the highest load of the search"
     return OutcomeType.MEASURED, ""
 
 
-def _bound(trials: Sequence[JudgedTrial], load: int | None, *, lossless: bool) -> Bound | None:
+def _bound(trials: Sequence[Tried], load: int | None, *, lossless: bool) -> Bound | None:
     proof = tuple(
-        trial.seq
-        for trial in trials
-        if trial.valid and trial.result.spec.load_fps == load and trial.lossless is lossless
+        trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless
     )
     return Bound(load_fps=load, trials=proof) if load is not None and proof else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.verdicts import (
     EVERY_LOAD,
     Answer,
     ClauseRule,
     Scope,
+    Verdict,
     by_declaration,
     clause,
     held,
@@ -21,11 +23,18 @@ MADE = ("namespace", "qemu", "vm")  # kinds of nodes that a run makes itself
 
 
 def _isolated(scope: Scope) -> Answer:
+    """Whether the places of every kind of load are isolated: the worst answer of these."""
+    answers = [_places(scope.evidence.of_load(load)) for load in scope.evidence.loads]
+    worst = (Verdict.NOT_MET, Verdict.NOT_ASSESSED)
+    return min(answers, key=lambda one: worst.index(one.verdict) if one.verdict in worst else len(worst))
+
+
+def _places(evidence: Evidence) -> Answer:
     """Whether every port of the tester lies on a node that the run made; of a lab only a person can say."""
-    testbed: Mapping[str, Any] = scope.evidence.run["testbed"] if scope.evidence.run else {}
+    testbed: Mapping[str, Any] = evidence.run["testbed"] if evidence.run else {}
     if "row" in testbed:
         return not_assessed("a row of hosts: no file shows where their cables lead")
-    if not scope.evidence.of_frames:
+    if not evidence.of_frames:
         return _between_places(testbed)
     tester = testbed.get("tester")
     ports = tester.get("ports") if isinstance(tester, dict) else None

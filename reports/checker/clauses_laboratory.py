@@ -1,9 +1,38 @@
-"""What only the submitter can say of device and laboratory, for documents that repeat RFC 6815's words."""
+"""What only the submitter can say of device and laboratory: its pathways, and what RFC 6815 asks for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from bmwg.methodology.requirements import VerdictBasis
 from bmwg.reports.checker.clauses_isolation import no_special_capability, same_security
-from bmwg.reports.checker.verdicts import EVERY_LOAD, Answer, ClauseRule, Scope, clause
+from bmwg.reports.checker.verdicts import (
+    EVERY_LOAD,
+    Answer,
+    ClauseRule,
+    Scope,
+    by_declaration,
+    clause,
+    not_applicable,
+    not_assessed,
+)
+
+
+@clause("RFC2544-15-02")
+def every_pathway(scope: Scope) -> Answer:
+    """Each type of pathway inside the device has a run, this one among them; a person names them."""
+    told = ((scope.evidence.submission or {}).get("product") or {}).get("pathways")
+    if not told:
+        return not_assessed("submission.yaml names no product.pathways")
+    if len(told) == 1:
+        said = not_applicable(f"declared: one type of pathway ({told[0]['kind']})")
+        return replace(said, basis=VerdictBasis.DECLARED)
+    lacking = [one["kind"] for one in told if not one.get("run")]
+    here = any(one.get("run") == scope.run["run_id"] for one in told)
+    found = f"declared: {len(told)} types, {len(lacking)} without a run {lacking[:3]}"
+    if not here:
+        found += f"; none is that of {scope.run['run_id']}"
+    return by_declaration(not lacking and here, "a run for each type of pathway, this one among them", found)
 
 
 @clause("RFC8172-5-04", loads=EVERY_LOAD)
@@ -43,6 +72,7 @@ def containerized_same_security(scope: Scope) -> Answer:
 
 
 RULES: tuple[ClauseRule, ...] = (
+    every_pathway,
     rfc8172_no_special_capability,
     rfc8172_same_security,
     rfc8204_no_special_capability,

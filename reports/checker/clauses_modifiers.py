@@ -1,20 +1,34 @@
-"""RFC 2544 section 11 as rules: modifiers of the stream, each beside the plain throughput of its cell."""
+"""RFC 2544 section 11 as rules: modifiers of the stream, each beside the plain throughput of its cell.
+
+That a frame beside the stream left at its place is what the tester counted (`modifier.*`, `<direction>.*`); a
+tester that does not count it leaves the row not assessed.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from bmwg.methodology.measurements.modifiers import MEASUREMENTS, METRIC
+from bmwg.methodology.directions import sending
+from bmwg.methodology.measurements.modifiers import BRIDGES, MEASUREMENTS, METRIC, ROUTERS
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
 from bmwg.methodology.throughput import METRIC as THROUGHPUT
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
+from bmwg.reports.checker.verdicts import (
+    Answer,
+    ClauseRule,
+    Scope,
+    clause,
+    held,
+    not_applicable,
+    not_assessed,
+)
 
 BROADCAST_SHARE = 0.01  # rfc2544-11.1
 SHARE_TOLERANCE = 0.001  # choice: a tenth of it, for trials of few frames
 QUERY_INTERVAL_S = 1.0  # rfc2544-11.2
 UPDATE_INTERVAL_S = 30.0  # rfc2544-C.2.3, RIP
+SPACING_TOLERANCE = 0.1  # choice: a tester that sends in bursts has the broadcast frame at the end of one
 LEAST_FRAMES = 1000  # choice: fewer frames give no share to a thousandth
 _NONE = "no outcome under this modifier is in the run"
 
@@ -42,9 +56,9 @@ def _count(trial: Trial, name: str) -> int:
     return dict(trial.trial.result.auxiliary).get(name, 0)
 
 
-def _each(scope: Scope, code: str, expected: str, fits: Callable[[Trial], bool]) -> Answer:
-    """Hold each valid trial under a modifier against a condition."""
-    trials = _trials(scope, code)
+def _each(scope: Scope, expected: str, fits: Callable[[Trial], bool], *codes: str) -> Answer:
+    """Hold each valid trial under modifiers against a condition."""
+    trials = _trials(scope, *codes)
     if not trials:
         return not_applicable(_NONE)
     wrong = [one.trial.seq for one in trials if not fits(one)]
@@ -54,11 +68,12 @@ def _each(scope: Scope, code: str, expected: str, fits: Callable[[Trial], bool])
 @clause("RFC2544-11-01")
 def every_modifier(scope: Scope) -> Answer:
     """Each modifier that the tester can make has an outcome, be it that something is missing for it."""
-    routed = [one for one in scope.outcomes if one.cell.function == "kernel-l3"]
+    routed = [one for one in scope.outcomes if one.cell.function in ROUTERS]
     if not routed:
         return not_applicable("no router is measured, which the modifiers of this tester need")
-    lacking = [one.code for one in MEASUREMENTS if not _asked(scope, one.code)]
-    wanted = ", ".join(one.code for one in MEASUREMENTS)
+    codes = [one.code for one in MEASUREMENTS if one.functions == ROUTERS]
+    lacking = [code for code in codes if not _asked(scope, code)]
+    wanted = ", ".join(codes)
     return held(
         not lacking, f"run or not assessed: {wanted}", f"without {', '.join(lacking)}" if lacking else "each"
     )
@@ -100,13 +115,96 @@ def broadcast_share(scope: Scope) -> Answer:
         ]
         return all(abs(share - BROADCAST_SHARE) <= SHARE_TOLERANCE for share in shares)
 
-    return _each(scope, "broadcast", "1 % of the frames sent are broadcast frames", fits)
+    return _each(scope, "1 % of the frames sent are broadcast frames", fits, "broadcast", "broadcast_bridged")
+
+
+@clause("RFC2544-11.1-02")
+def broadcast_spacing(scope: Scope) -> Answer:
+    """Between two broadcast frames stand as many test frames as the share asks for, in each direction."""
+    trials = [t for t in _trials(scope, "broadcast", "broadcast_bridged") if _enough_frames(t)]
+    if not trials:
+        return not_applicable(_NONE)
+    if any(None in _spacing(trial) for trial in trials):
+        return not_assessed("the tester does not tell how far apart its broadcast frames are")
+    wrong = []
+    for trial in trials:
+        every = trial.trial.result.spec.broadcast_every or 0
+        if any(abs((found or 0) - every) > SPACING_TOLERANCE * every for found in _spacing(trial)):
+            wrong.append(trial.trial.seq)
+    found = f"{len(wrong)} of {len(trials)} trials otherwise {wrong[:5]}"
+    return held(not wrong, "as many test frames between any two broadcast frames", found)
+
+
+def _enough_frames(trial: Trial) -> bool:
+    return all(stream.sent_frames >= LEAST_FRAMES for stream in trial.trial.result.streams)
+
+
+def _spacing(trial: Trial) -> list[int | None]:
+    """Return the fewest and the most test frames between two broadcast frames of each direction."""
+    counts = dict(trial.trial.result.auxiliary)
+    return [
+        counts.get(f"{way}.broadcast_{end}_between_frames")
+        for way in sending(trial.trial.result.spec.direction)
+        for end in ("least", "most")
+    ]
+
+
+@clause("RFC2544-11.1-03")
+def broadcast_on_bridges(scope: Scope) -> Answer:
+    """A device that bridges was measured with broadcast frames too; how many came out of it is told."""
+    bridged = {one.cell.cell_id for one in scope.outcomes if one.cell.function in BRIDGES}
+    if not bridged:
+        return not_applicable("no device that bridges is measured")
+    trials = [trial for trial in _trials(scope, "broadcast_bridged") if trial.cell_id in bridged]
+    sent, seen = (
+        sum(
+            _count(trial, f"{way}.broadcast_{end}_frames")
+            for trial in trials
+            for way in sending(trial.trial.result.spec.direction)
+        )
+        for end in ("sent", "received")
+    )
+    found = f"{len(trials)} trials on such a device; {seen} of {sent} broadcast frames seen at its output"
+    return held(sent > 0, "broadcast frames beside the stream through the bridge", found)
 
 
 @clause("RFC2544-11.2-01")
 def query_each_second(scope: Scope) -> Answer:
     """As many queries as seconds were begun; that each is its second's first frame is not stamped."""
-    return _each(scope, "management", "a query for each second", lambda one: _regular(one, QUERY_INTERVAL_S))
+    return _each(scope, "a query for each second", lambda one: _regular(one, QUERY_INTERVAL_S), "management")
+
+
+@clause("RFC2544-11.2-03")
+def answers_verified(scope: Scope) -> Answer:
+    """The tester looked into each answer: it holds what was asked for, or is told to be another."""
+    trials = _trials(scope, "management")
+    if not trials:
+        return not_applicable(_NONE)
+    names = ("modifier.answered_frames", "modifier.verified_frames", "modifier.wrong_frames")
+    if any(names[1] not in dict(trial.trial.result.auxiliary) for trial in trials):
+        return not_assessed("the tester does not tell what it looks at in an answer")
+    counts = [tuple(_count(trial, name) for name in names) for trial in trials]
+    blind = sum(answered > verified + wrong for answered, verified, wrong in counts)
+    total = [sum(column) for column in zip(*counts, strict=True)]
+    found = (
+        f"{total[1]} of {total[0]} answers right, {total[2]} wrong; {blind} trials with some not looked at"
+    )
+    return held(not blind and total[0] > 0, "each answer looked into", found)
+
+
+@clause("RFC2544-11.3-01")
+def update_first(scope: Scope) -> Answer:
+    """No test frame left before the first routing update of a trial."""
+    trials = _trials(scope, "route_updates")
+    if not trials:
+        return not_applicable(_NONE)
+    name = "modifier.first_after_frames"
+    ahead = [dict(trial.trial.result.auxiliary).get(name) for trial in trials]
+    if None in ahead:
+        return not_assessed("the tester does not tell how many test frames left before the first update")
+    wrong = [trial.trial.seq for trial, frames in zip(trials, ahead, strict=True) if frames]
+    found = f"{len(wrong)} of {len(trials)} trials with test frames before it {wrong[:5]}"
+    return held(not wrong, "the routing update as first frame of the trial", found)
 
 
 @clause("RFC2544-11.3-02")
@@ -114,9 +212,9 @@ def update_rate(scope: Scope) -> Answer:
     """As many updates as RIP's interval asks for, the first with the trial."""
     return _each(
         scope,
-        "route_updates",
         f"an update each {UPDATE_INTERVAL_S:g} s",
         lambda one: _regular(one, UPDATE_INTERVAL_S),
+        "route_updates",
     )
 
 
@@ -131,9 +229,9 @@ def updates_processed(scope: Scope) -> Answer:
     """The router's own table held routes from the updates in every trial."""
     return _each(
         scope,
-        "route_updates",
         "routes from the updates in the router's table",
         lambda one: _count(one, "modifier.learnt_routes") > 0,
+        "route_updates",
     )
 
 
@@ -169,13 +267,13 @@ def then_25_filters(scope: Scope) -> Answer:
 @clause("RFC2544-11.4-02")
 def filter_permits(scope: Scope) -> Answer:
     """Every frame received was let through by the one filter."""
-    return _each(scope, "filters_1", "all frames received matched the filter", _matched)
+    return _each(scope, "all frames received matched the filter", _matched, "filters_1")
 
 
 @clause("RFC2544-11.4-07")
 def last_filter_permits(scope: Scope) -> Answer:
     """Every frame received was let through by the last of the 25 filters, behind all others."""
-    return _each(scope, "filters_25", "all frames received matched the last filter", _matched)
+    return _each(scope, "all frames received matched the last filter", _matched, "filters_25")
 
 
 def _matched(one: Trial) -> bool:
@@ -186,7 +284,11 @@ RULES: tuple[ClauseRule, ...] = (
     every_modifier,
     plain_then_each,
     broadcast_share,
+    broadcast_spacing,
+    broadcast_on_bridges,
     query_each_second,
+    answers_verified,
+    update_first,
     update_rate,
     updates_processed,
     one_filter_first,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from bmwg.methodology import throughput
 from bmwg.methodology.benchmarks import back_to_back, frame_loss, recovery
 from bmwg.methodology.measurements.registry import recorded_as
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.records import Outcome, Quantity
 from bmwg.reports.checker.bursts import burst_searches
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
@@ -108,21 +109,39 @@ def x_axis(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.3-07", "frame loss rate")
 def y_axis(scope: Scope) -> Answer:
-    """The graph's ordinate."""
-    return _of_graph(scope, frame_loss.axes(scope.evidence.line_rate_bps).y)
+    """What is drawn upwards is the share of frames that were lost: that of a valid trial at the load."""
+
+    def fits(one: Outcome, load_fps: int, value: Quantity) -> bool:
+        lost = [
+            t.trial.result.loss_ratio
+            for t in _trials(scope, one)
+            if t.trial.valid and t.trial.result.spec.load_fps == load_fps
+        ]
+        return value.unit == frame_loss.UNIT and value.number in lost
+
+    return _of_graph(scope, "percent of the frames lost, as trials counted them", fits)
 
 
 @clause("RFC2544-26.3-08", "frame loss rate")
 def axis_limits(scope: Scope) -> Answer:
-    """The graph's ends."""
+    """Each point lies within the axes: no load above 100 % of the abscissa's, no loss above 100 %."""
+
+    def fits(one: Outcome, load_fps: int, value: Quantity) -> bool:
+        loads = [t.trial.result.spec.load_fps for t in _trials(scope, one)]
+        full_fps = scope.evidence.medium_fps(one.cell) or max(loads, default=0)
+        return 0 < load_fps <= full_fps and 0.0 <= value.number <= 1.0
+
     low, high = frame_loss.axes(scope.evidence.line_rate_bps).ends
-    return _of_graph(scope, f"both axes from {low} to {high} percent")
+    return _of_graph(scope, f"points on axes from {low} to {high} percent", fits)
 
 
-def _of_graph(scope: Scope, what: str) -> Answer:
-    if not any(one.values for one in scope.outcomes):
+def _of_graph(scope: Scope, what: str, fits: Callable[[Outcome, int, Quantity], bool]) -> Answer:
+    """Hold each point of the graph against a condition: the outcome, the load in frames/s, the value."""
+    points = [(one, frame_loss.load_of(value), value) for one in scope.outcomes for value in one.values]
+    if not points:
         return not_applicable("no curve to plot")
-    return by_construction(what, what)
+    wrong = [value.metric for one, load_fps, value in points if not fits(one, load_fps, value)]
+    return held(not wrong, what, f"{len(wrong)} of {len(points)} points otherwise {wrong[:2]}")
 
 
 @clause("RFC2544-26.4-02", "back-to-back frames")

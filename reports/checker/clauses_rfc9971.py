@@ -27,7 +27,6 @@ from bmwg.reports.checker.verdicts import (
     ClauseRule,
     Scope,
     Verdict,
-    by_construction,
     clause,
     held,
     not_applicable,
@@ -143,13 +142,6 @@ def aggregate_loads(scope: Scope) -> Answer:
     return held(not wrong, f"{FACTOR}: how many interfaces", found)
 
 
-@clause("RFC9971-4.5.1-01")
-def positive_duration(scope: Scope) -> Answer:
-    """A trial without a positive duration is no record that can be read."""
-    shortest = min((one.trial.result.spec.duration_s for one in scope.trials), default=0.0)
-    return by_construction("a duration above 0", f"the shortest is {shortest:g} s")
-
-
 @clause("RFC9971-4.5.2-01")
 def constant_load(scope: Scope) -> Answer:
     """Only for loads that are not constant: one that follows the Trial Load is told by the report."""
@@ -180,7 +172,7 @@ def traffic_constant(scope: Scope) -> Answer:
 
 def _traffic(spec: TrialSpec) -> tuple[object, ...]:
     frames = (spec.frame_octets, spec.direction, spec.frame_format, spec.flows, spec.vlan_id, spec.mix_octets)
-    return (*frames, spec.broadcast_every, spec.modifier)
+    return (*frames, spec.destination_networks, spec.broadcast_every, spec.modifier)
 
 
 def _all_but_load(spec: TrialSpec) -> tuple[object, ...]:
@@ -209,10 +201,19 @@ def traffic_mentioned(scope: Scope) -> Answer:
 
 def _as_mentioned(scope: Scope, outcome: Outcome) -> bool:
     cell = outcome.cell
-    said = (cell.direction, cell.frame_format, cell.flows, cell.vlan_id, cell.frame_octets)
+    frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id)
+    said = (*frames, cell.flows, cell.destination_networks)
     specs = [one.trial.result.spec for one in taken(scope, outcome)]
     return bool(specs) and all(
-        (spec.direction, spec.frame_format, spec.flows, spec.vlan_id, spec.frame_octets) == said
+        (
+            spec.frame_octets,
+            spec.direction,
+            spec.frame_format,
+            spec.vlan_id,
+            spec.flows,
+            spec.destination_networks,
+        )
+        == said
         for spec in specs
     )
 
@@ -331,7 +332,6 @@ RULES: tuple[ClauseRule, ...] = (
     learning_each_trial,
     scope_of_loads,
     aggregate_loads,
-    positive_duration,
     constant_load,
     equal_loads,
     input_of_two,

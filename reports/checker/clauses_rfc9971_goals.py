@@ -10,7 +10,6 @@ from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
     Scope,
-    by_construction,
     clause,
     held,
     not_applicable,
@@ -72,13 +71,6 @@ def recommended_exceed(scope: Scope) -> Answer:
     return _goals_hold(scope, "0.5, or 0 for RFC 2544's goal", lambda goal: goal.exceed_ratio in (0, 0.5))
 
 
-@clause("RFC9971-4.6.5-02")
-def width_positive(scope: Scope) -> Answer:
-    """Goal Width: a profile with one that is not above 0 is no run that can be read."""
-    widths = [goal.goal_width for goal in goals(scope)]
-    return by_construction("above 0", f"at least {min(widths):g}")
-
-
 @clause("RFC9971-4.6.5-03")
 def other_stop(scope: Scope) -> Answer:
     """Only without a goal width: a result whose goal the profile does not have tells what ended it."""
@@ -90,25 +82,11 @@ def other_stop(scope: Scope) -> Answer:
     return held(not silent, "another stop of the search", found)
 
 
-@clause("RFC9971-4.6.5-04")
-def width_named(scope: Scope) -> Answer:
-    """The report says of each width that it is relative to the upper bound; goals have no other kind."""
-    given = goals(scope)
-    return by_construction("which quantity the width is", f"relative to the upper bound, {len(given)} goals")
-
-
 @clause("RFC9971-4.6.5-05")
 def width_recommended(scope: Scope) -> Answer:
     """Not below the loss ratio."""
     low = [goal.code for goal in goals(scope) if goal.goal_width < goal.goal_loss_ratio]
     return held(not low, "at least the goal loss ratio", f"{len(goals(scope))} goals, below: {low or 'none'}")
-
-
-@clause("RFC9971-4.6.6-02")
-def initial_duration(scope: Scope) -> Answer:
-    """Goal Initial Trial Duration: a profile with one that is not above 0 is no run that can be read."""
-    first = [goal.initial_trial_duration_s for goal in goals(scope)]
-    return by_construction("above 0 s", f"at least {min(first):g} s")
 
 
 @clause("RFC9971-4.6.7-01")
@@ -172,11 +150,8 @@ RULES: tuple[ClauseRule, ...] = (
     loss_ratio,
     exceed_ratio,
     recommended_exceed,
-    width_positive,
     other_stop,
-    width_named,
     width_recommended,
-    initial_duration,
     goal_whole,
     goals_given,
     a_frame_at_least,

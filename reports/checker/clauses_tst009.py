@@ -163,9 +163,11 @@ def reported(scope: Scope) -> Answer:
     wrong = []
     for one in scope.outcomes:
         trials, cell = taken(scope, one), one.cell
-        said = (cell.frame_octets, cell.flows, cell.direction, cell.frame_format)
+        said = (cell.frame_octets, cell.flows, cell.destination_networks, cell.direction, cell.frame_format)
         specs = [t.trial.result.spec for t in trials]
-        kinds = {(s.frame_octets, s.flows, s.direction, s.frame_format) for s in specs}
+        kinds = {
+            (s.frame_octets, s.flows, s.destination_networks, s.direction, s.frame_format) for s in specs
+        }
         if kinds != {said} or len(trials) != len(set(one.trials)):
             wrong.append(one.outcome_id)
     return _all(scope.outcomes, "size, flows, direction and trials as they were", wrong)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.requirements import catalogue
 from bmwg.reports.checker.source import RunFiles
+from bmwg.reports.store import loads
 from bmwg.schemas.document import parse
 from bmwg.schemas.validation import Problem, near_name, problems
 
@@ -33,7 +35,6 @@ DEFINING = frozenset(
         "RFC9971-4.7.2.2",
     }
 )
-_FREE_PROFILE = "http_profile/1.0"  # deviates from documents that have no rows in the catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +50,33 @@ class Declared:
 def declared(files: RunFiles, run: Mapping[str, Any] | None) -> tuple[Declared, ...]:
     """Return all declarations, the profile's first. Raises ConfigError DEV-01 (form), DEV-02 (forbidden)."""
     found: list[Declared] = []
-    for entry in run["profile"]["deviations"] if run else ():
-        found.append(
+    of_rows: list[Declared] = []
+    for load in loads.of_run(run) if run else ():
+        profile = loads.said_of(run, load)["profile"] if run else {}
+        said = [
             Declared(
                 requirement=str(entry.get("requirement", "")),
                 what=str(entry.get("what", "")),
                 why=str(entry.get("why", "")),
-                by=f"profile {run['profile']['name']}" if run else "",
+                by=f"profile {profile['name']}",
             )
-        )
+            for entry in profile["deviations"]
+        ]
+        found += said
+        of_rows += said if _cites_catalogue(load) else []
     if files.has(DEVIATIONS_FILE):
         data = yaml_document(files.octets(DEVIATIONS_FILE), "deviations", f"{files.where}: {DEVIATIONS_FILE}")
-        found += [Declared(**entry) for entry in data["deviations"]]
-    profile = run["profile"] if run else {}
-    free = len(profile["deviations"]) if profile.get("schema") == _FREE_PROFILE else 0
-    for entry in found[free:]:
-        _refuse(entry)
+        said = [Declared(**entry) for entry in data["deviations"]]
+        found += said
+        of_rows += said
+    for one in of_rows:
+        _refuse(one)
     return tuple(found)
+
+
+def _cites_catalogue(load: str) -> bool:
+    """Whether profiles of a kind of load deviate from documents that have rows in the catalogue."""
+    return load not in kinds.kinds() or kinds.kinds()[load].cites_catalogue
 
 
 def yaml_document(data: bytes, schema: str, where: str) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def verdict_on(row: Requirement, benchmark: str, scope: Scope) -> ClauseVerdict:
         if (
             one.requirement == row.id
             and (not one.benchmarks or benchmark in one.benchmarks)
-            and scope.evidence.load in one.loads
+            and one.judges(scope.evidence.load)
         ):
             answer = one.check(scope)
     declared = any(entry.requirement == row.id for entry in scope.evidence.deviations)
@@ -173,7 +173,7 @@ def accompanied(
     evidence: Evidence, document: str, said: tuple[str, ...]
 ) -> tuple[list[ClauseVerdict], DocumentGrade]:
     """Judge the rows of a companion that have a rule; nothing where the run brings about none of them."""
-    ruled = {one.requirement for one in RULES if evidence.load in one.loads}
+    ruled = {one.requirement for one in RULES if one.judges(evidence.load)}
     verdicts = [one for one in _demanded(evidence, document) if one.requirement in ruled]
     if all(one.verdict is Verdict.NOT_APPLICABLE for one in verdicts):
         return [], ungraded(document, "all", "the run holds nothing of what its rows ask about")
@@ -217,7 +217,7 @@ def _described(evidence: Evidence, document: str) -> list[ClauseVerdict]:
     scope = _whole(evidence, document)
     if scope is None:
         return []
-    ruled = {one.requirement for one in RULES if evidence.load in one.loads}
+    ruled = {one.requirement for one in RULES if one.judges(evidence.load)}
     rows = [
         row
         for row in catalogue().values()

@@ -25,6 +25,7 @@ from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.checker.deviations import Declared
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.source import RunFiles
+from bmwg.reports.store import loads
 from bmwg.reports.store.codec import (
     PlannedCell,
     result_from_json,
@@ -93,13 +94,39 @@ class Evidence:
 
     @property
     def load(self) -> str:
-        """The kind of load of the run, as its profile says."""
+        """The (first) kind of load of the run, as its profile says."""
         return kinds.of_profile(self.run["profile"]) if self.run is not None else FRAMES
 
     @property
+    def loads(self) -> tuple[str, ...]:
+        """All kinds of load of the run."""
+        return loads.of_run(self.run) if self.run is not None else (FRAMES,)
+
+    @property
     def of_frames(self) -> bool:
-        """Whether the run's profile is one of frames."""
+        """Whether the run's (first) profile is one of frames."""
         return self.load == FRAMES
+
+    def of_load(self, kind: str) -> Evidence:
+        """Return it with what the header says for one kind of load, and the plan and answers of it."""
+        if self.run is None or self.loads == (kind,):
+            return self
+        return replace(
+            self,
+            run={**self.run, **loads.said_of(self.run, kind)},
+            profile=self.profile if kind == self.load else None,
+            plan=tuple(one for one in self.plan if one.cell.kind == kind),
+            outcomes=tuple(one for one in self.outcomes if one.cell.kind == kind),
+        )
+
+    @property
+    def begins(self) -> Mapping[int, str]:
+        """When each line of the journal can have begun at the earliest: the stamp of the line before."""
+        ended = [(one.trial.seq, one.at) for one in self.trials]
+        if self.executions:
+            ended = sorted([*ended, *((one.seq, one.at) for one in self.executions)])
+        stamps = [self.run["started_at"] if self.run else "", *(at for _, at in ended)]
+        return {seq: stamp for (seq, _), stamp in zip(ended, stamps, strict=False)}
 
     @property
     def lines(self) -> tuple[Line, ...]:

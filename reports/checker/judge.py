@@ -73,6 +73,7 @@ def among(metrics: tuple[str, ...], metric: str) -> bool:
 def judge(evidence: Evidence) -> Judgement:
     """Judge a run from its files. Deterministic; nothing that the run does not hold counts as kept."""
     said = state(evidence)
+    evidence = evidence.of_load(evidence.load)  # the answers that the documents' clauses are about
     verdicts: list[ClauseVerdict] = []
     grades: list[DocumentGrade] = []
     for benchmark, (section, metrics) in BENCHMARKS.items():

@@ -32,6 +32,7 @@ from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
+from bmwg.reports.store import loads
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import (
     PlannedCell,
@@ -114,11 +115,14 @@ def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) ->
 
 
 def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
-    name = kinds.of_profile(run["profile"])
-    if name != FRAMES:  # planned by its kind, which says what is wrong with it
-        if wrong := kinds.kind(name, "run.json").wrong_profile(run["profile"]):
+    """Return the profile of frames; one of another kind is planned by its kind, which says what is wrong."""
+    for name in loads.of_run(run):
+        if name == FRAMES:
+            continue
+        if wrong := kinds.kind(name, "run.json").wrong_profile(loads.said_of(run, name)["profile"]):
             said = ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
             findings.append(of_error(said))
+    if kinds.of_profile(run["profile"]) != FRAMES:
         return None
     try:
         return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
@@ -268,6 +272,8 @@ def _trial(
         if len(buckets) % 3:
             raise ValueError("latency buckets: not in threes")
         numbers = [value for value in stream.values() if isinstance(value, int)]
+        numbers += [*stream.get("sent_by_network", ()), *stream.get("received_by_network", ())]
+        numbers += stream.get("bursts", {}).values()
         if max(max(buckets, default=0), stream["latency"]["sum_ns"], *numbers) > _MAX_NUMBER:
             raise ValueError(f"a number above {_MAX_NUMBER}")
     if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:

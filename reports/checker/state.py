@@ -8,6 +8,7 @@ from typing import Any
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.record.drift import run_drift
 from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.store import loads
 
 _MAX_NAMED = 5
 
@@ -24,8 +25,10 @@ def state(evidence: Evidence) -> tuple[str, ...]:
         said.append("dirty: the toolkit's files differed from its commit")
     if run["toolkit"]["commit"] is None or run["toolkit"]["dirty"] is None:
         said.append("unknown toolkit: no commit says which one measured")
-    if run["profile"].get("indicative", True):
-        said.append(f"indicative: the profile {run['profile']['name']} shortens the procedures")
+    for load in evidence.loads:
+        profile = loads.said_of(run, load)["profile"]
+        if profile.get("indicative", True):
+            said.append(f"indicative: the profile {profile['name']} shortens the procedures")
     if run["status"] != "complete":
         said.append(f"incomplete: the run is {run['status']}")
     if not evidence.outcomes:

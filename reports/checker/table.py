@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from bmwg.reports.checker import (
     clauses_benchmarks,
+    clauses_bursty,
     clauses_chains,
     clauses_common,
     clauses_companions,
+    clauses_configured,
+    clauses_destinations,
+    clauses_frames,
     clauses_isolation,
     clauses_laboratory,
     clauses_models,
@@ -31,11 +35,15 @@ from bmwg.reports.checker.verdicts import ClauseRule
 
 RULES: tuple[ClauseRule, ...] = (
     *clauses_common.RULES,
+    *clauses_destinations.RULES,
+    *clauses_bursty.RULES,
     *clauses_tester.RULES,
     *clauses_waits.RULES,
     *clauses_benchmarks.RULES,
     *clauses_others.RULES,
     *clauses_modifiers.RULES,
+    *clauses_configured.RULES,
+    *clauses_frames.RULES,
     *clauses_rfc2544_sizes.RULES,
     *clauses_rfc9971.RULES,
     *clauses_rfc9971_goals.RULES,

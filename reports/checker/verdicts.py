@@ -8,14 +8,13 @@ from enum import StrEnum
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.methodology.kinds.registry import KINDS
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import FRAMES, Outcome
 from bmwg.methodology.requirements import Basis, Level, Requirement, VerdictBasis, requirement
 from bmwg.reports.checker.evidence import Evidence, Trial
 
 OF_FRAMES = frozenset({FRAMES})
-EVERY_LOAD = frozenset({FRAMES, *KINDS})
+EVERY_LOAD = None
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 
 
@@ -72,13 +71,17 @@ class Answer:
 class ClauseRule:
     """The rule of one catalogue row; `benchmarks` empty stands for all of the document.
 
-    `loads` are the kinds of load whose runs it can judge.
+    `loads` are the kinds of load whose runs it can judge (None: every kind).
     """
 
     requirement: str
     benchmarks: tuple[str, ...]
     check: Callable[[Scope], Answer]
-    loads: frozenset[str] = OF_FRAMES
+    loads: frozenset[str] | None = OF_FRAMES
+
+    def judges(self, load: str) -> bool:
+        """Whether it can judge runs of a kind of load."""
+        return self.loads is None or load in self.loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,7 @@ class ClauseVerdict:
 
 
 def clause(
-    row: str, *benchmarks: str, loads: frozenset[str] = OF_FRAMES
+    row: str, *benchmarks: str, loads: frozenset[str] | None = OF_FRAMES
 ) -> Callable[[Callable[[Scope], Answer]], ClauseRule]:
     """Make a function the rule of a row. It registers nothing: each module lists its rules itself.
 

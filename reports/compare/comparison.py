@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import median
 
 from bmwg.methodology import directions
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.kinds.registry import KINDS
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.records import Cell, Outcome
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.compare.field_rules import Place, Role
@@ -24,13 +25,18 @@ from bmwg.reports.compare.statistics import ALPHA, difference_p, least_p, shown
 from bmwg.reports.store import Run
 from bmwg.schemas.validation import near_name
 
-HEADLINE = (
+OF_FRAMES = (
     "throughput.rfc2544_26_1",
     "tester.envelope",
     *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
-    *(metric for kind in KINDS.values() for metric in kind.headline),
 )
 SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
+
+
+@cache
+def headline() -> tuple[str, ...]:
+    """Return the metrics by which runs are compared, of every kind of load."""
+    return (*OF_FRAMES, *(metric for kind in kinds.kinds().values() for metric in kind.headline))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +78,7 @@ class Comparison:
     """All of it. `passing` are fields that differ because each run names or measures them anew.
 
     While confounders on the path are open, rows have numbers and no verdict; measured beside simulated runs
-    have no rows.
+    have no rows. `unverified` says that nobody computed the figures anew.
     """
 
     sides: tuple[Side, ...]
@@ -82,6 +88,7 @@ class Comparison:
     order: tuple[str, ...]
     rows: tuple[Row, ...]
     passing: tuple[Difference, ...] = ()
+    unverified: bool = False
 
     @property
     def open_confounders(self) -> tuple[Difference, ...]:
@@ -290,7 +297,7 @@ def headline_of(outcome: Outcome) -> tuple[str, ...]:
     """Return the headline metrics that an outcome answers, with a number or with its type."""
     told = {directions.without(value.metric)[1] for value in outcome.values}
     among = told or set(directions.ways(outcome.cell.direction))
-    able = [m for m in HEADLINE if m == outcome.metric or m.startswith(outcome.metric + ".")]
+    able = [m for m in headline() if m == outcome.metric or m.startswith(outcome.metric + ".")]
     return tuple(m for m in able if m == outcome.metric or directions.without(m)[1] in among)
 
 

@@ -12,7 +12,7 @@ from bmwg.methodology.record.drift import drift
 from bmwg.methodology.record.facts import facts, state
 from bmwg.reports.compare.field_rules import Place, Role, place_of, role_of, words_of
 from bmwg.reports.compare.sides import Side
-from bmwg.reports.store import Run
+from bmwg.reports.store import Run, loads
 from bmwg.reports.store.redact import redact
 
 # choice, docs/adr/0090: how a network function is attached is what this toolkit compares
@@ -101,6 +101,10 @@ def fields(run: Run) -> Iterator[tuple[str, str]]:
     yield "medium/line_rate_bps", json.dumps(run.line_rate_bps)
     yield from _leaves("testbed", run.testbed)
     yield from _leaves("profile", run.profile)
+    for load, said in run.loads.items():  # the file's network options stand under `testbed` already
+        own = {name: one for name, one in said["testbed"].items() if name != "networks"}
+        for part in loads.SAID:
+            yield from _leaves(f"{part}/{load}", own if part == "testbed" else said[part])
     for number, driver in enumerate(run.drivers):
         name = driver.get("driver") or driver.get("name") or number
         yield from _leaves(f"driver/{name}", driver)

@@ -72,7 +72,12 @@ def _side(side: Side) -> list[str]:
 
 def banners(made: Comparison) -> list[tuple[str, str]]:
     """Return what has to be read before any number: (kind, sentence)."""
-    told = [("guest", text) for text in guest_sentences(run for side in made.sides for run in side.runs)]
+    told = []
+    if made.unverified:
+        told.append(
+            ("interrupted", "Not verified: these figures are what the files say; nobody computed them anew.")
+        )
+    told += [("guest", text) for text in guest_sentences(run for side in made.sides for run in side.runs)]
     if any(run.simulated for side in made.sides for run in side.runs):
         told.append(("simulated", "Simulated runs are among them: those numbers are no measurements."))
     if count := len(made.open_confounders):

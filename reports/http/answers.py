@@ -27,6 +27,7 @@ def answers_of(run: Run) -> tuple[HttpOutcome, ...]:
 
     Raises ConfigError STORE-07 for one that these contradict.
     """
+    run = run.of_load(requests.NAME)
     stated = {one.cell.cell_id: one for one in run.outcomes if one.cell.kind == requests.NAME}
     repetitions = repetitions_of(run)
     planned = requests.planned_by(run.profile) if stated else {}

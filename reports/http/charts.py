@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import POD_PREFIX, SLOW_FORMS, HttpOutcome, Workload
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.http.records import SLOW_FORMS, HttpOutcome, Workload
+from bmwg.methodology.records import POD_PREFIX, OutcomeType
 from bmwg.reports.http.answers import answers_of, has_answers
 from bmwg.reports.http.words import FORM_WORDS, accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.http.records import POD_PREFIX, HttpOutcome
+from bmwg.methodology.http.records import HttpOutcome
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.http.words import digits
 from bmwg.reports.render.text import NONE, esc, table, title
 from bmwg.reports.store import Run

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.http.orders import Saving, Shown, orders, savings
 from bmwg.methodology.http.records import HttpOutcome
-from bmwg.methodology.http.student import Difference
+from bmwg.methodology.student import Difference
 from bmwg.reports.http.words import digits, several_proxies, shape_words
 from bmwg.reports.render.text import NONE, esc, percent, table, title
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
 from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
-from bmwg.methodology.http.student import Interval
 from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.student import Interval
 from bmwg.reports.http.answers import answers_of, has_answers, repetitions_of
 from bmwg.reports.http.charts import plot_name
 from bmwg.reports.http.host_table import host_table

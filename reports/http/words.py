@@ -7,12 +7,12 @@ from typing import Any
 
 from bmwg.methodology.http.records import (
     FORMS,
-    POD_PREFIX,
     SLOW_FORMS,
     HttpCell,
     HttpOutcome,
     Workload,
 )
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import whole
 from bmwg.reports.store import Run

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bmwg.reports.render import (
+    burst_interval_table,
     delay_tables,
     frame_loss_table,
     outage_tables,
@@ -28,6 +29,7 @@ SECTIONS: tuple[Callable[[Facts], list[str]], ...] = (
     delay_tables.neighbours,
     frame_loss_table.frame_loss,
     outage_tables.bursts,
+    burst_interval_table.intervals,
     outage_tables.recoveries,
     outage_tables.resets,
     outage_tables.modified,

@@ -7,6 +7,7 @@ from bmwg.reports.checker.deviations import Declared, declared
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.store import loads
 
 
 def deviations(facts: Facts) -> list[str]:
@@ -27,9 +28,10 @@ def deviations(facts: Facts) -> list[str]:
 
 def _declared(facts: Facts) -> tuple[tuple[Declared, ...], str]:
     """Return the declarations; where they are refused, the profile's as they stand, and the error's id."""
-    profile = facts.run.profile
+    run = facts.run
+    header = {"testbed": run.testbed, "profile": run.profile, "medium": {}, loads.KEY: run.loads}
     try:
-        return declared(FolderFiles(facts.run.folder), {"profile": profile}), ""
+        return declared(FolderFiles(run.folder), header), ""
     except ToolkitError as error:  # its text names the folder, which is not the run's
         return tuple(
             Declared(
@@ -38,5 +40,6 @@ def _declared(facts: Facts) -> tuple[tuple[Declared, ...], str]:
                 why=str(entry.get("why", "")),
                 by=f"profile {profile['name']}",
             )
+            for profile in (run.of_load(load).profile for load in run.kinds)
             for entry in profile["deviations"]
         ), error.error_id

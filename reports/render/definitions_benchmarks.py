@@ -66,6 +66,20 @@ BENCHMARKS = {
         clause="RFC 9004 section 6.4",
         meaning="implied buffer time less what was forwarded at the throughput meanwhile",
     ),
+    "burst_interval.rfc2544_21": Definition(
+        unit="ns",
+        clause="RFC 2544 section 21",
+        meaning="least time from the last frame of a burst to the first of the next at which none was lost,"
+        " for bursts at the maximum rate of as many frames as the name ends with",
+    ),
+    "burst_interval.rfc2544_21.lossy": Definition(
+        unit="ns", clause="RFC 2544 section 21", meaning="longest interval tried at which frames were lost"
+    ),
+    "burst_interval.rfc2544_21.mean_load": Definition(
+        unit=_FPS,
+        clause="RFC 2544 section 21",
+        meaning="mean load over bursts and intervals at the least interval without loss",
+    ),
     "system_recovery.rfc2544_26_5": Definition(
         unit="ms",
         clause="RFC 2544 section 26.5",

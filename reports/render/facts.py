@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bmwg.methodology import axes, directions
 from bmwg.methodology.data_plane import Use, use_of
@@ -48,8 +49,8 @@ class Facts:
 
     @property
     def indicative(self) -> bool:
-        """Whether the profile says so; a profile that does not say is indicative when it deviates."""
-        return bool(self.run.profile.get("indicative", bool(self.run.profile["deviations"])))
+        """Whether one of the run's profiles is."""
+        return any(is_indicative(self.run.of_load(load).profile) for load in self.run.kinds)
 
     def of_metric(self, metric: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a metric or of a family of metrics."""
@@ -118,6 +119,11 @@ class Facts:
         return [_judged(self.run.trial(seq)) for seq in outcome.trials]
 
 
+def is_indicative(profile: Mapping[str, Any]) -> bool:
+    """Whether a profile says so; one that does not say is indicative when it deviates."""
+    return bool(profile.get("indicative", bool(profile["deviations"])))
+
+
 def facts(run: Run) -> Facts:
     """Sort a run for telling."""
     by_cell: dict[str, list[JournalTrial]] = defaultdict(list)
@@ -156,7 +162,8 @@ def _model_order(model: str) -> tuple[int, str]:
 
 
 def _traffic(cell: Cell) -> tuple[object, ...]:
-    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.vlan_id, cell.imix)
+    frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id, cell.imix)
+    return (*frames, cell.flows, cell.destination_networks)
 
 
 def _judged(trial: JournalTrial) -> JudgedTrial:
@@ -185,6 +192,8 @@ def option(cell: Cell) -> str:
         parts.append(cell.frame_format.value)
     if cell.flows != 1:
         parts.append(f"{cell.flows} flows")
+    if cell.destination_networks != 1:
+        parts.append(f"{cell.destination_networks} networks")
     if cell.vlan_id is not None:
         parts.append(f"VLAN {cell.vlan_id}")
     if cell.imix:

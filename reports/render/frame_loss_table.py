@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.benchmarks.frame_loss import METRIC
+from bmwg.methodology.benchmarks.frame_loss import METRIC, load_of
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, front
@@ -33,7 +33,7 @@ def curve(outcome: Outcome, facts: Facts) -> list[tuple[float, int, float]]:
     )
     points = []
     for value in outcome.values:
-        load = int(value.metric.removeprefix(f"{METRIC}.").removesuffix("fps"))
+        load = load_of(value)
         points.append((load / highest, load, float(value.number)))
     return points
 

@@ -78,7 +78,7 @@ def grades(facts: Facts) -> list[str]:
     lines += [esc(f"{judgement.later_rules}."), ""] if judgement.later_rules else []
     lines += _state(judgement)
     held = [one for one in judgement.grades if one.grade is not Grade.NOT_ASSESSED]
-    lines += _benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
+    lines += benchmarks([one for one in judgement.grades if one.document == "RFC2544"])
     lines += _counts([one for one in held if one.document in (*COUNTED, *EVERY_RUN, *COMPANIONS)])
     lines += _coverages([one for one in held if one.grade is Grade.COVERED])
     lines += _not_held([one for one in judgement.grades if one not in held and one.document != "RFC2544"])
@@ -94,7 +94,8 @@ def _state(judgement: Judgement) -> list[str]:
     return ["No benchmark of this run can be graded as compliant, for the state of the run:", "", *said, ""]
 
 
-def _benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
+def benchmarks(found: Sequence[DocumentGrade]) -> list[str]:
+    """Return the grades of benchmarks of RFC 2544, and what decides them, as the report prints them."""
     if all(one.grade is Grade.NOT_ASSESSED for one in found):
         return [_NONE_HELD, ""]
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bmwg.methodology.benchmarks import back_to_back, recovery
 from bmwg.methodology.measurements import modifiers
@@ -10,7 +10,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.render.common_columns import HEAD, TAIL, back, bound, front, rate, value
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.results import answer, remarks
-from bmwg.reports.render.text import NONE, esc, table, title, unit
+from bmwg.reports.render.text import NONE, esc, fold, plain, table, title, unit
 
 _Cells = Callable[[Outcome], list[str]]
 
@@ -72,7 +72,28 @@ def modified(facts: Facts) -> list[str]:
         return [esc(name), answer(one), bound(one.lower), bound(one.upper)]
 
     head = ("modifier", "throughput per port and direction", "lower bound", "upper bound")
-    return _section(facts, modifiers.METRIC, "Throughput beside modifiers (RFC 2544 section 11)", head, cells)
+    lines = _section(
+        facts, modifiers.METRIC, "Throughput beside modifiers (RFC 2544 section 11)", head, cells
+    )
+    return [*lines, *_commands(facts)] if lines else []
+
+
+def _commands(facts: Facts) -> list[str]:
+    """Return the commands that made the filters, each text once with the deployments that it stood on."""
+    texts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for deployment, evidence in facts.run.deployments.items():
+        told = evidence.get("modifiers")
+        for each_way in told.values() if isinstance(told, Mapping) else ():
+            for text in each_way.values() if isinstance(each_way, Mapping) else ():
+                rules = text.get("rule_set") if isinstance(text, Mapping) else None
+                if isinstance(rules, list):
+                    key = (plain(text.get("command", "")), tuple(plain(line) for line in rules))
+                    texts.setdefault(key, []).append(deployment)
+    lines: list[str] = []
+    for (command, rules), deployments in texts.items():
+        said = f"{command}, on {len(set(deployments))} deployments: {', '.join(dict.fromkeys(deployments))}"
+        lines += ["", esc(said), "", "::", "", *(f"   {rule}" for rule in rules), ""]
+    return fold("The commands that made the filters (RFC 2544 section 11.4)", lines) if lines else []
 
 
 def _section(facts: Facts, metric: str, heading: str, head: tuple[str, ...], cells: _Cells) -> list[str]:

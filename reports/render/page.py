@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bmwg.reports.http import section as http
+from bmwg.reports import rooms
 from bmwg.reports.published import ratios as published
 from bmwg.reports.render import (
     benchmarks,
@@ -47,7 +47,7 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += _first_words(facts)
     lines += glance.glance(facts, _plot(by_name, option_plot.NAME))
     if not facts.outcomes:
-        lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
+        lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))
     lines += ["", ".. contents:: Contents", "   :depth: 1", "   :backlinks: none", ""]
     lines += results.summary(facts)
     lines += grades.grades(facts)
@@ -59,7 +59,7 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     if facts.outcomes:
-        lines += http.http_section(facts.run, lambda name: _plot(by_name, name))
+        lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))
     lines += published.published_section(facts.run)
     lines += results.missing(facts)
     lines += statements.matrices(facts)
@@ -90,13 +90,14 @@ def _first_words(facts: Facts) -> list[str]:
 
 def _what(facts: Facts) -> str:
     run = facts.run
-    told = http.http_summary(run)
+    told = rooms.summaries(run)
     if told and not run.trials:
         return f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: {told}."
     paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"
     return (
         f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: "
-        f"{len(facts.outcomes)} answers from {len(run.trials)} trials on {paths}."
+        f"{len(facts.outcomes)} answers from {len(run.trials)} trials on {paths}"
+        f"{f'; {told}' if told else ''}."
     )
 
 

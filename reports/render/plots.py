@@ -10,7 +10,7 @@ from typing import Any
 
 from bmwg.methodology import directions
 from bmwg.methodology.records import Outcome, Validity
-from bmwg.reports.http.charts import http_plots
+from bmwg.reports import rooms
 from bmwg.reports.render.chain_section import chain_plot
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
 from bmwg.reports.render.extent import Extent, Known, extent
@@ -34,7 +34,7 @@ def plots(facts: Facts) -> tuple[Plot, ...]:
         frame_loss_plot(facts),
         _search(facts),
     )
-    drawn = (*(plot for plot in made if plot is not None), *http_plots(facts.run))
+    drawn = (*(plot for plot in made if plot is not None), *rooms.plots(facts.run))
     guest = guest_words(facts.run)
     return tuple(told_of(plot, guest) for plot in drawn) if guest else drawn
 

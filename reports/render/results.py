@@ -8,10 +8,18 @@ from collections.abc import Sequence
 from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
-from bmwg.methodology.records import Bound, Outcome, OutcomeType
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
-from bmwg.reports.http.answers import has_answers
-from bmwg.reports.render.facts import LATENCY, THROUGHPUT, Facts, option, percentiles, told_ways
+from bmwg.reports import rooms
+from bmwg.reports.render.facts import (
+    LATENCY,
+    THROUGHPUT,
+    Facts,
+    is_indicative,
+    option,
+    percentiles,
+    told_ways,
+)
 from bmwg.reports.render.guest import guest_sentence
 from bmwg.reports.render.text import (
     NONE,
@@ -72,12 +80,14 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run.simulated:
         found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
-    if facts.indicative:
-        count = len(run.profile["deviations"])
+    for profile in (run.of_load(load).profile for load in run.kinds):
+        if not is_indicative(profile):
+            continue
+        count = len(profile["deviations"])
         found.append(
             (
                 "indicative",
-                f"Indicative: profile {run.profile['name']} shortens the procedures "
+                f"Indicative: profile {profile['name']} shortens the procedures "
                 f"({count} declared deviation{'s' if count != 1 else ''}, listed below).",
             )
         )
@@ -120,7 +130,7 @@ def summary(facts: Facts) -> list[str]:
         rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
     head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
     counted_types = table(head, rows, "Answers by metric and type")
-    if not rows and not has_answers(facts.run):
+    if not rows and not rooms.told(facts.run):
         counted_types = ["", "The run holds no answer.", ""]
     return [*title("State of the run", 1), *_run_facts(facts), *counted_types]
 
@@ -224,20 +234,19 @@ def remarks(outcomes: Sequence[Outcome]) -> list[str]:
     return fold(count, table(["path and option", "frame size", "type", "remark"], rows))
 
 
+def _compared(cell: Cell) -> tuple[int, str, str, int, int]:
+    """Return what rungs of one ladder have in common."""
+    return (cell.frame_octets, cell.direction, cell.frame_format, cell.flows, cell.destination_networks)
+
+
 def ladder_section(facts: Facts) -> list[str]:
     """Return the ladder: each rung's throughput against the rung below, only between measured numbers."""
     outcomes = [o for o in facts.of_search() if stands_on(o.cell)]
-    kinds = dict.fromkeys(
-        (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) for o in outcomes
-    )
+    kinds = dict.fromkeys(_compared(o.cell) for o in outcomes)
     lines = title("Cost of each layer", 1)
     rows = []
     for kind in sorted(kinds):
-        same = [
-            o
-            for o in outcomes
-            if (o.cell.frame_octets, o.cell.direction, o.cell.frame_format, o.cell.flows) == kind
-        ]
+        same = [o for o in outcomes if _compared(o.cell) == kind]
         if len(same) > 1:
             rows += [_rung(rung) for rung in ladder(same, frame_octets=kind[0])]
     if not rows:

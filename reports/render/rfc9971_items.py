@@ -44,6 +44,7 @@ def _traffic(facts: Facts, outcomes: tuple[Outcome, ...]) -> list[tuple[str, str
         ("modifiers of RFC 2544 section 11 (4.5.4)", _all(modifiers)),
         ("frame formats (4.5.4)", _all(one.cell.frame_format.value for one in outcomes)),
         ("flows", _all(str(one.cell.flows) for one in outcomes)),
+        ("destination networks", _all(str(one.cell.destination_networks) for one in outcomes)),
     ]
 
 

@@ -107,6 +107,7 @@ def _capacity(cell: Cell) -> str:
     return (
         f"{'both directions' if cell.direction == 'both' else 'one direction'}, "
         f"{cell.flows} flow{'s' if cell.flows != 1 else ''}"
+        f"{f', {cell.destination_networks} networks' if cell.destination_networks != 1 else ''}"
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import fastjsonschema
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.kinds import registry as kinds
+from bmwg.reports.store import loads
 from bmwg.schemas import load
 from bmwg.schemas.formats import READABLE, is_format, unreadable
 from bmwg.schemas.validation import problems
@@ -46,10 +48,13 @@ def check_version(data: Any, kind: str, where: str, first: str | None = None) ->
 def check_kind_of_load(run: Mapping[str, Any], where: str) -> None:
     """Raise ConfigError STORE-03 when a run's profile is of a kind or version that we do not read.
 
-    A profile without a format is from before profiles had one.
+    A profile without a format is from before profiles had one. Each further kind of load has its own.
     """
     if "schema" in run["profile"]:
         check_version(run["profile"], "profile", f"{where}: profile")
+    for name, said in run.get(loads.KEY, {}).items():
+        check_version(said["profile"], "profile", f"{where}: loads: {name}: profile")
+        kinds.kind(name, f"{where}: loads")
 
 
 def _named(found: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
@@ -25,6 +25,7 @@ from bmwg.methodology.records import (
     TrialResult,
     TrialSpec,
 )
+from bmwg.methodology.repeated_bursts import BurstTimes
 from bmwg.methodology.trial_times import TrialTimes
 
 Json = dict[str, Any]
@@ -50,6 +51,8 @@ _LATER_SPEC = (
     "act_at_s",
     "tag_after_s",
     "tags",
+    "burst_frames",
+    "burst_fps",
 )
 
 
@@ -66,7 +69,13 @@ def spec_to_json(spec: TrialSpec) -> Json:
         "vlan_id": spec.vlan_id,
         **{name: value for name, value in later.items() if value is not None and value is not False},
         **({"mix_octets": list(spec.mix_octets)} if spec.mix_octets else {}),
+        **_networks_to_json(spec.destination_networks),
     }
+
+
+def _networks_to_json(networks: int) -> Json:
+    """Write how many networks frames go to, where it is more than one."""
+    return {"destination_networks": networks} if networks != 1 else {}
 
 
 def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
@@ -81,6 +90,7 @@ def spec_from_json(data: Mapping[str, Any]) -> TrialSpec:
         vlan_id=data["vlan_id"],
         **{name: data[name] for name in _LATER_SPEC if name in data},
         mix_octets=tuple(data.get("mix_octets", ())),
+        destination_networks=data.get("destination_networks", 1),
     )
 
 
@@ -126,6 +136,11 @@ def _stream_to_json(stream: StreamCounts) -> Json:
         data["tagged_ns"] = list(stream.tagged_ns)
     if stream.tagged_at_ns:
         data["tagged_at_ns"] = list(stream.tagged_at_ns)
+    if stream.sent_by_network:
+        data["sent_by_network"] = list(stream.sent_by_network)
+        data["received_by_network"] = list(stream.received_by_network)
+    if stream.bursts is not None:
+        data["bursts"] = asdict(stream.bursts)
     return data
 
 
@@ -166,6 +181,9 @@ def _stream_from_json(data: Mapping[str, Any]) -> StreamCounts:
         losses=_losses_from_json(data["losses"]) if "losses" in data else None,
         tagged_ns=tuple(data.get("tagged_ns", ())),
         tagged_at_ns=tuple(data.get("tagged_at_ns", ())),
+        sent_by_network=tuple(data.get("sent_by_network", ())),
+        received_by_network=tuple(data.get("received_by_network", ())),
+        bursts=BurstTimes(**data["bursts"]) if "bursts" in data else None,
     )
 
 
@@ -271,6 +289,7 @@ def cell_to_json(cell: Cell) -> Json:
         "vlan_id": cell.vlan_id,
         **({"imix": cell.imix} if cell.imix else {}),
         **({"axes": dict(cell.axes)} if cell.axes else {}),
+        **_networks_to_json(cell.destination_networks),
     }
 
 
@@ -293,6 +312,7 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
         vlan_id=data["vlan_id"],
         imix=data.get("imix", ""),
         axes=tuple(sorted(data.get("axes", {}).items())),
+        destination_networks=data.get("destination_networks", 1),
     )
     if cell.cell_id != data["cell_id"]:
         raise ValueError(f"cell_id: expected {cell.cell_id}, found {data['cell_id']}")

@@ -40,18 +40,21 @@ MAX_LINE_OCTETS = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormerHttp:
-    """What the two files hold. `stated` are the numbers of the plan as it was written, by cell id."""
+    """What the two files hold. `stated` are the numbers of the plan as it was written, each with its cell id;
+    `journal` is the file that the executions stand in.
+    """
 
     plan: tuple[PlannedCell, ...]
     outcomes: tuple[Outcome, ...]
     mends: Mapping[str, str]
     executions: tuple[Execution, ...]
-    stated: Mapping[str, Mapping[str, Any]]
+    stated: tuple[tuple[str, Mapping[str, Any]], ...]
+    journal: str = JOURNAL
 
     def not_of_profile(self, profile: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         """Say which planned cells were written with other numbers than the profile's: where, these, those."""
         planned = planned_by(profile)
-        for cell_id, entry in self.stated.items():
+        for cell_id, entry in self.stated:
             wanted = planned.get(cell_id)
             if wanted is None:
                 continue
@@ -84,15 +87,20 @@ def former_http(
         raise _contradiction(f"run id {run['run_id']}", data["run_id"])
     if found := REQUESTS.wrong_profile(run["profile"]):
         raise ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=found)
-    entries = {}
-    for entry in data["plan"]:
-        cell = HttpCell(**{**entry["cell"], "workload": Workload(entry["cell"]["workload"])})
-        entries[cell.cell_id] = (entry["test"], cell)
+    listed = [
+        (entry["test"], HttpCell(**{**entry["cell"], "workload": Workload(entry["cell"]["workload"])}))
+        for entry in data["plan"]
+    ]
+    entries = {cell.cell_id: (test_id, cell) for test_id, cell in listed}
     executions = tuple(
         _execution(seq, line, entries)
         for seq, line in checked_lines(lines, JOURNAL, run["run_id"], header_sha256)
     )
     ended = {entry["cell"]: entry for entry in data["outcomes"]}
+    if len(ended) != len(data["outcomes"]):
+        raise _contradiction("one answer a cell", f"{len(data['outcomes'])} answers for {len(ended)} cells")
+    if strange := sorted(set(ended) - set(entries)):
+        raise _contradiction("answers for cells of the plan", strange[0])
     outcomes, mends = [], {}
     planned, repetitions = planned_by(run["profile"]), [(one.seq, repetition_of(one)) for one in executions]
     for cell_id, (test_id, cell) in entries.items():
@@ -133,12 +141,12 @@ def former_http(
     return FormerHttp(
         plan=tuple(
             PlannedCell(test_id=test_id, metric=metric_of(cell), cell=cell_of(cell))
-            for test_id, cell in entries.values()
+            for test_id, cell in listed
         ),
         outcomes=tuple(outcomes),
         mends=mends,
         executions=executions,
-        stated=dict(zip(entries, data["plan"], strict=False)),
+        stated=tuple((cell.cell_id, entry) for (_, cell), entry in zip(listed, data["plan"], strict=True)),
     )
 
 

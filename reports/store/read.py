@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.record.seals import sealed
 from bmwg.methodology.records import Bound, Outcome
+from bmwg.reports.store import loads
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version, read_bytes
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
@@ -38,7 +40,8 @@ LATER_HEADER_KEYS = (
     "platform_bound",
     "cases",
     "order_seed",
-)  # came within run/1.0; older headers lack them
+    "loads",
+)  # came within a version; older headers lack them
 
 
 def header_hash(document: Mapping[str, Any]) -> str:
@@ -57,7 +60,8 @@ class Run:
 
     `status` is `complete`, `interrupted`, or `running`: it never came to its end. `notes` are sentences about
     what reading had to repair. `interruptions` say when and why the run was cut off and went on.
-    `mends` maps an outcome id to the line that supplies what its cell lacked.
+    `mends` maps an outcome id to the line that supplies what its cell lacked. `testbed`, `profile` and medium
+    are those of the first kind of load; `loads` holds those of further kinds, by name (`of_load`).
     """
 
     folder: Path
@@ -89,6 +93,7 @@ class Run:
     interruptions: tuple[Mapping[str, Any], ...] = ()
     platform: Mapping[str, Any] = field(default_factory=dict)  # all of platform.json
     executions: tuple[Execution, ...] = ()
+    loads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     order_seed: int | None = None  # from which the order of the plan was drawn; None: option after option
 
     def trial(self, seq: int) -> JournalTrial:
@@ -110,6 +115,24 @@ class Run:
         """The highest number in the id of a deployment; one that failed to come up has used one as well."""
         numbers = (name.rpartition("-")[2] for name in self.deployments)
         return max((int(number) for number in numbers if number.isdecimal()), default=0)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of its kinds of load, the first of the header first."""
+        return (kinds.of_profile(self.profile), *self.loads)
+
+    def of_load(self, kind: str) -> Run:
+        """Return the run with the testbed, profile and medium that its header says for one kind of load."""
+        if kind not in self.loads:
+            return self
+        said = self.loads[kind]
+        return replace(
+            self,
+            testbed=said["testbed"],
+            profile=said["profile"],
+            medium_kind=said["medium"]["kind"],
+            line_rate_bps=said["medium"]["line_rate_bps"],
+        )
 
     def of_kind(self, kind: str) -> tuple[Outcome, ...]:
         """Return the answers for cells of one kind of load."""
@@ -189,6 +212,7 @@ def read_run(path: Path) -> Run:
         interruptions=tuple(document.get("interruptions", ())),
         platform=platform,
         executions=executions,
+        loads=document.get(loads.KEY, {}),
         order_seed=document.get("order_seed"),
     )
 

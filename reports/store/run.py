@@ -16,7 +16,7 @@ from bmwg.methodology.record.seals import seal
 from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.suites import Case
 from bmwg.methodology.trial_times import TrialTimes
-from bmwg.reports.store import binding
+from bmwg.reports.store import binding, loads
 from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import (
     Json,
@@ -60,7 +60,8 @@ class RunHeader:
     `drivers` are their `describe()`; one that is known only later comes by `RunStore.add_driver`.
     `procedures` are versions by name (`methodology.procedures`); `qualification_max_fps` is the highest load
     of the tester's qualification, frames/s per port and direction. `cases` are the test cases of suites
-    that do not come with the toolkit: a reader may not have them. `plan` is in the order of measuring, which
+    that do not come with the toolkit: a reader may not have them. `loads` are testbed, profile and medium of
+    further kinds of load, by name (`reports.store.loads`). `plan` is in the order of measuring, which
     was drawn from `order_seed` (None: in blocks, one option after the other).
     """
 
@@ -79,6 +80,7 @@ class RunHeader:
     qualification_max_fps: int | None = None
     cases: tuple[Case, ...] = ()
     order_seed: int | None = None
+    loads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def _now() -> datetime:
@@ -126,7 +128,7 @@ class RunStore:
         started = clock()
         folder = new_folder(results_dir, run_id, started)
         run: Json = {
-            "schema": "run/2.0",
+            "schema": "run/2.1" if header.loads else "run/2.0",  # an earlier reader refuses it by name
             "run_id": folder.name,
             "toolkit": {
                 "version": header.toolkit_version,
@@ -149,6 +151,8 @@ class RunStore:
             run["qualification_max_fps"] = header.qualification_max_fps
         if header.cases:
             run["cases"] = [case.as_builtins() for case in header.cases]
+        if header.loads:
+            run[loads.KEY] = {kind: dict(said) for kind, said in header.loads.items()}
         run["platform_bound"] = binding.VERSION
         run = as_json(run)
         described = {"drivers": [as_json(driver) for driver in header.drivers]}
@@ -215,6 +219,11 @@ class RunStore:
     def run_id(self) -> str:
         """The name of the run and of its folder."""
         return self.folder.name
+
+    @property
+    def header_sha256(self) -> str:
+        """The hash of the run's header."""
+        return str(self._run["header_sha256"])
 
     def __enter__(self) -> RunStore:
         return self
@@ -313,6 +322,12 @@ class RunStore:
                 found=f"trial {unknown[0]}",
             )
         self._change_run(outcomes=[*self._run["outcomes"], outcome_to_json(outcome, mend)])
+
+    def unanswered(self) -> tuple[int, int]:
+        """Return how many cells of the plan have no answer yet, and how many there are."""
+        answered = {(entry["metric"], entry["cell"]["cell_id"]) for entry in self._run["outcomes"]}
+        planned = [(entry["metric"], entry["cell"]["cell_id"]) for entry in self._run["plan"]]
+        return sum(key not in answered for key in planned), len(planned)
 
     def add_driver(self, description: Mapping[str, Any]) -> None:
         """Record a driver's `describe()` that was not known when the run began; one that stands is kept."""

@@ -6,7 +6,8 @@ Each kind says for itself what its profile plans and what its trials answer (`me
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds import registry as kinds
@@ -15,15 +16,22 @@ from bmwg.methodology.record.drift import named_drift
 from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.store import loads
 from bmwg.reports.store.former_http import FILES
 
+Profile = Mapping[str, Any]
 
-def _kind(evidence: Evidence) -> Kind | None:
-    """Return the kind of load of a run that can be read, unless it is frames."""
-    if evidence.run is None or evidence.of_frames:
-        return None
-    kind = kinds.kind(evidence.load, "run.json")
-    return None if kind.wrong_profile(evidence.run["profile"]) else kind
+
+def _kinds(evidence: Evidence) -> dict[str, tuple[Kind, Profile]]:
+    """Return the kinds of load of a run by name, frames aside, with those profiles that can be read."""
+    found = {}
+    for name in evidence.loads if evidence.run is not None else ():
+        if name not in kinds.kinds():
+            continue
+        kind, profile = kinds.kinds()[name], loads.said_of(evidence.run or {}, name)["profile"]
+        if not kind.wrong_profile(profile):
+            found[name] = (kind, profile)
+    return found
 
 
 @rule("VER-15", "", "a run of requests keeps them where its version keeps them")
@@ -41,15 +49,21 @@ def files_of_version(evidence: Evidence) -> Iterator[Shortfall]:
 @rule("VER-17", "", "a run planned whole tests of its profile, with the profile's numbers")
 def plan_of_profile(evidence: Evidence) -> Iterator[Shortfall]:
     """Each planned cell is the profile's, once; a test that was chosen has all its cells."""
-    kind = _kind(evidence)
-    if kind is None or evidence.run is None:
+    if evidence.run is None:
         return
-    mine = [one for one in evidence.plan if one.cell.kind == kind.name]
     if evidence.former is None and evidence.run["schema"] == "run/1.0":
         return  # its files of their own cannot be read, which is told
+    for kind, profile in _kinds(evidence).values():
+        yield from _of_profile(evidence, kind, profile)
+        if evidence.former is not None:
+            yield from evidence.former.not_of_profile(profile)
+
+
+def _of_profile(evidence: Evidence, kind: Kind, profile: Profile) -> Iterator[Shortfall]:
+    mine = [one for one in evidence.plan if one.cell.kind == kind.name]
     if not mine:
         yield "run.json: plan", "the plan of this run", "none"
-    whole = kind.plan(evidence.run["profile"])
+    whole = kind.plan(profile)
     seen: Counter[tuple[str, str, object]] = Counter()
     for one in mine:
         entry = (one.test_id, one.metric, one.cell)
@@ -64,24 +78,22 @@ def plan_of_profile(evidence: Evidence) -> Iterator[Shortfall]:
     for entry in whole:
         if entry[0] in tests and seen[entry] != 1:
             yield entry[2].cell_id, f"once in the plan, like all of {entry[0]}", f"{seen[entry]} times"
-    if evidence.former is not None:
-        yield from evidence.former.not_of_profile(evidence.run["profile"])
 
 
 @rule("VER-18", "", "each trial is of a planned cell and asks for what is planned")
 def trials_of_plan(evidence: Evidence) -> Iterator[Shortfall]:
     """Each trial is of a planned cell, as its profile asks; a cell that was not tried has none."""
-    kind = _kind(evidence)
-    if kind is None or evidence.run is None:
+    known = _kinds(evidence)
+    if not known:
         return
-    planned = {one.cell.cell_id for one in evidence.plan}
+    planned = {(one.cell.kind, one.cell.cell_id) for one in evidence.plan}
     for one in evidence.executions:
-        where = f"trial {one.seq}"
-        if one.body.kind != kind.name:
-            yield where, f"a trial of {kind.name}, as the profile asks for", one.body.kind
-        elif one.cell_id not in planned:
+        where, name = f"trial {one.seq}", one.body.kind
+        if name not in known:
+            yield where, f"a trial of {' or '.join(known)}, as the profile asks for", name
+        elif (name, one.cell_id) not in planned:
             yield where, "a cell that the run planned", one.cell_id
-        elif (differs := kind.not_as_planned(evidence.run["profile"], one)) is not None:
+        elif (differs := known[name][0].not_as_planned(known[name][1], one)) is not None:
             yield where, *differs
     tried = Counter(one.cell_id for one in evidence.executions)
     for outcome in evidence.outcomes:
@@ -93,24 +105,26 @@ def trials_of_plan(evidence: Evidence) -> Iterator[Shortfall]:
 @rule("VER-16", "", "each answer of another kind of load than frames follows from its trials")
 def answers_follow(evidence: Evidence) -> Iterator[Shortfall]:
     """Compute every answer anew by its kind, and compare all that it says."""
-    kind = _kind(evidence)
+    known = _kinds(evidence)
     for outcome in evidence.outcomes:
         if outcome.cell.kind == FRAMES:
             continue
-        if kind is None or outcome.cell.kind != kind.name:
+        if outcome.cell.kind not in known:
             yield outcome.outcome_id, "a profile by which it can be computed", "none"
         elif evidence.whole_journal:
-            yield from _contradictions(evidence, kind, outcome)
+            yield from _contradictions(evidence, *known[outcome.cell.kind], outcome)
 
 
-def _contradictions(evidence: Evidence, kind: Kind, outcome: Outcome) -> Iterator[Shortfall]:
-    where, run = outcome.outcome_id, evidence.run
+def _contradictions(
+    evidence: Evidence, kind: Kind, profile: Profile, outcome: Outcome
+) -> Iterator[Shortfall]:
+    where = outcome.outcome_id
     mine = [one for one in evidence.executions if one.cell_id == outcome.cell.cell_id]
     platform = evidence.platform or {}
     names = (where, outcome.cell.cell_id) if evidence.former is not None else (where,)
     changes = tuple(change for name in names for change in named_drift(platform, name))
     try:
-        computed = kind.answer(run["profile"] if run else {}, outcome, mine, changes)
+        computed = kind.answer(profile, outcome, mine, changes)
     except (ToolkitError, ValueError, KeyError, TypeError, ArithmeticError) as error:
         yield where, "trials that the procedure can be run over", f"{type(error).__name__}: {error}"
         return

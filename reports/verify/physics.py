@@ -42,26 +42,25 @@ def _executions(evidence: Evidence) -> list[Execution]:
     """Return the trials of a run as the rules of any kind read them; none of a run without real frames."""
     if evidence.run is None or not _real(evidence):
         return []
+    begins = evidence.begins
     found = []
-    before = evidence.run["started_at"]
     for trial in evidence.trials:
         found.append(
             Execution(
                 where=f"trial {trial.trial.seq}",
-                begin=before,
+                begin=begins[trial.trial.seq],
                 end=trial.at,
                 duration_ns=trial.trial.result.wall_time_ns,
                 lasted=() if trial.fault else _lasted(trial.trial.result),
             )
         )
-        before = trial.at
     return found
 
 
 def _lasted(result: TrialResult) -> tuple[Within, ...]:
     """Return what a trial had to last: the time that it was to send for, and from first to last frame."""
     sending_ns = max((stream.effective_duration_ns for stream in result.streams), default=0)
-    asked_ns = 0 if result.spec.burst else result.spec.total_s * 1e9
+    asked_ns = 0 if result.spec.burst else result.spec.due_s * 1e9
     return (
         Within(what="of sending, as its spec says", needed_ns=asked_ns),
         Within(what="between its first and last frame", needed_ns=sending_ns),
@@ -104,9 +103,9 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
         result = trial.trial.result
         octets = min(result.spec.mix_octets or (result.spec.frame_octets,))  # a tag counts within
         limit = ethernet_fps(run["medium"]["line_rate_bps"], octets)
-        if (asked := max(result.spec.load_fps, result.spec.then_load_fps or 0)) > limit * (
-            1 + _RATE_RATIO
-        ) + 1:
+        spec = result.spec
+        asked = max(spec.load_fps, spec.then_load_fps or 0, spec.burst_fps or 0)
+        if asked > limit * (1 + _RATE_RATIO) + 1:
             yield f"trial {trial.trial.seq}", f"at most {limit} frames/s on the medium", f"a load of {asked}"
         for stream in result.streams:
             most = limit * result.spec.total_s * (1 + _RATE_RATIO) + 1
@@ -168,7 +167,7 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
     """No tester counts more frames than its interfaces; where the kernel counts, its counts are there."""
     if evidence.run is None or not _real(evidence):
         return
-    counting = _has_interfaces(evidence.run["testbed"])
+    counting = _has_interfaces(evidence)
     for trial in evidence.trials:
         where = f"trial {trial.trial.seq}"
         counters = dict(trial.trial.result.auxiliary)
@@ -180,9 +179,14 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
             yield where, "what the tester's two interfaces counted", f"counters of {len(names)}"
 
 
-def _has_interfaces(testbed: Mapping[str, Any]) -> bool:
-    tester = testbed.get("tester")
-    return isinstance(tester, dict) and tester.get("driver") == "embedded" and tester.get("io") in _INTERFACES
+def _has_interfaces(evidence: Evidence) -> bool:
+    """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
+    tester = evidence.run["testbed"].get("tester") if evidence.run else None
+    if not isinstance(tester, dict) or tester.get("driver") != "embedded":
+        return False
+    return tester.get("io") in _INTERFACES or any(
+        _value(facts, "kind") == "veth" for _, facts in _recorded_ports(evidence)
+    )
 
 
 def _against(names: list[str], counters: Mapping[str, int], result: TrialResult) -> Iterator[Shortfall]:
@@ -203,10 +207,15 @@ def times_within(evidence: Evidence) -> Iterator[Shortfall]:
     """No line was written before the run began or after it ended; no run is older than the toolkit."""
     if evidence.run is not None:
         stamped = [
-            Execution(where=f"trial {line.seq}", begin=line.at, end=line.at, duration_ns=0)
+            Execution(where=_where(evidence, line.seq), begin=line.at, end=line.at, duration_ns=0)
             for line in evidence.lines
         ]
         yield from outside(stamped, evidence.run["started_at"], evidence.run["ended_at"])
+
+
+def _where(evidence: Evidence, seq: int) -> str:
+    """Name a line; those of a former run of requests stand in a file of their own."""
+    return f"trial {seq}" if evidence.former is None else f"{evidence.former.journal}: line {seq}"
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import latency, planning, procedures, throughput
-from bmwg.methodology.former import standing_1
+from bmwg.methodology.former import standing_1, standing_2
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
@@ -17,7 +17,7 @@ from bmwg.methodology.search.bisection import legal_next
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
 from bmwg.methodology.standing import standing
-from bmwg.methodology.trial import RecordedTrial, valid_trial
+from bmwg.methodology.trial import RecordedTrial, StallEvidence, TrialPolicy, valid_trial
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 from bmwg.reports.verify.drift import drift_of, drifted
@@ -260,11 +260,16 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
     """Return what the trials prove with what must stand beside it, by the version that the run names."""
     trials = [entry.trial for entry in group]
     continued = len({entry.deployment_id for entry in group}) > 1
-    if _recorded_versions(evidence).get(procedures.STANDING, procedures.FIRST) == standing_1.VERSION:
+    version = _recorded_versions(evidence).get(procedures.STANDING, procedures.FIRST)
+    if version == standing_1.VERSION:
         said = standing_1.remarks(trials, continued=continued)
         return replace(computed, quality=(*computed.quality, *said))
-    most = evidence.profile.policy.most_set_aside_ratio if evidence.profile is not None else None
-    return standing(computed, trials, most_ratio=most, continued=continued)
+    policy = evidence.profile.policy if evidence.profile is not None else TrialPolicy()
+    most = policy.most_set_aside_ratio
+    if version == standing_2.VERSION:
+        return standing_2.standing(computed, trials, most_ratio=most, continued=continued)
+    by_cpu = policy.stall_evidence is StallEvidence.CPU
+    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
 
 
 def _bound_text(bound: Bound | None) -> str:

@@ -32,7 +32,7 @@ class _OtherTrialError(BaseException):
         self.expected = f"{wanted.load_fps} frames/s for {wanted.duration_s:g} s ({phase})"
         self.found = (
             f"{spec.load_fps} frames/s for {spec.duration_s:g} s ({entry.phase}),"
-            " or another frame, direction or flows"
+            " or another frame, direction, flows or bursts"
         )
 
 

@@ -14,7 +14,7 @@ from bmwg.methodology.profiles.set_aside import stated, undeclared
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import other_kinds, physics, physics_http
+from bmwg.reports.verify import other_kinds, physics, told
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
@@ -111,8 +111,9 @@ def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
         return
     networks = evidence.run["testbed"].get("networks")
     tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
-    planned = {(one.metric, one.cell.cell_id) for one in evidence.plan}
-    for test_id in dict.fromkeys(one.test_id for one in evidence.plan):
+    mine = [one for one in evidence.plan if one.cell.kind == FRAMES]
+    planned = {(one.metric, one.cell.cell_id) for one in mine}
+    for test_id in dict.fromkeys(one.test_id for one in mine):
         case = suites.case(test_id, evidence.cases)
         if case is None:
             yield f"run.json: plan: {test_id}", "a test that this toolkit or the run's header knows", "none"
@@ -247,6 +248,6 @@ RULES: tuple[Rule[Evidence], ...] = (
     set_aside_declared,
     platform_bound,
     *physics.RULES,
-    *physics_http.RULES,
     *other_kinds.RULES,
+    *told.RULES,
 )

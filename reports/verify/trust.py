@@ -19,6 +19,10 @@ CANNOT_SHOW = (
     "nobody can show by a bundle alone that the trials took place: trials that the key's owner invented "
     "cannot be detected without a challenge or a witness"
 )
+NOR = (
+    "nor: latencies, which nothing but the tester counts; facts of the platform that no trial contradicts; "
+    "that an older toolkit measured, where the header names one; how many runs were made and not handed in"
+)
 _FINGERPRINT = 64  # hexadecimal digits
 
 
@@ -55,7 +59,7 @@ def who(
     )
     if signature is not None and signature.trusted:
         said.append("this shows: the key's owner answers for these octets, and they are as they were signed")
-    said.append(CANNOT_SHOW)
+    said += [CANNOT_SHOW, NOR]
     return said
 
 
@@ -64,7 +68,9 @@ def _signed(verified: Any) -> str:
 
 
 def _rendered(verified: Any) -> str:
-    return f"not compared: {', '.join(verified.unchecked)}" if verified.unchecked else ""
+    if verified.unchecked:
+        return f"not compared: {', '.join(verified.unchecked)}"
+    return "" if verified.rendered else "the bundle holds no report"
 
 
 def _known(verified: Any) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ToolkitError
+from bmwg.reports import rooms
 from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, Archive
 from bmwg.reports.bundle.make import submission_data
 from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
@@ -20,11 +21,11 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.former_http import FILES as FORMER_FILES
+from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.known import strangers
 from bmwg.reports.verify.page import acts
 from bmwg.reports.verify.physics import questions
-from bmwg.reports.verify.physics_http import http_questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
@@ -84,7 +85,7 @@ def verify_folder(folder: Path, *, in_history: Callable[[str], bool] | None = No
         judgement=judgement,
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
-        questions=(*questions(evidence), *http_questions(evidence)),
+        questions=_asked(evidence),
     )
 
 
@@ -165,7 +166,7 @@ def _verify(
         lacks=lacking(evidence),
         strangers=strangers(evidence, in_history),
         signature=_signature(archive, trust),
-        questions=(*questions(evidence), *http_questions(evidence)),
+        questions=_asked(evidence),
         rendered=rendered,
         unchecked=tuple(name for name in _BESIDE if archive.has(name) and name not in rendered),
     )
@@ -227,8 +228,12 @@ def _judged(evidence: Evidence, findings: list[Finding]) -> Judgement | None:
         return None
 
 
+def _asked(evidence: Evidence) -> tuple[str, ...]:
+    return (*questions(evidence), *rooms.questions(evidence), *choices(evidence))
+
+
 def _ruled(evidence: Evidence) -> list[Finding]:
-    return [finding for one in RULES for finding in one.apply(evidence)]
+    return [*(finding for one in RULES for finding in one.apply(evidence)), *rooms.findings(evidence)]
 
 
 def _manifest_agrees(document: dict[str, Any], evidence: Evidence) -> list[Finding]:

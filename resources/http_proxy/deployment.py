@@ -154,7 +154,6 @@ class Deployment:
                 "files": dict(self.program.files),
             },
             "links": [dict(link) for link in self.row.links],
-            "clients": "client node",
             "server": "apache2 on the server node",
         }
 

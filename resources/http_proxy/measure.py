@@ -1,4 +1,7 @@
-"""Runs repetitions of one cell and records each before anything uses it."""
+"""Runs repetitions of one cell and records each before anything uses it.
+
+Ids: HBENCH-04 nothing that asks.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,29 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers.isolation import LeakWatch
-from bmwg.methodology.errors import ToolkitError
+from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
+from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.records import HttpOutcome, Repetition, RequestsLoad
 from bmwg.methodology.kinds.requests import REQUESTS, answered, body_of, metric_of
+from bmwg.methodology.repeated import Tried, repeated
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
-from bmwg.resources.http_proxy.astf import AstfClients
 from bmwg.resources.http_proxy.deployment import Deployment
 from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.outcomes import one_line
 
 WARM_UP = "warm_up"
-_CALL_MARGIN_S = 30.0
 
 
 class DeploymentBrokenError(Exception):
     """An instance, the server or the load has ended; a new deployment is needed."""
+
+
+def served(deployment: Deployment) -> list[Served]:
+    """Return the instances of a deployment as endpoints of requests."""
+    return [Served(address=address, port=port) for address, port in deployment.endpoints]
 
 
 def record(store: RunStore, planned: Planned, repetition: Repetition) -> int:
@@ -47,8 +55,9 @@ def record(store: RunStore, planned: Planned, repetition: Repetition) -> int:
 class CellRuns:
     """The repetitions of one cell; `record` writes one to the journal and gives its number.
 
-    `recorded` are those that a run which goes on has already; `trex` gives TRex where it is the clients;
-    `machines` tell what else they did meanwhile, `leaks` whether a test frame left the run's places.
+    `recorded` are those that a run which goes on has already; `clients` gives the driver that asks,
+    attached to the instances; `machines` tell what else they did meanwhile, `leaks` whether a test frame left
+    the run's places.
     """
 
     def __init__(
@@ -56,14 +65,14 @@ class CellRuns:
         planned: Planned,
         record: Callable[[Repetition], int],
         recorded: Sequence[tuple[int, Repetition]] = (),
-        trex: Callable[[], AstfClients] | None = None,
+        clients: Callable[[], RequestsWorkload] | None = None,
         machines: Machines | None = None,
         leaks: LeakWatch | None = None,
     ) -> None:
         self.planned = planned
         self._leaks = leaks
         self.machines = machines or Machines()
-        self._trex = trex
+        self._clients = clients
         # a search for a rate begins anew: its load would follow from a deployment that is gone
         self.done = list(recorded) if planned.rate is None else []
         self._earlier = [] if planned.rate is None else list(recorded)
@@ -72,23 +81,28 @@ class CellRuns:
         self._began_s = time.monotonic()
 
     @property
-    def valid(self) -> int:
-        """How many repetitions are measurements."""
-        return sum(
-            rep.phase == judge.MEASURED and not judge.problems(rep, self.planned.cell) for _, rep in self.done
-        )
+    def _tried(self) -> list[Tried[Repetition]]:
+        return [self._judged(*one) for one in self.done if one[1].phase == judge.MEASURED]
 
-    @property
-    def invalid(self) -> int:
-        """How many are none."""
-        return sum(rep.phase == judge.MEASURED for _, rep in self.done) - self.valid
+    def _judged(self, seq: int, repetition: Repetition) -> Tried[Repetition]:
+        return Tried(seq=seq, result=repetition, problems=judge.problems(repetition, self.planned.cell))
+
+    def _took_s(self) -> float:
+        return time.monotonic() - self._began_s
 
     @property
     def ended(self) -> bool:
         """Whether no repetition is left to run."""
-        late = time.monotonic() - self._began_s > self.planned.cell_limit_s
-        wanted = self.planned.least if late else self.planned.repetitions
-        return self.valid >= wanted or self.invalid > self.planned.max_invalid
+        return self.planned.asked.ended(self._tried, self._took_s())
+
+    def repeat(self, one: Callable[[], object]) -> None:
+        """Have `one` run and keep a repetition until the cell has enough of them."""
+
+        def measured() -> Tried[Repetition]:
+            one()
+            return self._judged(*self.done[-1])
+
+        repeated(measured, self.planned.asked, self._took_s, self._tried)
 
     def keep(self, repetition: Repetition) -> None:
         """Write a repetition down, its faults as they may be published."""
@@ -114,15 +128,18 @@ class CellRuns:
             raise found.error
 
     def run(self, deployment: Deployment, deployment_id: str) -> None:
-        """Run a warm-up (none is measured) and what is left. Raises DeploymentBrokenError.
-
-        JMeter warms up within each repetition, for it has to warm up itself as well.
-        """
+        """Run a warm-up (none is measured) and what is left. Raises DeploymentBrokenError."""
         self._began_s = time.monotonic()
-        if self.planned.warm_up_requests and self.planned.cell.workload is not Workload.JMETER:
+        if self.planned.warm_up_requests and not self._driver.warms_up_itself:
             self._one(deployment, deployment_id, WARM_UP, self.planned.warm_up_requests)
-        while not self.ended:
-            self._one(deployment, deployment_id, judge.MEASURED, self.planned.requests)
+        requests = self.planned.requests
+        self.repeat(lambda: self._one(deployment, deployment_id, judge.MEASURED, requests))
+
+    @property
+    def _driver(self) -> RequestsWorkload:
+        if self._clients is None:
+            raise ToolkitBug("HBENCH-04", "repetitions of a cell", expected="a workload", found="none")
+        return self._clients()
 
     def _one(
         self,
@@ -164,13 +181,11 @@ class CellRuns:
         before = self._probes(deployment)
         counted = deployment.counters()
         cpu_before, _ = deployment.usage()
-        found = (
-            self._offer(deployment, requests) if rate_rps is None else self._offer_rate(deployment, rate_rps)
-        )
+        clients = self._driver
+        found = clients.run(self._load(requests, rate_rps)).as_fields()
         cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
-        begins_soon = self.planned.cell.workload is Workload.AB  # the others' own start takes seconds
         hits = None
         if counted and counted_after:
             hits = counted_after["client_http.hits"] - counted["client_http.hits"]
@@ -178,86 +193,30 @@ class CellRuns:
             **found,
             "probes": (before, after),
             "cpu_share": max(0, cpu_after - cpu_before) / max(1, found["elapsed_ns"])
-            if begins_soon
+            if clients.begins_soon
             else None,
             "memory_octets": memory_octets,
             "hits": hits,
-            "proxied": found["requests"] + found.get("warm_up_requests", 0) if hits is not None else None,
+            "proxied": found["requests"] + found["warm_up_requests"] if hits is not None else None,
         }
 
-    def _offer(self, deployment: Deployment, requests: int) -> dict[str, Any]:
-        cell = self.planned.cell
-        common = {"requests": requests, "within_s": self.planned.deadline_s}
-        url = deployment.row.url(cell.object_octets)
-        deadline_s = self.planned.deadline_s + _CALL_MARGIN_S
-        match cell.workload:
-            case Workload.AB:
-                address, port = deployment.endpoints[0]
-                ran = deployment.row.client.call(
-                    "bmwg.drivers.workload.ab:run",
-                    deadline_s=deadline_s,
-                    proxy=f"{address}:{port}",
-                    url=url,
-                    concurrency=cell.clients,
-                    **common,
-                )
-                mean_ns = ran["elapsed_ns"] * cell.clients // ran["requests"] if ran["requests"] else 0
-            case _:
-                ran = deployment.row.client.call(
-                    "bmwg.drivers.workload.jmeter:run",
-                    deadline_s=deadline_s,
-                    proxies=[list(endpoint) for endpoint in deployment.endpoints],
-                    url=url,
-                    octets=cell.object_octets,
-                    clients=cell.clients,
-                    warm_up_requests=self.planned.warm_up_requests,
-                    **common,
-                )
-                mean_ns = ran["mean_request_ns"]
-        return {
-            "requests": ran["requests"],
-            "failed": ran["failed"],
-            "non_2xx": ran["non_2xx"],
-            "body_octets": ran["body_octets"],
-            "elapsed_ns": ran["elapsed_ns"],
-            "mean_request_ns": mean_ns,
-            "process_ns": ran["process_ns"],
-            "request_ns": ran["latency_ns"],
-            "ttfb_ns": ran["ttfb_ns"],
-            "warm_up_requests": ran.get("warm_up_requests", 0),
-            "warm_up_ns": ran.get("warm_up_ns", 0),
-            "faults": (ran["fault"],) if ran["fault"] else (),
+    def _load(self, requests: int, rate_rps: int | None) -> RequestsLoad:
+        """Return what the clients are to ask for, of a closed loop or at a rate."""
+        planned, settings = self.planned, self.planned.rate or {}
+        common: dict[str, Any] = {
+            "object_octets": planned.cell.object_octets,
+            "clients": planned.cell.clients,
+            "within_s": planned.deadline_s,
         }
-
-    def _offer_rate(self, deployment: Deployment, rate_rps: int) -> dict[str, Any]:
-        """Offer a constant rate; what came late or could not leave is lost with what failed."""
-        settings = self.planned.rate or {}
-        octets = self.planned.cell.object_octets
-        if self.planned.cell.workload is Workload.TREX_ASTF:
-            assert self._trex is not None
-            return self._trex().offer(deployment, octets, settings, rate_rps)
-        address, port = deployment.endpoints[0]
-        ran = deployment.row.client.call(
-            "bmwg.drivers.workload.open_loop:run",
-            deadline_s=self.planned.deadline_s + _CALL_MARGIN_S,
-            proxy=f"{address}:{port}",
-            url=deployment.row.url(octets),
-            octets=octets,
-            rate=rate_rps,
+        if rate_rps is None:
+            return RequestsLoad(requests=requests, warm_up_requests=planned.warm_up_requests, **common)
+        return RequestsLoad(
+            rate_rps=rate_rps,
             duration_s=settings["duration_s"],
             late_ms=settings["max_latency_ms"],
-            within_s=self.planned.deadline_s,
+            requests_per_connection=settings.get("requests_per_connection", 1),
+            **common,
         )
-        return {
-            "asked_requests": ran["requests"] + ran["dropped"],
-            "requests": ran["requests"],
-            "failed": ran["failed"] + ran["late"],
-            "elapsed_ns": ran["elapsed_ns"],
-            "process_ns": ran["process_ns"],
-            "request_ns": ran["latency_ns"],
-            "ttfb_ns": ran["ttfb_ns"],
-            "faults": (ran["fault"],) if ran["fault"] else (),
-        }
 
     def _probes(self, deployment: Deployment) -> tuple[int, bool]:
         """Ask every instance once; the first that is not right speaks for all."""
@@ -284,10 +243,10 @@ def _fault(deployment: Deployment) -> str | None:
 
 def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) -> None:
     """Run the repetitions of a start cell; `start` starts and removes an instance; returns its time, ns."""
-    number = len(runs.done)
-    while not runs.ended:
-        number += 1
+
+    def once() -> None:
         began, first = time.monotonic_ns(), runs.machines.sample()
+        number = len(runs.done) + 1
         took_ns = 0
         faults: tuple[str, ...] = ()
         try:
@@ -309,3 +268,5 @@ def start_runs(runs: CellRuns, start: Callable[[int], int], deployment_id: str) 
                 host=runs.machines.counts(first),
             )
         )
+
+    runs.repeat(once)

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
+from bmwg.drivers import registry
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.hosting.instance import Hosting
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.workload.of_requests import RequestsWorkload
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ToolkitBug
-from bmwg.resources.http_proxy.astf import AstfClients
+from bmwg.methodology.http.records import KIND
 
 
 class Stage:
@@ -39,7 +41,7 @@ class Stage:
         self._stack = ExitStack()
         self._row: Row | None = None
         self._hosting: Hosting | None = None
-        self._trex: AstfClients | None = None
+        self._clients: dict[str, RequestsWorkload] = {}
 
     def set(self, form: str) -> None:
         """Have this form stand on nodes that no other was on: those of another form are removed."""
@@ -67,14 +69,14 @@ class Stage:
             self._hosting = self._stack.enter_context(self.probed())
         return self._hosting
 
-    def trex(self) -> AstfClients:
-        """TRex on the clients' node."""
-        if self._trex is None:
-            self._trex = AstfClients(self.row(), self._run_dir)
-            self._stack.callback(self._trex.close)
-        return self._trex
+    def clients(self, workload: str) -> RequestsWorkload:
+        """The driver of that name on the clients' node. Raises what `registry.workload` raises."""
+        if workload not in self._clients:
+            made: RequestsWorkload = registry.workload(workload, kind=KIND)(self.row(), self._run_dir)
+            self._clients[workload] = self._stack.enter_context(made)
+        return self._clients[workload]
 
     def close(self) -> None:
-        """Remove all of it, TRex and form before their nodes; whoever asks next gets new ones."""
-        self._row, self._hosting, self._trex = None, None, None
+        """Remove all of it, clients and form before their nodes; whoever asks next gets new ones."""
+        self._row, self._hosting, self._clients = None, None, {}
         self._stack.close()

@@ -25,3 +25,7 @@ One Filter
 Twenty Five Filters
     [Tags]    id:R2544-MOD-1.5    req:RFC2544-11.4-05    req:RFC2544-11.4-06    req:RFC2544-11.4-07
     Measure Its Cells
+
+Broadcast Frames Through A Bridge
+    [Tags]    id:R2544-MOD-1.6    req:RFC2544-11.1-03
+    Measure Its Cells

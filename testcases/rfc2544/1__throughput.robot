@@ -1,6 +1,6 @@
 *** Settings ***
 Documentation       Throughput after RFC 2544 section 26.1, one way and both ways, with one flow and with many,
-...                 over IPv4 and IPv6 (RFC 5180). Paths and frame sizes come from the profile; each cell has an
+...                 to one network and to 256, over IPv4 and IPv6 (RFC 5180). Paths and frame sizes come from the profile; each cell has an
 ...                 outcome of its own. A slow device fails no test; a procedure that did not hold does.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
@@ -17,11 +17,16 @@ Throughput In Both Directions At Once
     Measure Its Cells
 
 Throughput With Many Flows
-    [Tags]    id:R2544-TPUT-1.3    clause:rfc2544-12    req:RFC2544-12-02
+    [Tags]    id:R2544-TPUT-1.3    clause:rfc2544-12
     Measure Its Cells
 
 Throughput Over IPv6
     [Tags]    id:R2544-TPUT-1.4    clause:rfc5180-5
+    Measure Its Cells
+
+Throughput To Many Networks
+    [Documentation]    Each frame goes to one of 256 networks behind the far port, drawn at random.
+    [Tags]    id:R2544-TPUT-1.5    clause:rfc2544-12    req:RFC2544-12-02    req:RFC2544-12-03
     Measure Its Cells
 
 Throughput Of Mixed Frame Sizes

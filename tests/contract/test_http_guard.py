@@ -10,13 +10,13 @@ import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
@@ -57,12 +57,12 @@ def measured(folder, monkeypatch, form, acts, experiment="one_client"):
         return seq
 
     monkeypatch.setattr(HttpBench, "_record", acting)
-    monkeypatch.setattr(bench_module, "load", lambda name: plan(form, experiment))
+    monkeypatch.setattr(profiles, "load", lambda name: plan(form, experiment))
     tag = name_of_test(experiment, form)
     bench = HttpBench.open(Settings(results=folder, run_id="r"), {tag})
     try:
         bench.begin_suite("the run")
-        found = bench.outcomes(experiment, form, tag)
+        found = bench.outcomes(tag)
     finally:
         bench.close()
     assert left == {}
@@ -110,11 +110,11 @@ def test_what_other_forms_leave_on_the_node_is_no_drift(tmp_path, monkeypatch):
     for stress, entry in enumerate(chosen):  # in the second with load: another deployment of the same name
         entry |= {"forms": list(forms), "objects": OBJECTS[:1], "warm_up_requests": 0, "stress_cpus": stress}
     data |= {"experiments": chosen, "repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
     tags = {(entry["id"], form): name_of_test(entry["id"], form) for entry in chosen for form in forms}
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), set(tags.values()))
     try:
-        found = [one for key, tag in tags.items() for one in bench.outcomes(*key, tag)]
+        found = [one for tag in tags.values() for one in bench.outcomes(tag)]
     finally:
         bench.close()
     assert [one.reason for one in found if one.type is not OutcomeType.MEASURED] == []

@@ -10,9 +10,11 @@ from tests.contract.http_support import needs_http, row_with_ledger
 from bmwg.drivers.hosting import forms
 from bmwg.drivers.hosting.instance import Form
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE
+from bmwg.drivers.workload.trex_astf import AstfClients
 from bmwg.methodology.errors import DriverError
-from bmwg.resources.http_proxy.astf import AstfClients
+from bmwg.methodology.http.records import RequestsLoad
 from bmwg.resources.http_proxy.deployment import deployed
+from bmwg.resources.http_proxy.measure import served
 
 pytestmark = [
     *needs_http,
@@ -22,7 +24,18 @@ pytestmark = [
         not os.environ.get(DIR_VARIABLE), reason=f"lacks TRex: {DIR_VARIABLE} names no folder"
     ),
 ]
-SETTINGS = {"duration_s": 2, "max_latency_ms": 1000}
+
+
+def load(octets, rate_rps, per=1):
+    return RequestsLoad(
+        object_octets=octets,
+        clients=1,
+        within_s=60,
+        rate_rps=rate_rps,
+        duration_s=2,
+        late_ms=1000,
+        requests_per_connection=per,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +46,17 @@ def stand(tmp_path_factory):
         with (
             hosting,
             deployed(row, hosting, proxies=1, cache=False, stress_cpus=0, deadline_s=20) as deployment,
+            AstfClients(row, folder) as clients,
         ):
-            clients = AstfClients(row, folder)
-            try:
-                yield clients, deployment
-            finally:
-                clients.close()
+            clients.attach(served(deployment))
+            yield clients, deployment
 
 
 @pytest.mark.parametrize(("octets", "per", "rate_rps"), [(1000, 1, 100), (1000, 5, 100), (200_000, 1, 20)])
 def test_every_request_is_answered_as_squid_counts_it(stand, octets, per, rate_rps):
     clients, deployment = stand
-    settings = {**SETTINGS, "requests_per_connection": per}
     before = deployment.counters()
-    found = clients.offer(deployment, octets, settings, rate_rps)
+    found = clients.run(load(octets, rate_rps, per)).as_fields()
     after = deployment.counters()
     due = 2 * rate_rps
     assert found["faults"] == ()
@@ -65,6 +75,6 @@ def test_a_proxy_that_dies_fails_requests_and_no_hang(stand):
     pid = deployment.instances[0]._process["pid"]
     threading.Timer(1.5, os.kill, (pid, signal.SIGKILL)).start()
     with pytest.raises(DriverError, match="PROBE-02"):  # nobody answers the kernel afterwards
-        clients.offer(deployment, 1000, SETTINGS, 100)
+        clients.run(load(1000, 100))
     with pytest.raises(DriverError, match="PROBE-02"):  # and before the next load nothing is sent
-        clients.offer(deployment, 1000, SETTINGS, 100)
+        clients.run(load(1000, 100))

@@ -53,7 +53,7 @@ def test_a_bidirectional_trial_of_the_largest_frames_counts_each(bed, tmp_path):
     ):
         tester.attach(deployment.ports)
         for _ in range(10):
-            result = tester.run_trial(spec)
+            result = tester.run(spec)
             if all(stream.unsent_frames == 0 for stream in result.streams):
                 break
         tester.detach()

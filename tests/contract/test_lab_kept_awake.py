@@ -13,8 +13,8 @@ from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 from bmwg.drivers import awake
 from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile, load
-from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -48,7 +48,7 @@ def test_each_host_holds_it_before_any_record_and_until_the_run_ends(
 ) -> None:
     before = awake.current()  # what the suite holds
     data = {**load("quick").data, "keep_awake": asked}
-    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="quick", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="quick", data=data))
     with lab_hosts(tmp_path / "lab", monkeypatch) as lab:
         bench = opened(lab, tmp_path)
         try:

@@ -14,6 +14,7 @@ import pytest
 from tests.contract.http_support import needs_docker, needs_guest, needs_http
 from tests.contract.lab_support import LabHosts, lab_hosts, needs_sshd
 
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
@@ -21,7 +22,6 @@ from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -42,7 +42,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = next(one for one in data["experiments"] if one["id"] == EXPERIMENT)
     entry |= {"objects": OBJECTS, "pod_octets": [1000], "warm_up_requests": 0}
     data |= {"experiments": [entry], "repetitions": 2, "slow_repetitions": 2, "least_repetitions": 2}
-    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
 
 
 def opened(lab: LabHosts, folder: Path, *forms: str) -> HttpBench:
@@ -51,7 +51,7 @@ def opened(lab: LabHosts, folder: Path, *forms: str) -> HttpBench:
 
 
 def answer(bench: HttpBench, form: str) -> Outcome:
-    (found,) = bench.outcomes(EXPERIMENT, form, name_of_test(EXPERIMENT, form))
+    (found,) = bench.outcomes(name_of_test(EXPERIMENT, form))
     return found
 
 

@@ -13,8 +13,9 @@ from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.drivers.workload import daemons, filters, modifiers
+from bmwg.methodology.appendix_c import differing
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Cell, TrialSpec
+from bmwg.methodology.records import Cell, Direction, TrialSpec
 
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 POD = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
@@ -56,7 +57,7 @@ def seen(acting, wanted, evidence, within_s=30.0):
     """The evidence in the first trial that shows some; a daemon needs a moment, on a busy machine more."""
     end_s = time.monotonic() + within_s
     while True:
-        result = acting.run_trial(wanted)
+        result = acting.run(wanted)
         counts = dict(result.auxiliary)
         if counts.get(evidence) or time.monotonic() > end_s:
             return result, counts
@@ -72,7 +73,12 @@ def test_a_modifier_is_at_work_and_goes_again(deployed, name):
     if name in modifiers.FILTERS:
         assert counts[EVIDENCE[name]] == result.streams[0].sent_frames
         assert counts["modifier.filtered_frames"] == 0
-    acting.run_trial(spec())
+    if name in (modifiers.MANAGEMENT, modifiers.ROUTES):
+        assert counts["modifier.first_after_frames"] >= 0  # of a tester inside the kernel a few may lead
+    if name == modifiers.MANAGEMENT:
+        assert counts["modifier.verified_frames"] == counts["modifier.answered_frames"]
+        assert counts["modifier.wrong_frames"] == 0
+    acting.run(spec())
     assert place.router("bmwg.drivers.workload.filters:remove") is False
     assert place.router("bmwg.drivers.workload.daemons:learnt_routes") == 0
 
@@ -83,14 +89,37 @@ def test_broadcast_frames_go_beside_the_test_frames(deployed):
     stream = result.streams[0]
     assert counts["forward.broadcast_sent_frames"] == stream.sent_frames // 99
     assert counts["forward.broadcast_received_frames"] == 0  # a router floods none
+    assert counts["forward.broadcast_least_between_frames"] == 99
+    assert counts["forward.broadcast_most_between_frames"] == 99
     assert stream.received_frames <= stream.sent_frames
     assert stream.foreign_frames == 0
+
+
+def test_filters_are_those_of_the_trial_whichever_cell_was_deployed(deployed):
+    acting, _ = deployed
+    if lack := modifiers.missing("filters-25"):
+        pytest.skip(f"lacks {lack.what}: {lack.mend}")
+    for direction in ("forward", "reverse", "both"):
+        result = acting.run(spec(modifier="filters-25", direction=Direction(direction)))
+        counts = dict(result.auxiliary)
+        assert counts["modifier.filtered_frames"] == 0
+        assert counts["modifier.matched_frames"] == sum(stream.sent_frames for stream in result.streams)
+
+
+def test_the_tester_tells_its_frame_and_how_it_differs_from_appendix_c(deployed):
+    acting, _ = deployed
+    told = acting.describe()["test_frame"]
+    assert differing(told["octets"], tuple(told["signature"])) == [
+        "time to live",
+        "UDP checksum",
+        "increasing data",
+    ]
 
 
 def test_a_reset_is_timed_by_its_act(deployed):
     acting, place = deployed
     kind = "link" if place.pod is None else "vswitch"
-    result = acting.run_trial(spec(act=kind, act_at_s=0.1, duration_s=0.9, loss_times=True))
+    result = acting.run(spec(act=kind, act_at_s=0.1, duration_s=0.9, loss_times=True))
     counts = dict(result.auxiliary)
     assert counts["act.ended_ns"] > counts["act.began_ns"]
     assert result.lost_frames > 0
@@ -100,9 +129,9 @@ def test_a_reset_is_timed_by_its_act(deployed):
 def test_what_a_path_cannot_do_is_refused_by_name(deployed):
     acting, _ = deployed
     with pytest.raises(ConfigError, match="ACT-02"):
-        acting.run_trial(spec(act="power", act_at_s=0.1))
+        acting.run(spec(act="power", act_at_s=0.1))
     with pytest.raises(ConfigError, match="ACT-02"):
-        acting.run_trial(spec(modifier="jumbo"))
+        acting.run(spec(modifier="jumbo"))
 
 
 def test_a_missing_package_is_said_with_its_line(monkeypatch):

@@ -9,11 +9,11 @@ from pathlib import Path
 from robot.run import run_cli
 
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.resources import session
+from bmwg.resources import frames
 
 if __name__ == "__main__":
     source = Path(sys.argv[1])
-    assert session.load_profile  # else this would replace nothing
+    assert frames.load_profile  # else this would replace nothing
     text = source.read_text(encoding="utf-8")
-    session.load_profile = lambda name, **_: parse_profile(text, source=str(source))
+    frames.load_profile = lambda name, **_: parse_profile(text, source=str(source))
     sys.exit(run_cli(sys.argv[2:], exit=False))

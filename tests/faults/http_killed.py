@@ -23,8 +23,8 @@ TEST_IDS = {
 RUNNER = f"""
     import json, sys
     from robot.run import run_cli
+    from bmwg.methodology.http import profile
     from bmwg.methodology.http.profile import HttpProfile, load
-    from bmwg.resources.http_proxy import bench
     data = json.loads(json.dumps(load("quick").data))
     data["experiments"] = [entry for entry in data["experiments"] if entry["id"] == "resources"]
     data["experiments"][0] |= {{
@@ -33,7 +33,7 @@ RUNNER = f"""
     }}
     data |= {{"name": "tiny", "cell_limit_s": 600}}
     data |= dict.fromkeys(("repetitions", "slow_repetitions", "least_repetitions"), {REPETITIONS})
-    bench.load = lambda name: HttpProfile(name="tiny", data=data)
+    profile.load = lambda name: HttpProfile(name="tiny", data=data)
     named = [word for test_id in sys.argv[4::2] for word in ("--include", f"id:{{test_id}}")]
     run_cli(["--outputdir", sys.argv[1], *named, sys.argv[2]])
 """

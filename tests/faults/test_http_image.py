@@ -12,11 +12,11 @@ from tests.faults.test_http_runs import tiny
 from bmwg.drivers.hosting.guest_image import examine
 from bmwg.drivers.testbed import embedded_file
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import test_id as name_of_test
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.http_proxy import bench as bench_module
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -27,7 +27,7 @@ TEST_ID = name_of_test("one_client", FORM)
 
 @pytest.fixture(autouse=True)
 def one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_module, "load", lambda name: tiny(FORM, requests=50))
+    monkeypatch.setattr(profiles, "load", lambda name: tiny(FORM, requests=50))
 
 
 def file_with(folder: Path, image: Path) -> Path:
@@ -51,7 +51,7 @@ def test_a_run_goes_on_with_its_image_and_with_no_other_and_the_report_names_it(
 
     bench = HttpBench.open(Settings(results=tmp_path, continue_run="r", testbed=testbed), {TEST_ID})
     try:
-        (answer,) = bench.outcomes("one_client", FORM, TEST_ID)
+        (answer,) = bench.outcomes(TEST_ID)
     finally:
         bench.close()
     assert answer.type is OutcomeType.MEASURED, answer
@@ -76,7 +76,7 @@ def test_an_image_without_the_program_is_told_for_each_cell_and_leaves_nothing(t
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID})
     try:
         token = bench._opened_row().place.token
-        (answer,) = bench.outcomes("one_client", FORM, TEST_ID)
+        (answer,) = bench.outcomes(TEST_ID)
     finally:
         bench.close()
     assert answer.type is OutcomeType.INVALID
@@ -91,7 +91,7 @@ def test_an_image_that_is_gone_when_its_cell_comes_is_not_assessed(tmp_path: Pat
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {TEST_ID})
     image.unlink()
     try:
-        (answer,) = bench.outcomes("one_client", FORM, TEST_ID)
+        (answer,) = bench.outcomes(TEST_ID)
     finally:
         bench.close()
     assert answer.type is OutcomeType.NOT_ASSESSED

@@ -26,7 +26,8 @@ from tests.contract.http_support import (
 from bmwg.drivers import ledger
 from bmwg.drivers.hosting import cgroups, process
 from bmwg.drivers.testbed import embedded_file
-from bmwg.drivers.workload import tools
+from bmwg.drivers.workload import ab, tools
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.http.profile import load as load_profile
 from bmwg.methodology.http.profile import test_id as name_of_test
@@ -34,8 +35,6 @@ from bmwg.methodology.http.records import FORMS
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.store import read_run
-from bmwg.resources.http_proxy import bench as bench_module
-from bmwg.resources.http_proxy import needs
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -100,7 +99,7 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
 ) -> None:
     testbed = tmp_path / "testbed.yaml"
     testbed.write_text(f"{embedded_file().read_text()}\n{vms}\n")
-    monkeypatch.setattr(bench_module, "load", lambda name: tiny(form, requests=requests))
+    monkeypatch.setattr(profiles, "load", lambda name: tiny(form, requests=requests))
     test_id = name_of_test("one_client", form)
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r", testbed=testbed), {test_id})
     try:
@@ -108,7 +107,7 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
         row = bench._stage.row()
         killed: list[int] = []
         thread = kill_under_load(program, bench._owner, killed)
-        answers = bench.outcomes("one_client", form, test_id)
+        answers = bench.outcomes(test_id)
         thread.join(5)
         assert killed
         assert [answer.type for answer in answers] == [OutcomeType.MEASURED], answers
@@ -125,11 +124,11 @@ def test_what_is_killed_in_mid_run_is_an_invalid_repetition_and_a_new_deployment
 def test_a_client_program_that_is_absent_is_not_assessed_with_the_line_that_supplies_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_module, "load", lambda name: tiny("native", requests=10))
-    monkeypatch.setattr(needs, "CLIENT_PROGRAMS", {"ab": {"no-such-program": "apache2-utils"}})
+    monkeypatch.setattr(profiles, "load", lambda name: tiny("native", requests=10))
+    monkeypatch.setattr(ab, "PROGRAMS", {"no-such-program": "apache2-utils"})
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-ONE-1"})
     try:
-        (answer,) = bench.outcomes("one_client", "native", "HP-ONE-1")
+        (answer,) = bench.outcomes("HP-ONE-1")
     finally:
         bench.close()
     assert answer.type is OutcomeType.NOT_ASSESSED
@@ -193,10 +192,10 @@ def test_a_rate_is_searched_recorded_and_found_again_from_the_journal(
     entry = next(e for e in data["experiments"] if e["id"] == "request_rate")
     entry["rate"] |= {"max_rps": 40, "duration_s": 1, "max_latency_ms": 2000}
     data |= {"experiments": [entry]}
-    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="tiny", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="tiny", data=data))
     bench = HttpBench.open(Settings(results=tmp_path, run_id="r"), {"HP-RATE-1"})
     try:
-        (answer,) = bench.outcomes("request_rate", "native", "HP-RATE-1")
+        (answer,) = bench.outcomes("HP-RATE-1")
     finally:
         bench.close()
     assert answer.type in (OutcomeType.AT_CEILING, OutcomeType.MEASURED), answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.build import source_digest
+from bmwg.drivers.traffic.embedded.destinations import LEARNING_FRAMES, SEED, drawn, refuse_undrawable
 from bmwg.drivers.traffic.embedded.extras import ROUTES, extras, states
 from bmwg.drivers.traffic.embedded.ports import (
     DEFAULT_MTU,
@@ -26,9 +28,10 @@ from bmwg.drivers.traffic.embedded.process import EmbeddedConfig, TesterProcess
 from bmwg.drivers.traffic.embedded.protocol import RefusalError, nonsense, whole
 from bmwg.drivers.traffic.embedded.result import faulty, plain, read_result, read_steal_ns
 from bmwg.drivers.traffic.embedded.xdp import refused
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.benchmarks.back_to_back import listening_s
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
-from bmwg.methodology.latency import STORE_AND_FORWARD
+from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import (
     Direction,
     FrameFormat,
@@ -48,7 +51,7 @@ MAX_TRIAL_NUMBER = 32767  # 15 bits of the signature; a frame of the trial 32,76
 FORMAT_NUMBER = {FrameFormat.ETHERNET: 0, FrameFormat.IPV4_UDP: 1, FrameFormat.IPV6_UDP: 2}
 
 
-class EmbeddedTraffic:
+class EmbeddedTraffic(OfFrames):
     """TrafficDriver over the embedded tester. One instance, one process, used from one thread."""
 
     def __init__(self, config: EmbeddedConfig) -> None:
@@ -63,6 +66,7 @@ class EmbeddedTraffic:
         self._instance = 0
         self._trial_number = 0
         self._updates = 0  # routing updates sent so far
+        self._draws = random.SystemRandom()  # each trial draws its destinations anew
         self._hello: Mapping[str, Any] = {}
 
     def __enter__(self) -> EmbeddedTraffic:
@@ -170,7 +174,7 @@ class EmbeddedTraffic:
     # -- trials --------------------------------------------------------------------------------
 
     def _check(self, spec: TrialSpec) -> tuple[TesterPort, TesterPort]:
-        """Refuse what the ports cannot carry: TST-15, TST-16 (size), TST-17 (flows, addresses)."""
+        """Refuse what the ports cannot carry: TST-15, TST-16 (size), TST-17 (flows, addresses, networks)."""
         if self._ports is None or self._limits is None:
             raise DriverError("TST-15", "embedded tester: no ports are attached", hint="attach() comes first")
         tagged = spec.vlan_id is not None
@@ -201,6 +205,7 @@ class EmbeddedTraffic:
                     expected="such an address on both ports",
                     found=f"none on {port.name}",
                 )
+        refuse_undrawable(spec, self._ports)
         return self._ports
 
     def _fit_rings(self, ports: tuple[TesterPort, TesterPort], frame_octets: int) -> None:
@@ -246,6 +251,9 @@ class EmbeddedTraffic:
             "extras": extras(spec.modifier, ports[0], self._gateway_mac, self._updates) if ports else [],
             **_tags(spec),
             "mix": list(spec.mix_octets),
+            **drawn(spec, ports, self._draws.getrandbits(62)),
+            "burst_frames": spec.burst_frames or 0,
+            "burst_fps": float(spec.burst_fps or 0),
         }
 
     def learn(self, spec: TrialSpec, /) -> None:
@@ -255,13 +263,13 @@ class EmbeddedTraffic:
         """
         self._fit_rings(self._check(spec), spec.frame_octets)
         spec = plain(spec)
-        frames = max(10, spec.flows)
+        frames = max(10, spec.flows, LEARNING_FRAMES * spec.destination_networks)
         load_fps = max(200.0, frames / 2.0)
         reply = self._trial(self._order(spec, frames, load_fps, Direction.BOTH), frames / load_fps)
         if spec.modifier == ROUTES:
             self._updates += sum(int(extra["sent_frames"]) for extra in reply["extras"])
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a tester that dies or hangs gives a result with `fault`."""
         ports = self._check(spec)
         self._fit_rings(ports, spec.frame_octets)
@@ -274,7 +282,9 @@ class EmbeddedTraffic:
             if error.error_id not in ("TST-12", "TST-13"):
                 raise
             return faulty(spec, str(error.found), time.monotonic_ns() - began_ns)
-        result = self._with_updates(read_result(spec, ports, reply, steal_before_ns), reply)
+        result = self._with_updates(self._with_links(read_result(spec, ports, reply, steal_before_ns)), reply)
+        if spec.destination_networks > 1:
+            result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, (SEED, order["seed"])))))
         self._queue_refused = any(
             value for key, value in result.auxiliary if key.endswith(".queue_tx_refused")
         )
@@ -297,6 +307,12 @@ class EmbeddedTraffic:
         if not isinstance(reply, dict):
             raise nonsense("trial", reply)
         return reply
+
+    def _with_links(self, result: TrialResult) -> TrialResult:
+        """Tell the MTU of each port's link, octets."""
+        links = zip(self._ports or (), self._mtus, strict=False)
+        told = {f"{port.name}.mtu_octets": mtu for port, mtu in links}
+        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *told.items()))))
 
     def _with_updates(self, result: TrialResult, reply: Any) -> TrialResult:
         """Tell the states of a trial's routing updates; the next trial's go on from there."""
@@ -330,8 +346,9 @@ class EmbeddedTraffic:
             "max_flows": MAX_FLOWS,
             "verifies": ["signature", "sequence", "length", "payload"],
             "latency_definition": STORE_AND_FORWARD,
-            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
-            "destination_networks": 1,
+            "latency_stamps": SOFTWARE_STAMPS,
+            "answers_resolution": ["arp", "nd"],
+            "test_frame": self._hello.get("test_frame"),
             "ports": [
                 {"name": port.name, "io": port.io, "device": port.device} for port in self._ports or ()
             ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from bmwg.drivers.api import TesterPort
@@ -31,7 +32,7 @@ def extras(modifier: str | None, port: TesterPort, gateway_mac: str, updates: in
     if modifier == MANAGEMENT:
         source, gateway = _address(port, port.ipv4, modifier), _address(port, port.gateway_ipv4, modifier)
         frame = _udp(port, gateway_mac, source, gateway, _OWN_PORT, SNMP_PORT, snmp_query())
-        return [_entry(frame, QUERY_INTERVAL_S, SNMP_PORT)]
+        return [_entry(frame, QUERY_INTERVAL_S, SNMP_PORT, holds=snmp_answer())]
     if modifier == ROUTES:
         source = _address(port, port.ipv4, modifier)
         frames = []
@@ -56,13 +57,20 @@ def states(sent_frames: list[int], updates: int) -> dict[str, int]:
     }
 
 
-def _entry(frame: bytes, interval_s: float, answers_from: int, after_s: float = 0.0) -> dict[str, Any]:
+def _entry(
+    frame: bytes,
+    interval_s: float,
+    answers_from: int,
+    after_s: float = 0.0,
+    holds: Sequence[bytes] = (),
+) -> dict[str, Any]:
     return {
         "port": 0,
         "octets": frame.hex(),
         "interval_s": interval_s,
         "after_s": after_s,
         "answers_from": answers_from,
+        "answer_holds": [piece.hex() for piece in holds],
     }
 
 
@@ -87,6 +95,14 @@ def snmp_query() -> bytes:
     numbers = b"\x02\x01\x01" + b"\x02\x01\x00" * 2  # request id, error status, error index
     request = _element(0xA0, numbers + _element(0x30, binding))
     return _element(0x30, b"\x02\x01\x00" + _element(0x04, b"public") + request)
+
+
+def snmp_answer() -> tuple[bytes, ...]:
+    """Return what a right answer has, in this order: an answer to our number, no error, a time for sysUpTime.
+
+    Lengths between them are the agent's (RFC 1157: a GetResponse is tag A2, TimeTicks are tag 43).
+    """
+    return (b"public\xa2", b"\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30", _SYS_UP_TIME + b"\x43")
 
 
 def rip_update(metric: int) -> bytes:

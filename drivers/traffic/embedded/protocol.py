@@ -10,6 +10,7 @@ from typing import Any
 
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.records import LatencyHistogram, LossRun, LossTimes, StreamCounts
+from bmwg.methodology.repeated_bursts import BurstTimes
 
 REPLY_LIMIT_OCTETS = 4 * 1024 * 1024  # choice: a reply with every histogram bucket filled is below 500 kB
 
@@ -170,6 +171,25 @@ def read_tagged(reply: Any, name: str = "tagged_ns") -> tuple[int | None, ...]:
     return tuple(reply)
 
 
+def read_by_network(reply: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    """Frames to each destination network; none where the trial has one."""
+    found = reply.get(name, [])
+    if not isinstance(found, list):
+        raise nonsense(f"{name} is no list", found)
+    return tuple(whole({name: frames}, name) for frames in found)
+
+
+def read_bursts(reply: Mapping[str, Any]) -> BurstTimes:
+    """Repeated bursts as they left."""
+    return BurstTimes(
+        bursts=whole(reply, "bursts"),
+        lengths_ns=whole(reply, "lengths_ns"),
+        longest_ns=whole(reply, "longest_ns"),
+        intervals_ns=whole(reply, "intervals_ns"),
+        shortest_interval_ns=whole(reply, "shortest_interval_ns"),
+    )
+
+
 def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCounts:
     """Counts of one direction, checked against each other as far as each trial must hold."""
     received_frames = whole(reply, "received_frames")
@@ -189,6 +209,9 @@ def read_stream(reply: Mapping[str, Any], *, largest_gap_ns: int) -> StreamCount
         losses=read_losses(reply["losses"]) if "losses" in reply else None,
         tagged_ns=read_tagged(reply.get("tagged_ns", [])),
         tagged_at_ns=read_tagged(reply.get("tagged_at_ns", []), "tagged_at_ns"),
+        sent_by_network=read_by_network(reply, "sent_by_network"),
+        received_by_network=read_by_network(reply, "received_by_network"),
+        bursts=read_bursts(reply["bursts"]) if "bursts" in reply else None,
     )
     if not counts.received_frames <= counts.sent_frames <= counts.intended_frames:
         raise nonsense("received <= sent <= intended does not hold", counts)

@@ -27,7 +27,16 @@ def plain(spec: TrialSpec) -> TrialSpec:
         frame_format=spec.frame_format,
         flows=spec.flows,
         vlan_id=spec.vlan_id,
+        destination_networks=spec.destination_networks,
     )
+
+
+_BROADCAST = (  # counts of the modifier, by direction
+    "broadcast_sent_frames",
+    "broadcast_received_frames",
+    "broadcast_least_between_frames",
+    "broadcast_most_between_frames",
+)
 
 
 def faulty(spec: TrialSpec, reason: str, wall_time_ns: int) -> TrialResult:
@@ -65,8 +74,12 @@ def _result(
     beside_frames: dict[int, int] = {}  # by port: sent, and no frames of a stream
     for extra in reply["extras"]:
         beside_frames[extra["port"]] = beside_frames.get(extra["port"], 0) + whole(extra, "sent_frames")
-        for key in ("sent_frames", "answered_frames"):
+        for key in ("sent_frames", "answered_frames", "verified_frames"):
             auxiliary[f"modifier.{key}"] = auxiliary.get(f"modifier.{key}", 0) + whole(extra, key)
+        auxiliary["modifier.first_after_frames"] = whole(extra, "first_after_frames")
+    if reply["extras"]:
+        wrong = auxiliary["modifier.answered_frames"] - auxiliary["modifier.verified_frames"]
+        auxiliary["modifier.wrong_frames"] = wrong
     pairs = zip(reply["port_counters_before"], reply["port_counters"], strict=True)
     counted = [_counted(before, after) for before, after in pairs]
     ends = zip(("forward", "reverse"), reply["streams"], counted, reversed(counted), strict=True)
@@ -79,7 +92,7 @@ def _result(
         )
         auxiliary[f"{name}.held_frames"] = held
         if spec.broadcast_every is not None:
-            for key in ("broadcast_sent_frames", "broadcast_received_frames"):
+            for key in _BROADCAST:
                 auxiliary[f"{name}.{key}"] = whole(entry, key)
         streams.append(
             replace(

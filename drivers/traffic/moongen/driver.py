@@ -21,6 +21,7 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex.frames import MAX_FLOWS
 from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -92,7 +93,7 @@ def read_options(options: Mapping[str, Any], where: str, run_dir: Path, drain_s:
     return config
 
 
-class MoonGenTraffic:
+class MoonGenTraffic(OfFrames):
     """TrafficDriver over MoonGen; a process for each trial."""
 
     def __init__(self, config: MoonGenConfig) -> None:
@@ -139,7 +140,7 @@ class MoonGenTraffic:
         short = replace(spec, direction=Direction.BOTH, load_fps=max(200, count // 2), duration_s=count / 200)
         self._run(short)
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a MoonGen that dies, hangs or answers nonsense gives a fault."""
         self._checked(spec)
         began_ns = time.monotonic_ns()
@@ -228,7 +229,6 @@ class MoonGenTraffic:
             "hardware_stamps": self.config.hardware_stamps,
             "verifies": [],
             "latency_definition": BIT_FORWARDING if self.config.hardware_stamps else STORE_AND_FORWARD,
-            "destination_networks": 1,
             "software_pacing": self.config.software_pacing,
             "ports": list(self.config.ports),
         }

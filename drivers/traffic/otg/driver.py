@@ -18,6 +18,7 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex.frames import FIRST_SOURCE_PORT, MAX_FLOWS
 from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -77,7 +78,7 @@ def read_options(options: Mapping[str, Any], where: str, drain_s: float) -> OtgC
     )
 
 
-class OtgTraffic:
+class OtgTraffic(OfFrames):
     """TrafficDriver over an OTG implementation."""
 
     def __init__(self, config: OtgConfig) -> None:
@@ -187,7 +188,7 @@ class OtgTraffic:
             )
         return self._ports
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; one that is lost, or contradicts itself, gives a fault."""
         self._checked(spec)
         began_ns = time.monotonic_ns()
@@ -293,7 +294,6 @@ class OtgTraffic:
             "latency": self._latency,
             "verifies": ["flow"],
             "latency_definition": STORE_AND_FORWARD,  # the mode that each flow asks for
-            "destination_networks": 1,
             "ports": [{"name": port.name, "device": port.device} for port in self._ports or ()],
         }
 

@@ -18,6 +18,7 @@ from bmwg.drivers.api import JsonValue, TesterPort, TrafficDriver, TrafficLimits
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.embedded.ports import ETHERNET_OCTETS, check_interface, check_port
 from bmwg.drivers.traffic.embedded.result import read_steal_ns
+from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, ClientProcess, RefusedError
 from bmwg.drivers.traffic.trex.config import TrexConfig, config_of
@@ -27,7 +28,7 @@ from bmwg.drivers.traffic.trex.trial import TrialRunner, Wait, streams_of
 from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
 from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError
-from bmwg.methodology.latency import STORE_AND_FORWARD
+from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
 from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
 
 _ABLE = frozenset(
@@ -49,7 +50,7 @@ def start_client(config: TrexConfig, netns: str | None, log: IO[bytes]) -> Clien
     return ClientProcess(config.client, netns=netns, log=log)
 
 
-class TrexTraffic:
+class TrexTraffic(OfFrames):
     """TrafficDriver over TRex stateless. One instance, one server, used from one thread."""
 
     def __init__(self, config: TrexConfig, make_client: ClientFactory = start_client) -> None:
@@ -194,7 +195,7 @@ class TrexTraffic:
         except RefusedError as error:
             raise DriverError("TREX-06", "TRex: learning frames", found=error.text) from error
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         """Send one trial and count it; a TRex that dies, hangs or contradicts itself gives a `fault`."""
         runner, ports = self._checked_spec(spec)
         assert self._watch is not None
@@ -234,8 +235,7 @@ class TrexTraffic:
             "nice": options.nice,
             "verifies": ["signature", "sequence"],
             "latency_definition": STORE_AND_FORWARD,
-            "latency_stamps": "software: before a frame is handed to its port, after it was taken from one",
-            "destination_networks": 1,
+            "latency_stamps": SOFTWARE_STAMPS,
             "drain_quiet_s": self.config.drain_quiet_s,
             "drain_limit_s": self.config.drain_limit_s,
             "latency": "whole microseconds, three digits; the mean is that of the buckets' middles",

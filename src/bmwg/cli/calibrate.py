@@ -126,7 +126,7 @@ def _measured(tester: TrafficDriver, profile: Profile, cell: Cell) -> dict[str, 
     trials: list[TrialResult] = []
 
     def measure(spec: TrialSpec) -> JudgedTrial:
-        trials.append(tester.run_trial(spec))
+        trials.append(tester.run(spec))
         return judge(RecordedTrial(seq=len(trials), result=trials[-1]), profile.policy)
 
     goal = profile.goal(cell, max_load_fps=_MOST_FPS, qualifies_tester=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -83,6 +83,13 @@ def handle(chosen: argparse.Namespace) -> int:
             expected="sides held against each other",
             found="--published or --trend",
         )
+    if chosen.unverified and (chosen.published or chosen.trend):
+        raise ConfigError(
+            "CMP-07",
+            "--unverified",
+            expected="sides held against each other, which say so",
+            found="--published or --trend",
+        )
     sides = [read_side(name, place) for name, place in zip(ascii_uppercase, chosen.sides, strict=False)]
     if not chosen.unverified:
         _refuse_unverified(sides)
@@ -99,6 +106,7 @@ def handle(chosen: argparse.Namespace) -> int:
         code = 0
     else:
         made = compare(sides, waive=chosen.waive, under_test=(*UNDER_TEST, *chosen.under_test))
+        made = replace(made, unverified=chosen.unverified)
         text = _in_form(made, form)
         code = 1 if made.open_confounders else 0
     if chosen.output:
@@ -134,6 +142,7 @@ def _refuse_unverified(sides: Sequence[Side]) -> None:
 def _json(made: Comparison) -> str:
     data = {
         "schema": "comparison/1.0",
+        **({"unverified": True} if made.unverified else {}),
         "sides": {side.name: [run.run_id for run in side.runs] for side in made.sides},
         "under_test": [asdict(one) for one in made.under_test],
         "confounders": [asdict(one) for one in made.confounders],

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.cli.run import all_suites, run_suites
-from bmwg.reports.http.answers import has_answers
-from bmwg.resources.continuation import begun, continuation, find_run
-from bmwg.resources.http_proxy.header import profile_of_header
-from bmwg.resources.http_proxy.vms import vms_of_header
+from bmwg.resources import rooms
+from bmwg.resources.continuation import begun, find_run
 from bmwg.resources.settings import Settings
 
 
@@ -34,12 +32,9 @@ def handle(chosen: argparse.Namespace) -> int:
         os.environ["BMWG_TESTBED"] = str(chosen.testbed)
     # refused here, with one message, before any suite starts
     run = begun(folder)
-    if has_answers(run):
-        profile_of_header(run)
-        vms_of_header(run.testbed, Settings.from_environment())
-    else:
-        continuation(folder)
     tests = sorted({planned.test_id for planned in run.plan})
+    for kind in run.kinds:
+        rooms.room(kind).share(Settings.from_environment(), tests, run.of_load(kind))
     if chosen.verbose:
         os.environ["BMWG_VERBOSE"] = "1"
     os.environ["BMWG_RUN"] = str(folder)

@@ -111,8 +111,11 @@ def lines(verified: Verification, *, clauses: bool) -> list[str]:
 
 def _word(verified: Verification) -> str:
     """Say in a word what was shown: without a signature of somebody that is trusted, only consistency."""
-    folder = verified.evidence is not None and isinstance(verified.evidence.files, FolderFiles)
-    return "verified" if folder or verified.trust == TRUSTED else "consistent, signer unknown"
+    return "verified" if _of_folder(verified) or verified.trust == TRUSTED else "consistent, signer unknown"
+
+
+def _of_folder(verified: Verification) -> bool:
+    return verified.evidence is not None and isinstance(verified.evidence.files, FolderFiles)
 
 
 def _beside(verified: Verification) -> str:
@@ -122,6 +125,8 @@ def _beside(verified: Verification) -> str:
         said += f"; rendered anew here, the same: {', '.join(verified.rendered)}"
     if verified.unchecked:
         said += f"; NOT CHECKED, may say anything: {', '.join(verified.unchecked)}"
+    if not (verified.rendered or verified.unchecked or _of_folder(verified)):
+        said += "; it holds no report"
     return said
 
 

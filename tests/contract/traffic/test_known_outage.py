@@ -61,7 +61,7 @@ def test_a_device_that_only_lacked_room_recovers_at_once(tester, through_a_bridg
     )
     validities = []
     for _ in range(known_outage.TRIES):
-        trial = judge(RecordedTrial(seq=1, result=tester.run_trial(spec)), known_outage.POLICY)
+        trial = judge(RecordedTrial(seq=1, result=tester.run(spec)), known_outage.POLICY)
         validities.append(trial.validity.value)
         seen = recovery.recovery_trial(trial)
         if trial.valid and recovery.recovery_ms(seen) <= 5.0:

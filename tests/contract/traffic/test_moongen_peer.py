@@ -63,7 +63,7 @@ def test_counts_are_those_of_the_program(moongen):
     with moongen() as tester:
         tester.attach(ports())
         tester.learn(spec())
-        result = tester.run_trial(spec(direction=Direction.BOTH))
+        result = tester.run(spec(direction=Direction.BOTH))
     assert result.fault is None
     assert [(s.sent_frames, s.received_frames) for s in result.streams] == [(200, 180)] * 2
     assert result.streams[0].effective_duration_ns == 200_000_000
@@ -83,7 +83,7 @@ def test_counts_are_those_of_the_program(moongen):
 def test_what_is_no_count_is_a_fault(moongen, act, said):
     with moongen(act) as tester:
         tester.attach(ports())
-        result = tester.run_trial(spec())
+        result = tester.run(spec())
     assert said in result.fault
     assert result.sent_frames == 0
 
@@ -92,21 +92,21 @@ def test_a_program_that_hangs_is_ended(moongen, monkeypatch):
     monkeypatch.setattr("bmwg.drivers.traffic.moongen.driver.START_S", 0.3)
     with moongen("import time; time.sleep(30)") as tester:
         tester.attach(ports())
-        assert "no end within" in tester.run_trial(spec()).fault
+        assert "no end within" in tester.run(spec()).fault
 
 
 def test_what_it_cannot_do_is_refused(moongen, tmp_path):
     with moongen() as tester:
         with pytest.raises(DriverError, match="MOON-06"):
-            tester.run_trial(spec())
+            tester.run(spec())
         with pytest.raises(TestbedError, match="MOON-07"):
             tester.attach(ports(gateway_ipv4="198.18.0.1"))
         tester.attach(ports())
         for change in ({"vlan_id": 7}, {"frame_format": FrameFormat.IPV6_UDP}, {"loss_times": True}):
             with pytest.raises(ConfigError, match="CAP-01"):
-                tester.run_trial(spec(**change))
+                tester.run(spec(**change))
         with pytest.raises(ConfigError, match="MOON-05"):
-            tester.run_trial(spec(frame_octets=1519))
+            tester.run(spec(frame_octets=1519))
     with pytest.raises(ConfigError, match="MOON-02") as raised:
         read_options({"dir": "x", **MACS, "brust": 3, "port_0": "1"}, "lab.yaml", tmp_path, 0.05)
     assert "brust is unknown" in str(raised.value)

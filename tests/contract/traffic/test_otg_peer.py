@@ -105,7 +105,7 @@ def test_a_trial_both_ways_is_counted_as_the_peer_counts_it(peer):
         limits = tester.attach(ports())
         assert Capability.LATENCY in limits.capabilities
         tester.learn(spec())
-        result = tester.run_trial(spec(direction=Direction.BOTH, flows=4, vlan_id=7))
+        result = tester.run(spec(direction=Direction.BOTH, flows=4, vlan_id=7))
         assert tester.describe()["versions"]["implementation"] == "peer-1"
     assert result.fault is None
     assert [(s.intended_frames, s.sent_frames, s.received_frames) for s in result.streams] == [
@@ -123,7 +123,7 @@ def test_what_the_peer_cannot_do_is_found_by_asking(peer):
     peer.latency = False
     with driver(peer) as tester:
         assert Capability.LATENCY not in tester.attach(ports()).capabilities
-        assert tester.run_trial(spec(frame_format=FrameFormat.IPV6_UDP)).fault is None
+        assert tester.run(spec(frame_format=FrameFormat.IPV6_UDP)).fault is None
 
 
 @pytest.mark.parametrize("lost", [{"frames_rx": -1}, {"frames_tx": None}])
@@ -131,7 +131,7 @@ def test_counters_that_are_none_give_a_fault(peer, lost):
     peer.counters = lost
     with driver(peer) as tester:
         tester.attach(ports())
-        result = tester.run_trial(spec())
+        result = tester.run(spec())
     assert result.fault is not None
     assert result.sent_frames == 0
 
@@ -142,7 +142,7 @@ def test_a_peer_that_falls_silent_is_noticed(peer, monkeypatch):
         tester.attach(ports())
         peer.silent = True
         with pytest.raises(TestbedError, match="OTG-04"):
-            tester.run_trial(spec())
+            tester.run(spec())
         peer.silent = False
 
 

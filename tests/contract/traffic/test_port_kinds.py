@@ -34,7 +34,7 @@ def test_two_memif_ports_carry_frames_between_them(run_dir):
         limits = tester.attach((port(0, "memif_server", socket), port(1, "memif", socket)))
         assert Capability.IPV4_UDP in limits.capabilities
         for _ in range(20):  # the two ends shake hands over their socket first
-            result = tester.run_trial(SPEC)
+            result = tester.run(SPEC)
             stream = result.streams[0]
             if stream.sent_frames == stream.received_frames == SPEC.intended_frames:
                 break
@@ -53,7 +53,7 @@ def test_pcap_ports_write_what_was_sent_and_receive_nothing(run_dir):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.05)) as tester:
         limits = tester.attach(ports)
         assert Capability.IPV4_UDP in limits.capabilities
-        result = tester.run_trial(SPEC)
+        result = tester.run(SPEC)
         tester.detach()
     sent = result.streams[0].sent_frames
     assert 0 < sent <= SPEC.intended_frames

@@ -14,7 +14,7 @@ POLICY = TrialPolicy(max_stall_ns=1_000_000_000, set_aside_host_stalls=False)
 def valid(tester, spec):
     """The first of three trials that held; a shared machine may take the sender's CPU away."""
     for number in range(3):
-        judged = judge(RecordedTrial(seq=number + 1, result=tester.run_trial(spec)), POLICY)
+        judged = judge(RecordedTrial(seq=number + 1, result=tester.run(spec)), POLICY)
         if judged.valid:
             return judged.result
         assert judged.validity in (Validity.SENT_SHORT, Validity.TESTER_STALLED), judged.reason
@@ -72,9 +72,9 @@ def test_a_mix_is_sent_in_its_order_and_in_its_proportions(tester, wire):
 def test_a_mix_beyond_the_tester_is_refused(tester):
     sizes = tuple(range(64, 64 + 9))
     with pytest.raises(DriverError, match="at most 8 sizes"):
-        tester.run_trial(TrialSpec(frame_octets=72, load_fps=1_000, duration_s=0.1, mix_octets=sizes))
+        tester.run(TrialSpec(frame_octets=72, load_fps=1_000, duration_s=0.1, mix_octets=sizes))
     with pytest.raises(ToolkitError):
-        tester.run_trial(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1, mix_octets=(64,) * 65))
+        tester.run(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1, mix_octets=(64,) * 65))
 
 
 @pytest.mark.usefixtures("wire")

@@ -107,7 +107,7 @@ def through(tester, io):
                 for _ in range(20):
                     rule.seen = 0
                     spec = TrialSpec(frame_octets=frame_octets, load_fps=1_000, duration_s=0.4)
-                    result = tester.run_trial(spec)
+                    result = tester.run(spec)
                     if result.streams[0].sent_frames == 400:
                         return result
                 pytest.fail("the machine was too busy for 400 frames in 20 trials")
@@ -229,7 +229,7 @@ def test_checksums_are_those_of_the_standards(tester, io):
         try:
             tester.attach((bed.port(0, left, "p0", io), bed.port(1, right, "p1", io)))
             for frame_format in (FrameFormat.IPV4_UDP, FrameFormat.IPV6_UDP):
-                tester.run_trial(
+                tester.run(
                     TrialSpec(
                         frame_octets=101, load_fps=500, duration_s=0.2, frame_format=frame_format, flows=16
                     )

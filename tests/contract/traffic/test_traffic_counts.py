@@ -43,7 +43,7 @@ def driver(request):
 def undisturbed(driver, wanted, attempts=20):
     """A trial in which the tester itself was not stalled at its end; whatever it lost stands."""
     for _ in range(attempts):
-        result = driver.run_trial(wanted)
+        result = driver.run(wanted)
         if all(stream.sent_frames == stream.intended_frames for stream in result.streams):
             return result
     pytest.fail(f"the machine was too busy to offer {wanted} in {attempts} trials")
@@ -109,7 +109,7 @@ def test_effective_duration_and_pace(wire, tester):
 
 def test_nothing_attached_is_said(run_dir, tester):
     with pytest.raises(DriverError, match="TST-15"):
-        tester.run_trial(spec())
+        tester.run(spec())
 
 
 @pytest.mark.parametrize(
@@ -128,25 +128,23 @@ def test_frame_size_refused_by_name(wire, tester, changes):
 
     before = sent_packets()
     with pytest.raises(ConfigError, match="TST-16") as raised:
-        tester.run_trial(spec(**changes))
+        tester.run(spec(**changes))
     assert str(changes["frame_octets"]) in str(raised.value)
     assert sent_packets() == before  # the refused trial sent nothing
 
 
 def test_flows_refused_by_name(wire, tester):
     with pytest.raises(ConfigError, match="TST-17"):
-        tester.run_trial(spec(flows=16_353))
+        tester.run(spec(flows=16_353))
     with pytest.raises(ConfigError, match="TST-17"):
-        tester.run_trial(spec(flows=2, frame_format=FrameFormat.ETHERNET))
+        tester.run(spec(flows=2, frame_format=FrameFormat.ETHERNET))
 
 
 def test_simulated_is_deterministic_and_knows_its_knee():
     def answers():
         with SimulatedTraffic(SimulatedConfig(knee_fps=50_000, random_loss_ratio=1e-3, seed=7)) as driver:
             driver.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
-            return [
-                driver.run_trial(spec(load_fps=load, duration_s=1.0)) for load in (40_000, 60_000, 100_000)
-            ]
+            return [driver.run(spec(load_fps=load, duration_s=1.0)) for load in (40_000, 60_000, 100_000)]
 
     first, second = answers(), answers()
     assert first == second
@@ -168,7 +166,7 @@ def test_two_addresses_families_needed(tester, kind):
     with bed.direct(kind) as ports:
         tester.attach(tuple(dataclasses.replace(port, ipv6=None) for port in ports))
         with pytest.raises(ConfigError, match="TST-17"):
-            tester.run_trial(spec(frame_octets=128, frame_format=FrameFormat.IPV6_UDP))
+            tester.run(spec(frame_octets=128, frame_format=FrameFormat.IPV6_UDP))
         tester.detach()
 
 
@@ -188,7 +186,7 @@ def test_short_trials_have_real_time_priority_and_long_ones_do_not(tester, kind)
     with bed.direct(kind) as ports:
         tester.attach(ports)
         taken = [
-            dict(tester.run_trial(spec(load_fps=1_000, duration_s=seconds)).auxiliary)["tester_real_time"]
+            dict(tester.run(spec(load_fps=1_000, duration_s=seconds)).auxiliary)["tester_real_time"]
             for seconds in (0.2, 1.0, 0.2)
         ]
     assert taken == ([1, 0, 1] if real_time_allowed() else [0, 0, 0])
@@ -197,6 +195,6 @@ def test_short_trials_have_real_time_priority_and_long_ones_do_not(tester, kind)
 def test_the_embedded_tester_tells_how_long_it_went_on_receiving(tester):
     with bed.direct("af_packet") as ports:
         tester.attach(ports)
-        told = dict(tester.run_trial(spec()).auxiliary)[RESIDUAL_WAIT]
+        told = dict(tester.run(spec()).auxiliary)[RESIDUAL_WAIT]
         tester.detach()
     assert told >= round(tester.config.drain_quiet_s * 1e9)

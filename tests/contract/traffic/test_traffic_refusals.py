@@ -106,7 +106,7 @@ def test_silent_gateway_is_named(run_dir, ports):
         assert "p0" in message
         assert time.monotonic() - began_s < 5
         tester.attach(ports)  # and the tester still works
-        assert tester.run_trial(SPEC).fault is None
+        assert tester.run(SPEC).fault is None
 
 
 def test_unknown_io_and_device(tester, ports):
@@ -125,7 +125,7 @@ def test_router_resolved_over_arp_and_nd(tester, io):
         tester.attach((left, right))
         tester.learn(SPEC)
         for _ in range(20):
-            result = tester.run_trial(SPEC)
+            result = tester.run(SPEC)
             if result.streams[0].received_frames == SPEC.intended_frames:
                 break
         assert result.streams[0].received_frames == SPEC.intended_frames
@@ -152,7 +152,7 @@ def test_killed_mid_trial_is_a_fault(run_dir, ports):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester:
         tester.attach(ports)
         threading.Timer(0.5, os.kill, (tester.pid, signal.SIGKILL)).start()
-        result = tester.run_trial(TrialSpec(frame_octets=64, load_fps=10_000, duration_s=5.0))
+        result = tester.run(TrialSpec(frame_octets=64, load_fps=10_000, duration_s=5.0))
         assert result.fault is not None
         assert "SIGKILL" in result.fault
         assert result.received_frames == 0
@@ -166,7 +166,7 @@ def test_stopped_tester_meets_its_deadline(run_dir, ports, monkeypatch):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_limit_s=0.5)) as tester:
         tester.attach(ports)
         os.kill(tester.pid, signal.SIGSTOP)
-        result = tester.run_trial(SPEC)
+        result = tester.run(SPEC)
         assert "no answer" in result.fault
 
 
@@ -198,7 +198,7 @@ def test_memory_stays_flat_over_attachments_and_trials(run_dir):
             with bed.direct(("af_packet", "af_xdp", "xdp")[turn % 3]) as ports:
                 for _ in range(2):
                     tester.attach(ports)
-                    assert tester.run_trial(SPEC).fault is None
+                    assert tester.run(SPEC).fault is None
                     tester.detach()
             sizes.append(resident_kib(tester.pid))
         assert max(sizes[4:]) - sizes[3] < 2_048, sizes
@@ -214,7 +214,7 @@ def test_nothing_is_left_behind(run_dir, io):
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester, bed.direct(io) as ports:
         tester.attach(ports)
         pid = tester.pid
-        tester.run_trial(SPEC)
+        tester.run(SPEC)
     assert not Path(f"/proc/{pid}").exists()
     assert leftovers() == before
 

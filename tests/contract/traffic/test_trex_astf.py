@@ -17,11 +17,11 @@ from bmwg.drivers.traffic.trex.channel import Recorder, Replay
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions
 from bmwg.drivers.traffic.trex.driver import TrexTraffic
 from bmwg.drivers.traffic.trex.server import Server
+from bmwg.drivers.workload.trex_astf import counted_of
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http import rate
 from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.records import OutcomeType
-from bmwg.resources.http_proxy.astf import repetition_of
 
 FOLDER = os.environ.get(DIR_VARIABLE, "")
 pytestmark = [
@@ -151,7 +151,8 @@ SETTINGS = {
 
 def recorded(sent, rate_rps):
     """A load over a wire as a repetition of the HTTP experiments, probes left out."""
-    return Repetition(cell_id="c", number=1, phase="measured", rate_rps=rate_rps, **repetition_of(sent, 1000))
+    told = counted_of(sent, 1000).as_fields()
+    return Repetition(cell_id="c", number=1, phase="measured", rate_rps=rate_rps, **told)
 
 
 def test_the_search_finds_a_forwarder_that_admits_so_many_connections(tmp_path):

@@ -70,7 +70,7 @@ def wire(tester):
 def undisturbed(tester, spec, tries=10):
     """A trial in which no CPU was taken away; the last one when the machine gives none."""
     for _ in range(tries):
-        result = tester.run_trial(spec)
+        result = tester.run(spec)
         if assess(result, TrialPolicy()).reason == "":
             break
     return result
@@ -80,7 +80,7 @@ def valid(tester, spec, tries=20):
     """A trial whose sender had no long gap; where the machine gives none, the test cannot be held."""
     policy = TrialPolicy(max_stall_frames=40)
     for _ in range(tries):
-        result = tester.run_trial(spec)
+        result = tester.run(spec)
         if assess(result, policy).validity == "valid":
             return result
     pytest.skip(
@@ -123,12 +123,12 @@ def test_sending_takes_as_long_as_it_was_seen_to(tester, wire):
 
 
 def test_a_load_beyond_it_is_never_called_sent(tester, wire):
-    result = tester.run_trial(replace(SPEC, load_fps=20_000_000, duration_s=0.1))
+    result = tester.run(replace(SPEC, load_fps=20_000_000, duration_s=0.1))
     assert assess(result, TrialPolicy()).validity != "valid"
 
 
 def test_a_load_above_the_line_rate_that_it_makes_up_is_tried_and_found_slow(tester, wire):
-    result = tester.run_trial(replace(SPEC, frame_octets=1518, load_fps=2_500_000, duration_s=0.1))
+    result = tester.run(replace(SPEC, frame_octets=1518, load_fps=2_500_000, duration_s=0.1))
     assert result.fault is None
     assert assess(result, TrialPolicy()).validity == "sent_short"
 
@@ -136,7 +136,7 @@ def test_a_load_above_the_line_rate_that_it_makes_up_is_tried_and_found_slow(tes
 def test_what_it_cannot_send_is_refused(tester, wire):
     for changes in ({"frame_octets": 64, "vlan_id": 7}, {"frame_octets": 1519}, {"flows": 20_000}):
         with pytest.raises(ConfigError, match="TREX-16"):
-            tester.run_trial(replace(SPEC, **changes))
+            tester.run(replace(SPEC, **changes))
 
 
 def test_ports_of_somebody_else_are_refused(tester, wire, tmp_path):
@@ -173,7 +173,7 @@ def test_a_server_that_dies_in_a_trial_is_noticed_within_three_seconds(tmp_path)
             os.kill(tester.server_pid, signal.SIGKILL)
 
         threading.Timer(1.0, kill).start()
-        result = tester.run_trial(replace(SPEC, duration_s=20.0))
+        result = tester.run(replace(SPEC, duration_s=20.0))
         assert time.monotonic() - killed[0] < 3.0
         assert result.fault is not None
         assert result.sent_frames == 0
@@ -253,7 +253,7 @@ def test_a_link_that_goes_down_is_loss_or_a_fault_and_the_next_trial_is_whole(tm
         space = Path(ports[0].netns).name
         down = threading.Timer(1.0, bed.inside, (space, "ip", "link", "set", "p1", "down"))
         down.start()
-        result = tester.run_trial(replace(SPEC, duration_s=2.0))
+        result = tester.run(replace(SPEC, duration_s=2.0))
         down.join()
         assert result.fault or result.received_frames < result.streams[0].intended_frames
         verdict = assess(result, TrialPolicy())

@@ -29,7 +29,7 @@ while True:
 
 def test_each_trial_says_what_was_seen_of_every_watched_cpu(tester, wire):
     spec = TrialSpec(frame_octets=64, load_fps=50_000, duration_s=0.3)
-    result = tester.run_trial(spec)
+    result = tester.run(spec)
     assert result.disturbance is not None
     last = (os.cpu_count() or 1) - 1
     watches = result.disturbance.watches
@@ -57,7 +57,7 @@ def test_a_burner_of_real_time_priority_is_not_excused(tester, wire):
         assert burner.stdout is not None
         assert burner.stdout.readline()
         for _ in range(5):  # a shared machine may really take the CPU away meanwhile
-            result = tester.run_trial(spec)
+            result = tester.run(spec)
             assert result.disturbance is not None
             seen = next(watch for watch in result.disturbance.watches if watch.tester)
             late_ns = max(result.streams[0].largest_gap_ns, result.streams[0].largest_lateness_ns)

@@ -71,7 +71,7 @@ def works(tester, two):
     """The tester is as good as before a refusal."""
     tester.attach(two)
     for _ in range(20):
-        stream = tester.run_trial(SPEC).streams[0]
+        stream = tester.run(SPEC).streams[0]
         if stream.sent_frames == SPEC.intended_frames:
             break
     assert stream.received_frames == stream.sent_frames == SPEC.intended_frames
@@ -92,7 +92,7 @@ def test_a_program_of_somebody_else_is_never_replaced(run_dir, tester, ports):
         before = [attached(port) for port in ports]
         assert "somebody else" in refused(tester, ports, "TST-43")
         assert [attached(port) for port in ports] == before
-        assert stranger.run_trial(SPEC).fault is None
+        assert stranger.run(SPEC).fault is None
         stranger.detach()
     works(tester, ports)
 
@@ -132,12 +132,12 @@ def test_an_mtu_beyond_one_page_is_named(tester):
         assert tester.attach(ports).max_frame_octets == 3412
         for octets in (3411, 3412):
             for _ in range(20):
-                stream = tester.run_trial(dataclasses.replace(SPEC, frame_octets=octets)).streams[0]
+                stream = tester.run(dataclasses.replace(SPEC, frame_octets=octets)).streams[0]
                 if stream.sent_frames == SPEC.intended_frames:
                     break
             assert stream.received_frames == stream.sent_frames == SPEC.intended_frames
         with pytest.raises(ConfigError, match="TST-16"):
-            tester.run_trial(dataclasses.replace(SPEC, frame_octets=3413))
+            tester.run(dataclasses.replace(SPEC, frame_octets=3413))
         tester.detach()
 
 
@@ -169,7 +169,7 @@ def test_nothing_is_left_after_the_process_was_killed(run_dir, ports):
         tester.attach(ports)
         assert len(programs()) == before + 3
         threading.Timer(0.5, os.kill, (tester.pid, signal.SIGKILL)).start()
-        result = tester.run_trial(dataclasses.replace(SPEC, load_fps=500_000, duration_s=5.0))
+        result = tester.run(dataclasses.replace(SPEC, load_fps=500_000, duration_s=5.0))
         assert "SIGKILL" in result.fault
     end_s = time.monotonic() + 10
     while len(programs()) > before:
@@ -186,7 +186,7 @@ def test_a_master_that_speaks_ends_the_trial(run_dir, ports):
         pid = tester.pid
         threading.Timer(0.5, tester._process._channel._socket.shutdown, (socket.SHUT_RDWR,)).start()
         began_s = time.monotonic()
-        assert tester.run_trial(dataclasses.replace(SPEC, duration_s=20.0)).fault is not None
+        assert tester.run(dataclasses.replace(SPEC, duration_s=20.0)).fault is not None
         assert time.monotonic() - began_s < 10
     assert not Path(f"/proc/{pid}").exists()
 
@@ -216,7 +216,7 @@ def test_garbage_in_the_channel_is_refused_and_the_tester_lives(run_dir, ports):
 def test_frames_of_the_second_direction_keep_their_counts_apart(tester, ports):
     tester.attach(ports)
     for _ in range(20):
-        result = tester.run_trial(dataclasses.replace(SPEC, direction=Direction.BOTH, load_fps=50_000))
+        result = tester.run(dataclasses.replace(SPEC, direction=Direction.BOTH, load_fps=50_000))
         if all(stream.sent_frames == stream.intended_frames for stream in result.streams):
             break
     assert [stream.received_frames for stream in result.streams] == [10_000, 10_000]
@@ -230,7 +230,7 @@ def test_counters_of_both_ends_and_of_the_accounting_agree(tester):
     with bed.forwarder("xdp", cpu=(os.cpu_count() or 1) - 1) as (left, right, _):
         tester.attach((left, right))
         tester.learn(SPEC)
-        result = tester.run_trial(dataclasses.replace(SPEC, load_fps=2_500_000, duration_s=0.3))
+        result = tester.run(dataclasses.replace(SPEC, load_fps=2_500_000, duration_s=0.3))
         stream, counted = result.streams[0], dict(result.auxiliary)
         tester.detach()
     assert stream.lost_frames > 0
@@ -246,7 +246,7 @@ def test_a_broadcast_follows_every_so_many_frames_the_last_ones_too(tester, io):
     with bed.direct(io) as ports:
         tester.attach(ports)
         for _ in range(20):
-            result = tester.run_trial(spec)
+            result = tester.run(spec)
             if result.streams[0].sent_frames == spec.intended_frames:
                 break
         tester.detach()
@@ -335,7 +335,7 @@ def test_taps_carry_frames_between_them(tester):
             tester.attach(two)
             for _ in range(20):
                 spec = dataclasses.replace(SPEC, load_fps=1_000, duration_s=0.3)
-                stream = tester.run_trial(spec).streams[0]
+                stream = tester.run(spec).streams[0]
                 if stream.sent_frames == stream.received_frames == spec.intended_frames:
                     break
             assert stream.received_frames == spec.intended_frames

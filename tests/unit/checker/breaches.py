@@ -15,7 +15,7 @@ from bmwg.methodology.benchmarks import frame_loss
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import FrameFormat, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search import bisection
-from bmwg.resources import session
+from bmwg.resources import open_run
 
 GONE_NS = 600_000_000
 
@@ -31,8 +31,8 @@ class _Changes(Tester):
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         return stream
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         streams = tuple(self.changed(spec, stream) for stream in result.streams)
         gap_ns = max(stream.largest_gap_ns for stream in streams)
         if gap_ns < GONE_NS:
@@ -77,6 +77,20 @@ class SendsLess(_Changes):
         )
 
 
+class InTurn(_Changes):
+    """Sends to one network after the other, where each frame's was to be drawn."""
+
+    def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
+        if not stream.sent_by_network:
+            return stream
+        networks = spec.destination_networks
+        counts = [
+            tuple(frames // networks + (number < frames % networks) for number in range(networks))
+            for frames in (stream.sent_frames, stream.received_frames)
+        ]
+        return replace(stream, sent_by_network=counts[0], received_by_network=counts[1])
+
+
 class LosesTags(_Changes):
     """Loses the tagged frame of each stream that has one, and no other."""
 
@@ -103,18 +117,18 @@ class Stalls(_Changes):
 class OtherFormat(Tester):
     """Sends IPv6 where IPv4 was asked for, and says so."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         return replace(result, spec=replace(spec, frame_format=FrameFormat.IPV6_UDP))
 
 
 class HalfLatencyLoad(Tester):
     """Sends half of the load in each long stream."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         if spec.duration_s >= 120:
             spec = replace(spec, load_fps=spec.load_fps // 2)
-        return super().run_trial(spec)
+        return super().run(spec)
 
 
 class Impatient(Tester):
@@ -127,9 +141,9 @@ class Impatient(Tester):
 class Repeats(Tester):
     """Sends the same state of a routing update in each trial first."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         self.updates = 0
-        return super().run_trial(spec)
+        return super().run(spec)
 
 
 class NoUpdates(Tester):
@@ -144,8 +158,8 @@ class NoUpdates(Tester):
 class FewRoutes(Tester):
     """Stands at a device that takes ten networks of an update."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         taken = tuple(
             (name, 10 if name == "modifier.learnt_routes" else count) for name, count in result.auxiliary
         )
@@ -155,8 +169,8 @@ class FewRoutes(Tester):
 class EndsInLatency(Tester):
     """Is lost in a long stream, so that the device is deployed anew for what follows."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         return replace(result, fault="the tester ended") if spec.duration_s >= 120 else result
 
 
@@ -180,7 +194,7 @@ def skips_loads() -> AbstractContextManager[object]:
 
 def records_nothing() -> AbstractContextManager[object]:
     """Break the record of the platform: it comes out empty."""
-    return patch.object(session, "machine_record", lambda *_: {})
+    return patch.object(open_run, "machine_record", lambda *_: {})
 
 
 class StallsInBursts(_Changes):
@@ -195,3 +209,29 @@ class StallsInRecovery(_Changes):
 
     def changed(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         return replace(stream, largest_gap_ns=GONE_NS) if spec.loss_times else stream
+
+
+class TwoAtOnce(Tester):
+    """Sends broadcast frames beside every other modifier as well."""
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        return super().run(spec if spec.modifier is None else replace(spec, broadcast_every=99))
+
+
+class ForgetsRoutes(Tester):
+    """Its router has learnt nothing at the end of every other trial."""
+
+    taken = 0
+
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
+        self.taken += 1
+        if self.taken % 2:
+            return result
+        kept = [one for one in result.auxiliary if one[0] != "modifier.learnt_routes"]
+        return replace(result, auxiliary=tuple(kept))
+
+
+def four_ports(data: dict[str, Any]) -> None:
+    """Let the testbed name a second pair of ports."""
+    data["testbed"]["tester"]["ports"] = ["tester/p0", "tester/p1", "tester/p2", "tester/p3"]

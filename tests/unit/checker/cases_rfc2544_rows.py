@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import breaches
 from runs import (
     BROADCAST,
     FILTER_1,
@@ -32,8 +33,8 @@ def counting(name: str, share: float) -> type[Tester]:
     """Return a tester whose count of that name is a share of the right one."""
 
     class Miscounting(Tester):
-        def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-            result = super().run_trial(spec)
+        def run(self, spec: TrialSpec, /) -> TrialResult:
+            result = super().run(spec)
             counts = {**dict(result.auxiliary)}
             if name in counts:
                 counts[name] = int(counts[name] * share)
@@ -46,8 +47,8 @@ def counting(name: str, share: float) -> type[Tester]:
 class TwoAtOnce(Tester):
     """Sends broadcast frames beside every other modifier as well."""
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        return super().run_trial(spec if spec.modifier is None else replace(spec, broadcast_every=99))
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        return super().run(spec if spec.modifier is None else replace(spec, broadcast_every=99))
 
 
 class ForgetsRoutes(Tester):
@@ -55,8 +56,8 @@ class ForgetsRoutes(Tester):
 
     taken = 0
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         self.taken += 1
         if self.taken % 2:
             return result
@@ -71,7 +72,9 @@ CASES: dict[str, Three] = {
         not_applicable=run(QUALIFIED),
     ),
     "RFC2544-11-02": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, MANAGEMENT, tester=TwoAtOnce), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS),
+        not_met=run(TPUT, MANAGEMENT, tester=breaches.TwoAtOnce),
+        not_applicable=PLAIN,
     ),
     "RFC2544-11.1-01": Three(
         met=run(*ALL_MODIFIERS, profile={"traffic": {"directions": ["both"]}}),
@@ -89,7 +92,9 @@ CASES: dict[str, Three] = {
         not_applicable=PLAIN,
     ),
     "RFC2544-11.3-04": Three(
-        met=run(*ALL_MODIFIERS), not_met=run(TPUT, ROUTES, tester=ForgetsRoutes), not_applicable=PLAIN
+        met=run(*ALL_MODIFIERS),
+        not_met=run(TPUT, ROUTES, tester=breaches.ForgetsRoutes),
+        not_applicable=PLAIN,
     ),
     "RFC2544-11.4-01": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTERS_25), not_applicable=PLAIN),
     "RFC2544-11.4-05": Three(met=run(*ALL_MODIFIERS), not_met=run(TPUT, FILTER_1), not_applicable=PLAIN),

@@ -116,12 +116,6 @@ CASES: dict[str, Three] = {
     f"{ROW}5-08": three(bursts(tester=Watched), bursts(tester=Stalled)),
     f"{ROW}6.2-02": three(GOOD, said(GOOD, listened(1.9))),
     f"{ROW}6.2-03": three(LONG, said(LONG, listened(10)), SHORT),
-    f"{ROW}6.2-04": Three(
-        not_met=None,
-        met=GOOD,
-        not_applicable=NONE,
-        shown_by="tests/unit/methodology/test_benchmarks.py::test_a_burst_may_be_searched_up_to_thirty_seconds",
-    ),
     f"{ROW}6.2-05": three(GOOD, bursts(max_burst_s=0.1, device={"knee_fps": 3000, "tester_limit_fps": 5000})),
     f"{ROW}6.2-07": three(GOOD, said(GOOD, second_search_shorter)),
     f"{ROW}6.2-08": three(GOOD, said(GOOD, quality("2 trials", "3 trials"))),

@@ -138,12 +138,6 @@ CASES: dict[str, Three] = {
         said(BOTH, trials(METRIC, as_sums)),
         BOTH,
     ),
-    f"{ROW}4.5.1-01": Three(
-        not_met=None,
-        met=GOOD,
-        not_applicable=NONE,
-        shown_by="tests/unit/methodology/test_trial.py::test_no_trial_without_time",
-    ),
     f"{ROW}4.5.2-01": three(
         said(GOOD, trials(METRIC, second_load(2))), said(GOOD, trials(METRIC, second_load(3))), GOOD
     ),
@@ -170,12 +164,6 @@ CASES: dict[str, Three] = {
     f"{ROW}4.6.3": three(GOOD, coded("60f60d100l0e")),
     f"{ROW}4.6.4-01": three(GOOD, coded("60f60d0l100e")),
     f"{ROW}4.6.4-02": three(GOOD, goals(goal(goal_exceed_ratio=0.4))),
-    f"{ROW}4.6.5-02": Three(
-        not_met=None,
-        met=GOOD,
-        not_applicable=NONE,
-        shown_by="tests/unit/methodology/test_mlr_classify.py::test_contradicting_goals_are_refused_by_field_and_clause",
-    ),
     f"{ROW}4.6.5-03": three(
         said(
             GOOD,
@@ -184,19 +172,7 @@ CASES: dict[str, Three] = {
         coded("60f61d0l0e"),
         GOOD,
     ),
-    f"{ROW}4.6.5-04": Three(
-        not_met=None,
-        met=GOOD,
-        not_applicable=NONE,
-        shown_by="tests/unit/verify/test_documents.py::test_the_report_tells_what_rfc_9971_asks_for",
-    ),
     f"{ROW}4.6.5-05": three(GOOD, goals(goal(goal_width=0.01, goal_loss_ratio=0.02))),
-    f"{ROW}4.6.6-02": Three(
-        not_met=None,
-        met=GOOD,
-        not_applicable=NONE,
-        shown_by="tests/unit/methodology/test_mlr_classify.py::test_contradicting_goals_are_refused_by_field_and_clause",
-    ),
     f"{ROW}4.6.7-01": three(GOOD, coded("ndr")),
     f"{ROW}4.6.8-01": three(GOOD, said(GOOD, outcomes(METRIC, put(metric=f"{METRIC}.ndr")))),
     f"{ROW}4.6.8.1": three(

@@ -8,8 +8,9 @@ A run of the same description is made once a session.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.checker.verdicts import ClauseVerdict
-from bmwg.resources import session
+from bmwg.resources import open_run, progress
 from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
@@ -56,11 +57,20 @@ RESET_LINK, ROUTES, FILTER_1, FILTERS_25 = (
     "R2544-MOD-1.5",
 )
 IMIX = "R2544-IMIX-1.1"
-BROADCAST, MANAGEMENT = "R2544-MOD-1.1", "R2544-MOD-1.2"
+BROADCAST, MANAGEMENT, BROADCAST_BRIDGED = "R2544-MOD-1.1", "R2544-MOD-1.2", "R2544-MOD-1.6"
+BURSTY = tuple(f"R2544-BURST-1.{number}" for number in (1, 2, 3, 4))
 QUALIFIED = "CN-TPUT-1.1"  # the tester's own envelope
 MEDIUM = {"medium": {"kind": "ethernet", "line_rate_bps": 1_000_000_000}}  # 1,488,095 frames/s of 64 octets
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_MEMORY = Path("/dev/shm")  # a journal waits for the disk after each trial
 ROOT: list[Path] = []  # where runs are made; conftest puts a folder of the session here
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Give a folder for runs, in memory where the machine has that."""
+    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as made:
+        yield Path(made)
 
 
 class Time:
@@ -83,8 +93,8 @@ class Tester(SimulatedTraffic):
 
     time: Time
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         self.time.sleep((spec.total_s + self.drain_s) / self.time.share)
         return result
 
@@ -96,8 +106,8 @@ def paths(*sizes: int) -> list[dict[str, Any]]:
     return [{**one, "frame_octets": list(sizes)} for one in (wire, node)]
 
 
-SMALL = {  # over the profile's own: one size, one direction and flow, a coarse search
-    "traffic": {"directions": ["forward"], "flows": [1]},
+SMALL = {  # over the profile's own: one size, one direction, flow and network, a coarse search
+    "traffic": {"directions": ["forward"], "flows": [1], "destination_networks": [1]},
     "paths": paths(64),
     "search": {"relative_width": 0.1},
     "latency": {"frame_octets": [64]},
@@ -157,9 +167,11 @@ def _made(key: str, tester: type[Tester], broken: Callable[[], AbstractContextMa
         )
         # Another toolkit may measure by a profile that ours refuses: the rules see that in the run.
         stack.enter_context(patch.object(reading, "undeclared", lambda data: []))
-        stack.enter_context(patch.object(session, "machine_record", lambda *_: machine()))
-        stack.enter_context(patch.object(session, "write_report", lambda made: made))
+        stack.enter_context(patch.object(open_run, "machine_record", lambda *_: machine()))
+        stack.enter_context(patch.object(open_run, "write_report", lambda made: made))
         stack.enter_context(broken())
+        # What a run tells its operator goes to the terminal past every redirection; it is of no use here.
+        stack.enter_context(patch.object(progress.LineDisplay, "_print", lambda *a, **k: None))
         bench = Bench.open(settings, set(tests), clock)
         try:
             for test in tests:
@@ -191,9 +203,14 @@ def machine() -> dict[str, Any]:
 
 def judged(evidence: Evidence) -> Judgement:
     """Judge a run as if a committed toolkit had sent frames: the state of a run is no rule's affair."""
+    return judge(as_measured(evidence))
+
+
+def as_measured(evidence: Evidence) -> Evidence:
+    """Return a run as if a committed toolkit had sent its frames."""
     assert evidence.run is not None, evidence.findings
     toolkit = {**evidence.run["toolkit"], "commit": COMMIT, "dirty": False}
-    return judge(replace(evidence, run={**evidence.run, "simulated": False, "toolkit": toolkit}))
+    return replace(evidence, run={**evidence.run, "simulated": False, "toolkit": toolkit})
 
 
 def verdict_of(evidence: Evidence, row: str, benchmark: str = "") -> ClauseVerdict | None:

@@ -25,8 +25,8 @@ class Each(Tester):
     def stream(self, spec: TrialSpec, stream: StreamCounts) -> StreamCounts:
         return stream
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
-        result = super().run_trial(spec)
+    def run(self, spec: TrialSpec, /) -> TrialResult:
+        result = super().run(spec)
         return replace(result, streams=tuple(self.stream(spec, one) for one in result.streams))
 
 
@@ -101,9 +101,9 @@ class Watched(Tester):
 
     away_ns = 50_000
 
-    def run_trial(self, spec: TrialSpec, /) -> TrialResult:
+    def run(self, spec: TrialSpec, /) -> TrialResult:
         seen = HostDisturbance(largest_stall_ns=((1, self.away_ns),), steal_ns=((1, 0),))
-        return replace(super().run_trial(spec), disturbance=seen)
+        return replace(super().run(spec), disturbance=seen)
 
 
 class Stalled(Watched):

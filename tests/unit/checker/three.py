@@ -16,14 +16,9 @@ class Three:
 
     `benchmark` is the one to look at, where a row is judged for several. A row does not apply where its rule
     says so, or where the run holds nothing that the row is judged on.
-
-    A row that holds by construction has no run that does not meet it: `shown_by` names the test of the code
-    that shows it, as `file::function`, and stands in place of `not_met`. `met` is None where the code cannot
-    bring about the row's condition.
     """
 
-    met: Make | None
-    not_met: Make | None
+    met: Make
+    not_met: Make
     not_applicable: Make
     benchmark: str = ""
-    shown_by: str = ""

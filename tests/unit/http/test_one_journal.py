@@ -13,6 +13,7 @@ from tests.unit.http import made
 from bmwg.cli.main import main
 from bmwg.drivers import locks
 from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.workload.ab import AbClients
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import Planned
@@ -23,7 +24,7 @@ from bmwg.reports.compare.screen import comparison_screen
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.store import Run, RunStore, read_run
 from bmwg.reports.verify.verify import verify_folder
-from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources import open_run
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.http_proxy.measure import CellRuns, record
 from bmwg.resources.settings import Settings
@@ -91,7 +92,7 @@ def test_versions_of_the_procedures_stand_in_the_header(tmp_path: Path) -> None:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Locks and the index of ledgers of this test alone, so that runs beside it do not matter."""
     places = {"lock_dir": tmp_path / "locks", "index_dir": tmp_path / "index"}
-    monkeypatch.setattr(bench_module, "reserve_claims", partial(locks.reserve_claims, **places))
+    monkeypatch.setattr(open_run, "reserve_claims", partial(locks.reserve_claims, **places))
     return tmp_path
 
 
@@ -128,7 +129,9 @@ class Nothing:
 
 def test_a_test_frame_outside_ends_the_run_and_is_no_fault_of_a_repetition(tmp_path: Path) -> None:
     written: list[Repetition] = []
-    runs = CellRuns(NATIVE, lambda one: written.append(one) or 1, leaks=Leaking())  # type: ignore[func-returns-value]
+    clients = AbClients(None, tmp_path)  # type: ignore[arg-type]
+    keep: Any = lambda one: written.append(one) or 1  # noqa: E731
+    runs = CellRuns(NATIVE, keep, clients=lambda: clients, leaks=Leaking())
     with pytest.raises(TestbedError, match="ISO-03"):
         runs.run(Nothing(), "native-1")  # type: ignore[arg-type]
     assert written == []
@@ -145,9 +148,8 @@ def test_a_leak_stops_the_bench_with_no_answer(here: Path, monkeypatch: pytest.M
     tags = {one.test_id for one in profile.load("guest").plan()}
     test_id = min(tags)
     bench = HttpBench.open(settings, {test_id})
-    planned = next(one for one in profile.load("guest").plan() if one.test_id == test_id)
     with pytest.raises(TestbedError, match="ISO-03"):
-        bench.outcomes(planned.cell.experiment, planned.cell.form, test_id)
+        bench.outcomes(test_id)
     bench.close()
     run = read_run(here / "results" / "r")
     assert (run.status, run.outcomes) == ("interrupted", ())

@@ -10,7 +10,7 @@ import pytest
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.orders import Shown, orders, savings
 from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
-from bmwg.methodology.http.student import contrast, difference, quantile
+from bmwg.methodology.student import contrast, difference, quantile
 
 
 def measured(

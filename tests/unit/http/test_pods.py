@@ -17,7 +17,8 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.orders import orders, savings
 from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
-from bmwg.methodology.http.records import FORMS, POD_PREFIX, HttpOutcome, Repetition
+from bmwg.methodology.http.records import FORMS, HttpOutcome, Repetition
+from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.words import forms_of

@@ -13,11 +13,11 @@ from bmwg.drivers.traffic.trex.astf_counts import HttpReading, SideCounts
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.workload import probe
+from bmwg.drivers.workload import trex_astf as astf
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.http import profile, rate
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType, Validity
-from bmwg.resources.http_proxy import astf
 from bmwg.schemas.validation import problems
 
 SETTINGS = {
@@ -61,7 +61,7 @@ def sent(**counts: int) -> HttpSent:
 
 
 def test_a_load_without_loss_is_a_whole_repetition() -> None:
-    found = astf.repetition_of(sent(), object_octets=1000)
+    found = astf.counted_of(sent(), object_octets=1000).as_fields()
     assert (found["asked_requests"], found["requests"], found["failed"]) == (200, 200, 0)
     assert found["body_octets"] == 200 * 1000
     assert found["unsent_requests"] == 0
@@ -70,13 +70,15 @@ def test_a_load_without_loss_is_a_whole_repetition() -> None:
 
 
 def test_late_answers_are_failed_ones_and_said_apart() -> None:
-    found = astf.repetition_of(sent(late=3), object_octets=1000)
+    found = astf.counted_of(sent(late=3), object_octets=1000).as_fields()
     assert found["failed"] == 3
     assert found["generator"]["late_answers"] == 3
 
 
 def test_a_lost_server_is_a_fault_and_no_count() -> None:
-    found = astf.repetition_of(HttpSent(load=LOAD, reading=None, fault="TRex was lost"), object_octets=1000)
+    found = astf.counted_of(
+        HttpSent(load=LOAD, reading=None, fault="TRex was lost"), object_octets=1000
+    ).as_fields()
     assert found["faults"] == ("TRex was lost",)
     assert found["requests"] == 0
 
@@ -88,7 +90,7 @@ def test_a_repetition_of_trex_is_kept_whole_in_the_journal() -> None:
         phase="measured",
         rate_rps=100,
         probes=((200, True),),
-        **astf.repetition_of(sent(), object_octets=1000),
+        **astf.counted_of(sent(), object_octets=1000).as_fields(),
     )
     line = {
         "schema": "http_repetition/1.0",

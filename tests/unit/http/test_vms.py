@@ -15,7 +15,7 @@ from bmwg.drivers.testbed import embedded_file, load_testbed
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.http import words
 from bmwg.reports.store import Run, read_run
-from bmwg.resources.http_proxy import bench
+from bmwg.resources import open_run
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
 from bmwg.resources.settings import Settings
@@ -60,7 +60,7 @@ def test_a_run_with_a_missing_image_ends_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = settings_of(tmp_path, "{driver: libvirt, image: none.qcow2}")
-    monkeypatch.setattr(bench, "open_display", lambda _: pytest.fail("something was begun"))
+    monkeypatch.setattr(open_run, "open_display", lambda _: pytest.fail("something was begun"))
     with pytest.raises(ConfigError) as caught:
         HttpBench.open(settings, {"HP-ONE-5"})
     assert caught.value.error_id == "IMAGE-01"

@@ -11,12 +11,13 @@ from bmwg.methodology.records import LatencyHistogram, OutcomeType, StreamCounts
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
+from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import TrialPolicy
 
 
 def a_goal(**changes):
     values = {
-        "frame_octets": 64,
+        "offer": Traffic(frame_octets=64),
         "duration_s": 1.0,
         "min_load_fps": 1000,
         "max_load_fps": 1_500_000,
@@ -277,7 +278,7 @@ def test_a_replay_finds_the_trial_that_was_changed_left_out_or_added():
     for bad in (kept[:2] + kept[3:], [kept[1], kept[0], *kept[2:]], [*kept, kept[-1]]):
         with pytest.raises(IllegalTrialError):
             legal_next(bad, goal)
-    other = dataclasses.replace(goal, frame_octets=128)
+    other = dataclasses.replace(goal, offer=Traffic(frame_octets=128))
     with pytest.raises(IllegalTrialError) as caught:
         legal_next(kept, other)
     assert caught.value.error_id == "SRCH-01"
@@ -299,7 +300,7 @@ def test_the_number_of_trials_is_modest():
         {"short_limit": 0},
         {"verification_trials": 0},
         {"medium_fps": 1_000_000},
-        {"frame_octets": 63},
+        {"offer": Traffic(frame_octets=63)},
         {"duration_s": 0.0},
     ],
 )

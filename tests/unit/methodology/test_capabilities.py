@@ -26,6 +26,8 @@ def test_a_constant_load_needs_its_format_alone():
         ({"broadcast_every": 100}, Capability.BROADCAST),
         ({"tag_after_s": 0.5, "tags": 20}, Capability.TAGGED_LATENCY),
         ({"mix_octets": (64, 128)}, Capability.MIX),
+        ({"destination_networks": 256}, Capability.NETWORKS),
+        ({"burst_frames": 16, "burst_fps": 2_000}, Capability.REPEATED_BURSTS),
     ],
 )
 def test_each_demand_needs_its_capability(change, capability):

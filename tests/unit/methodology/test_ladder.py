@@ -12,6 +12,7 @@ from bmwg.methodology.records import Bound, Cell, Direction, Outcome, OutcomeTyp
 from bmwg.methodology.requirements import unknown_ids
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.traffic import Traffic
 
 
 def an_outcome(path, number, network="none", size=64, type_=OutcomeType.MEASURED):
@@ -84,8 +85,8 @@ def test_no_medium_without_rate():
 
 def test_an_outcome_holds_a_number_only_when_measured():
     cell = an_outcome("pvp", 1).cell
-    goal = ThroughputGoal.for_cell(
-        cell, duration_s=1.0, min_load_fps=1000, max_load_fps=10**6, relative_width=0.03
+    goal = ThroughputGoal(
+        offer=Traffic.of(cell), duration_s=1.0, min_load_fps=1000, max_load_fps=10**6, relative_width=0.03
     )
     good = throughput.outcome(search(Device(truth_fps=10**5), goal), cell, outcome_id="a")
     assert good.values[0].number == good.lower.load_fps

@@ -16,6 +16,7 @@ from bmwg.methodology.mlr.classify import (
     sums,
 )
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
+from bmwg.methodology.traffic import Traffic
 
 LOAD = 1_000_000
 
@@ -189,7 +190,7 @@ def test_contradicting_goals_are_refused_by_field_and_clause(change, field, clau
 def test_contradicting_limits_are_refused_by_field_and_clause(change, field, clause):
     values = {
         "goals": (rfc2544_goal(),),
-        "frame_octets": 64,
+        "offer": Traffic(frame_octets=64),
         "min_load_fps": 10_000,
         "max_load_fps": 1_500_000,
     }

@@ -11,6 +11,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal,
 from bmwg.methodology.mlr.outcome import outcomes
 from bmwg.methodology.records import Cell, OutcomeType
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
+from bmwg.methodology.traffic import Traffic
 
 PARTIAL = SearchGoal(
     name="partial",
@@ -26,7 +27,7 @@ CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="non
 def wanted(**changes):
     values = {
         "goals": (rfc2544_goal(), PARTIAL),
-        "frame_octets": 64,
+        "offer": Traffic(frame_octets=64),
         "min_load_fps": 10_000,
         "max_load_fps": 1_500_000,
         "max_repeats": 20,

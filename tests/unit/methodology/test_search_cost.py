@@ -11,6 +11,7 @@ from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.search import tst009
 from bmwg.methodology.search.tst009 import Tst009Goal
+from bmwg.methodology.traffic import Traffic
 
 TRIALS = 100_000
 
@@ -26,7 +27,7 @@ def test_a_search_takes_less_than_a_millisecond_a_trial():
 def test_a_hundred_thousand_trials_are_classified_in_seconds():
     dice = random.Random(1)
     bench = ModelBench(device=HardLimit(limit_fps=400_000), seed=1)
-    goal = Tst009Goal(frame_octets=64, duration_s=60.0, step_fps=1, max_load_fps=1_000_000)
+    goal = Tst009Goal(offer=Traffic(frame_octets=64), duration_s=60.0, step_fps=1, max_load_fps=1_000_000)
     trials = [bench.measure(goal.trial(dice.randrange(1_000_000))) for _ in range(TRIALS)]
     started = time.process_time()
     found = [
@@ -42,7 +43,7 @@ def test_a_hundred_thousand_trials_are_classified_in_seconds():
 
 
 def test_replaying_a_hundred_thousand_trials_takes_seconds():
-    goal = Tst009Goal(frame_octets=64, duration_s=60.0, step_fps=5000, max_load_fps=1_500_000)
+    goal = Tst009Goal(offer=Traffic(frame_octets=64), duration_s=60.0, step_fps=5000, max_load_fps=1_500_000)
     bench = ModelBench(device=HardLimit(limit_fps=400_000), seed=1)
     kept = []
 

@@ -9,7 +9,7 @@ import pytest
 
 from bmwg.methodology import throughput
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.former import standing_1
+from bmwg.methodology.former import standing_1, standing_2
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import (
     Bound,
@@ -247,3 +247,42 @@ def test_bursts_that_hold_the_tester_up_and_lose_frames_are_no_throughput(gone: 
         assert any("trials were set aside" in one.reason for one in answers)
     else:  # three in ten of its trials are clean: by luck alone four in a row are
         assert sum(number > 420_000 for number in plain) <= 10
+
+
+def single(aside: int, validity: Validity, valid: int = 1) -> list[JudgedTrial]:
+    """So many trials set aside, then so many valid ones, all at one load."""
+    trials = [trial(seq + 1, 100_000, 7, validity) for seq in range(aside)]
+    return [*trials, *(trial(aside + seq + 1, 100_000, 0) for seq in range(valid))]
+
+
+def type_of(trials: list[JudgedTrial], *, by_cpu: bool = True, most: float = 0.1) -> OutcomeType:
+    one = replace(measured(100_000), metric="latency.all_frames", lower=None, upper=None)
+    return standing(one, trials, most_ratio=most, continued=False, by_cpu=by_cpu).type
+
+
+def test_a_single_trial_in_which_the_testers_cpu_was_gone_voids_no_answer_of_one_trial() -> None:
+    trials = single(1, Validity.TESTER_STALLED)
+    assert type_of(trials) is OutcomeType.MEASURED
+    said = standing(measured(100_000), trials, most_ratio=0.1, continued=False, by_cpu=True).quality
+    assert "1 of 2 trials set aside (tester stalled 1), in which 7 of 100000 frames were lost" in said[0]
+    old = standing_2.standing(measured(100_000), trials, most_ratio=0.1, continued=False)
+    assert old.type is OutcomeType.UNSTABLE
+
+
+@pytest.mark.parametrize(
+    ("trials", "by_cpu"),
+    [
+        (single(2, Validity.TESTER_STALLED), True),  # two of three are a share
+        (single(2, Validity.TESTER_STALLED, valid=17), True),
+        (single(1, Validity.SENT_SHORT), True),  # a device in the sender's call shortens it as well
+        (single(1, Validity.HOST_STALLED), True),
+        (single(1, Validity.TESTER_STALLED), False),  # by its own gap, which a device can bring about
+        ([*single(1, Validity.TESTER_STALLED), *single(1, Validity.SENT_SHORT)], True),
+    ],
+)
+def test_anything_more_than_that_one_voids_it_as_before(trials: list[JudgedTrial], by_cpu: bool) -> None:
+    assert type_of(trials, by_cpu=by_cpu) is OutcomeType.UNSTABLE
+
+
+def test_two_of_twenty_are_within_a_tenth_as_before() -> None:
+    assert type_of(single(2, Validity.TESTER_STALLED, valid=18)) is OutcomeType.MEASURED

@@ -8,11 +8,12 @@ from fake_measurers import Device
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.search.tst009 import Tst009Goal, legal_next, search
+from bmwg.methodology.traffic import Traffic
 
 
 def a_goal(**changes):
     values = {
-        "frame_octets": 64,
+        "offer": Traffic(frame_octets=64),
         "duration_s": 1.0,
         "step_fps": 5000,
         "max_load_fps": 1_500_000,

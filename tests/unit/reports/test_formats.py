@@ -63,7 +63,7 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> ConfigError:
     ("file", "schema", "what"),
     [
         ("run.json", "run/3.0", "a newer toolkit wrote this format"),
-        ("run.json", "run/2.1", "a newer toolkit wrote this format"),
+        ("run.json", "run/2.2", "a newer toolkit wrote this format"),
         ("run.json", "run/0.9", "no toolkit wrote this version of the format"),
         ("run.json", "platform/1.0", "another format where a run is expected"),
         ("run.json", 7, "no format is named"),

@@ -42,7 +42,7 @@ def test_a_shape_is_read_back_with_its_result(name):
     assert spec_from_json(json.loads(json.dumps(spec_to_json(spec)))) == spec
     with SimulatedTraffic(SimulatedConfig(knee_fps=60_000)) as traffic:
         traffic.attach(tuple(TesterPort(name=f"p{side}", io="none", device="x") for side in (0, 1)))
-        result = traffic.run_trial(spec)
+        result = traffic.run(spec)
     assert result.lost_frames > 0
     assert (result.streams[0].losses is not None) is spec.loss_times
     written = json.loads(json.dumps(asdict(frames_body(result))))

@@ -10,9 +10,10 @@ import pytest
 
 from bmwg.drivers import awake
 from bmwg.drivers.awake import Awake
+from bmwg.methodology.http import profile as profiles
 from bmwg.methodology.http.profile import HttpProfile, load
 from bmwg.methodology.keep_awake import Held, KeepAwake
-from bmwg.resources.http_proxy import bench as bench_module
+from bmwg.resources import open_run
 from bmwg.resources.http_proxy.bench import HttpBench
 from bmwg.resources.settings import Settings
 
@@ -23,13 +24,13 @@ REFUSED = "no such device here"
 def at_records(monkeypatch: pytest.MonkeyPatch) -> list[Held | None]:
     """What was held whenever the machine's record was taken."""
     found: list[Held | None] = []
-    record = bench_module.machine_record
+    record = open_run.machine_record
 
     def seen(*about: Any) -> Mapping[str, Any]:
         found.append(awake.current())
         return record(*about)
 
-    monkeypatch.setattr(bench_module, "machine_record", seen)
+    monkeypatch.setattr(open_run, "machine_record", seen)
     monkeypatch.setattr(awake, "maybe_translated", lambda source: False)
     monkeypatch.setattr(Awake, "_request", lambda self: REFUSED)
     return found
@@ -37,7 +38,7 @@ def at_records(monkeypatch: pytest.MonkeyPatch) -> list[Held | None]:
 
 def of_profile(monkeypatch: pytest.MonkeyPatch, asked: KeepAwake) -> None:
     data = {**load("guest").data, "keep_awake": asked.value}
-    monkeypatch.setattr(bench_module, "load", lambda name: HttpProfile(name="guest", data=data))
+    monkeypatch.setattr(profiles, "load", lambda name: HttpProfile(name="guest", data=data))
 
 
 def opened(tmp_path: Path) -> HttpBench:
@@ -68,7 +69,7 @@ def test_a_line_is_told_only_when_another_thing_is_held(
 ) -> None:
     of_profile(monkeypatch, asked)
     told: list[str] = []
-    monkeypatch.setattr(bench_module.LineDisplay, "note", lambda self, text: told.append(text))
+    monkeypatch.setattr(open_run.LineDisplay, "note", lambda self, text: told.append(text))
     opened(tmp_path).close()
     assert [held.asked for held in at_records if held] == [asked, asked]
     about = [line for line in told if "halt" in line]
@@ -80,7 +81,7 @@ def test_a_run_that_does_not_open_holds_nothing_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_records: list[Held | None]
 ) -> None:
     of_profile(monkeypatch, KeepAwake.SPIN)
-    monkeypatch.setattr(bench_module, "record_guest", lambda store: 1 / 0)
+    monkeypatch.setattr(open_run, "record_guest", lambda store: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         opened(tmp_path)
     assert [held.asked for held in at_records if held] == [KeepAwake.SPIN]

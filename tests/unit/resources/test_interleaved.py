@@ -14,7 +14,7 @@ from bmwg.methodology import planning
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.profiles import load_profile
 from bmwg.reports.store import read_run
-from bmwg.resources import session
+from bmwg.resources import open_run
 from bmwg.resources.bench import Bench
 from bmwg.resources.settings import Settings
 
@@ -80,7 +80,7 @@ def test_an_option_with_a_tag_takes_its_turn_with_the_others(tmp_path):
 
 def test_a_run_measures_in_the_order_that_it_recorded_and_goes_on_in_it(tmp_path, monkeypatch):
     machine = dict(collect())  # once: what else starts on this machine is no part of the test
-    monkeypatch.setattr(session, "machine_record", lambda *_: machine)
+    monkeypatch.setattr(open_run, "machine_record", lambda *_: machine)
     chosen = {"testbed": SIMULATED, "profile": str(profile(tmp_path, (64, 128, 256))), "results": tmp_path}
     bench = Bench.open(Settings(**chosen, run_id="made", order_seed=3), TESTS)
     planned = [one.key for one in bench._session.plan]

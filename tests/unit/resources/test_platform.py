@@ -67,7 +67,7 @@ class Traffic:
     def describe(self):
         return {"driver": "made"}
 
-    def run_trial(self, spec):
+    def run(self, spec):
         return TrialResult(spec=spec, streams=(), wall_time_ns=1, auxiliary=(("a", 1), ("z", 2)))
 
 
@@ -192,7 +192,7 @@ def test_a_place_that_is_gone_is_a_change(made, monkeypatch):
 def test_trials_carry_what_the_host_did_beside_the_testers_counts(made):
     spec = TrialSpec(frame_octets=64, load_fps=1, duration_s=1)
     with made.deployed("d-1") as traffic:
-        counts = dict(traffic.run_trial(spec).auxiliary)
+        counts = dict(traffic.run(spec).auxiliary)
     assert {"a", "z", "host.steal_ns", "host.softirq_ns", "host.foreign_frames"} <= counts.keys()
     assert list(counts) == sorted(counts)
     assert traffic.describe() == {"driver": "made"}

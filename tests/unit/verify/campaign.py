@@ -4,9 +4,9 @@
     python tests/unit/verify/campaign.py --liar [--seeds 1000] [--first 0]
 
 The second has the owner of the key as liar: runs of `tests/data/evidence` are changed in the families of
-`families`, hashed and signed anew. Each prints one JSON object: how many changes of each kind there were,
-which rules caught them, and the seeds of those that went through (none is expected; the exit code is 1
-otherwise).
+`families`, hashed and signed anew, and the attacks of `doors` go around a bundle. Each prints one JSON
+object: how many changes of each kind there were, which rules caught them, and the seeds of those that went
+through (none is expected; the exit code is 1 otherwise).
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[3]))
 
+import doors
 import families
 import mutations
 
@@ -67,8 +69,9 @@ def campaign(bundle: Path, trusted: TrustedKey, other_key: Path, seeds: range) -
 
 
 def liars(seeds: range) -> dict[str, Any]:
-    """Verify one signed lie a seed, the families in turn; return which rules refused each."""
-    told: dict[str, Counter[str]] = {family.name: Counter() for family in families.FAMILIES}
+    """Verify one signed lie a seed, families and doors in turn; return which rules refused each."""
+    attacks = (*families.FAMILIES, *doors.DOORS)
+    told: dict[str, Counter[str]] = {one.name: Counter() for one in attacks}
     times: Counter[str] = Counter()
     through = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -76,8 +79,16 @@ def liars(seeds: range) -> dict[str, Any]:
         make_key(place / "key")
         trusted = load_public(place / "key.pub")
         for seed in seeds:
-            family = families.FAMILIES[seed % len(families.FAMILIES)]
+            family = attacks[seed % len(attacks)]
             to = place / "lie"
+            if isinstance(family, doors.Door):
+                caught = doors.tried(family, seed // len(attacks), place=place, to=to, key=place / "key")
+                shutil.rmtree(to)
+                times[family.name] += 1
+                told[family.name][family.answer] += caught
+                if not caught:
+                    through.append({"seed": seed, "family": family.name})
+                continue
             bundle = families.told(family, seed, place=place / "honest", to=to, key=place / "key")
             verified = verify_bundle(bundle, trusted)
             shutil.rmtree(to)

@@ -39,7 +39,7 @@ class Session:
         limit = envelope.lower.load_fps if envelope and envelope.lower else None
 
         def take(spec: TrialSpec, phase: str) -> JudgedTrial:
-            result = self.traffic.run_trial(spec)
+            result = self.traffic.run(spec)
             said = assess(result, self.profile.policy)
             seq = self.store.append_trial(
                 cell_id=cell.cell_id,

@@ -10,6 +10,7 @@ from pathlib import Path
 EVIDENCE = Path(__file__).parents[2] / "data" / "evidence"
 COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
 LATER = "77e44c9b324855cf4ee43bff6fa091a357b99c8e"
+OF_2_0 = "a34196f4a445301e86072bd393ef0882921411ff"
 FOLDER = EVIDENCE / COMMIT[:12]
 SIGNER = FOLDER / "signer.pub"
 _LATENCY = "latency.all_frames 3"
@@ -18,7 +19,10 @@ LACKS_OF_REAL = [
     "drivers-bound",
     "clause_rules 2",
     "clause_rules 3",
+    "clause_rules 4",
+    "clause_rules 5",
     "standing 2",
+    "standing 3",
     "tester.envelope 3",
     _LATENCY,
 ]
@@ -36,27 +40,36 @@ LACKS_OF_SIMULATED = [
     "drivers-bound",
     "clause_rules 2",
     "clause_rules 3",
+    "clause_rules 4",
+    "clause_rules 5",
     "standing 2",
+    "standing 3",
     "tester.envelope 3",
     _LATENCY,
 ]
-LACKS_OF_BOTH_WAYS = [
-    "clause_rules 3",
-    "standing 2",
+_DELAYS = [
     _LATENCY,
     "latency.rfc2544_26_2 3",
     "latency.rfc8219_7_2.typical 3",
     "pdv.rfc8219_7_3_1 3",
     "ipdv.rfc5481_4_1.sample 2",
-    "system_recovery.rfc2544_26_5 3",
-    "throughput_modified.rfc2544_11.broadcast 3",
+]
+_OF_BOTH_WAYS = ["system_recovery.rfc2544_26_5 3", "throughput_modified.rfc2544_11.broadcast 3"]
+LACKS_OF_BOTH_WAYS = [
+    "clause_rules 3",
+    "clause_rules 4",
+    "clause_rules 5",
+    "standing 2",
+    "standing 3",
+    *_DELAYS,
+    *_OF_BOTH_WAYS,
 ]
 LACKS_OF_SUITE = [
     *LACKS_OF_SIMULATED[:-1],
     *_CLOSED,
-    *LACKS_OF_BOTH_WAYS[2:7],
+    *_DELAYS,
     *_MAXIMUM,
-    *LACKS_OF_BOTH_WAYS[7:],
+    *_OF_BOTH_WAYS,
 ]
 
 
@@ -128,7 +141,16 @@ KEPT = (
         sha256="852153788689e6131aeaef5e335c2925cdc0dc367a3b6839433124b7f88db482",
         answers=0,
         executions=20,
-        lacks=("kept-awake", "drivers-bound", "clause_rules 2", "clause_rules 3", "standing 2"),
+        lacks=(
+            "kept-awake",
+            "drivers-bound",
+            "clause_rules 2",
+            "clause_rules 3",
+            "clause_rules 4",
+            "clause_rules 5",
+            "standing 2",
+            "standing 3",
+        ),
         findings=frozenset({"VER-02"}),
     ),
     Kept(
@@ -165,7 +187,10 @@ KEPT = (
             "one-journal",
             "clause_rules 2",
             "clause_rules 3",
+            "clause_rules 4",
+            "clause_rules 5",
             "standing 2",
+            "standing 3",
         ),
     ),
     Kept(
@@ -184,7 +209,10 @@ KEPT = (
         bundles=("unsigned", "signed", "redacted"),
         lacks=(
             "clause_rules 3",
+            "clause_rules 4",
+            "clause_rules 5",
             "standing 2",
+            "standing 3",
             "throughput.tst009_12_3 3",
             "conditional_throughput.rfc9971 3",
             _LATENCY,
@@ -201,7 +229,31 @@ KEPT = (
         answers=12,
         executions=68,
         bundles=("unsigned", "signed", "redacted"),
-        lacks=("one-journal", "clause_rules 2", "clause_rules 3", "standing 2"),
+        lacks=(
+            "one-journal",
+            "clause_rules 2",
+            "clause_rules 3",
+            "clause_rules 4",
+            "clause_rules 5",
+            "standing 2",
+            "standing 3",
+        ),
         commit=LATER,
+    ),
+    Kept(  # trial/2.0: every CPU watched, searches closed, one direction and both
+        name="packets-2",
+        sha256="9ad60453ce84f8536e4193d111613e3ab07c3329466c76b7768eb374b6179f13",
+        answers=6,
+        executions=61,
+        lacks=(),
+        commit=OF_2_0,
+    ),
+    Kept(
+        name="resumed-2",
+        sha256="883d9b003b68fad8f016a260f9079a3bb5c8e56b460f610fd26cea13dbd54199",
+        answers=3,
+        executions=39,
+        lacks=(),
+        commit=OF_2_0,
     ),
 )

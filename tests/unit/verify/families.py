@@ -1,8 +1,8 @@
 """Every lie that the key's owner can tell, as one list of families: for the tests and for the campaign.
 
 A family starts from an honest run, tells its lie by a seed, and makes a bundle that its owner signs. Nothing
-is broken in it but what the lie says; `rules` are those of which one refuses it, or `named` begins the line
-before the verdict, or ends the verdict line, where an honest run could look so.
+is broken in it but what the lie says; `rules` are those of which one refuses it, or `named` stands on the
+first lines (before what was proven is listed), where an honest run could look so.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from typing import Any
 import evidence
 import liar
 import liar_http
+import liar_source
 import replayable
+import test_http_run
 
 from bmwg.cli.verify import lines
 
+_SORTED = ("proven from these files alone:", "only stated by who made them:", "not checked:")
 BROKEN = {"STORE-01", "VER-01", "VER-02", "VER-20", "VER-21"}  # what a liar with the key leaves whole
 _PAGE = "<!DOCTYPE html><html><head><title>r</title></head><body><p>4 Mfps</p>{}</body></html>"
 _ACTIVE = (
@@ -50,8 +53,8 @@ class Family:
         if self.rules:
             return bool(found & self.rules) and verified.exit_code != 0
         said = lines(verified, clauses=False)
-        verdict = next((n for n, line in enumerate(said) if line.startswith(("verified", "consis"))), 0)
-        return any(self.named in line for line in said[: verdict + 1])
+        sorted_out = next((n for n, line in enumerate(said) if line in _SORTED), len(said))
+        return any(self.named in line for line in said[:sorted_out])
 
 
 def _frames(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
@@ -61,6 +64,16 @@ def _frames(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
 
 def _requests(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
     liar_http.told(folder, lie, seed)
+    return {}
+
+
+def _source(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_source.told(folder, lie, seed)
+    return {}
+
+
+def _requests_now(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_http.told_now(folder, lie, seed)
     return {}
 
 
@@ -101,6 +114,32 @@ FAMILIES: tuple[Family, ...] = (
         )
         for lie, one in liar_http.LIES.items()
     ),
+    *(
+        Family(name=lie.__name__, base=base, tell=partial(_source, lie), rules=frozenset({one}))
+        for lie, (base, one) in liar_source.REFUSED.items()
+    ),
+    *(
+        Family(name=lie.__name__, base=base, tell=partial(_source, lie), named=said)
+        for lie, (base, said) in (*liar_source.ASKED.items(), *liar_source.SAID.items())
+    ),
+    *(
+        Family(
+            name=f"requests now: {lie.__name__}",
+            base="http-made",
+            tell=partial(_requests_now, lie),
+            rules=rules,
+        )
+        for lie, rules in liar_http.NOW.items()
+    ),
+    *(
+        Family(
+            name=f"requests now: {lie.__name__}",
+            base="http-made",
+            tell=partial(_requests_now, lie),
+            named=said,
+        )
+        for lie, said in liar_http.NOW_ASKED.items()
+    ),
     Family(name="page that acts", base="ladder", tell=_active_page, rules=frozenset({"VER-36"})),
     Family(
         name="page with other figures",
@@ -121,6 +160,8 @@ def copied(place: Path, base: str, to: Path) -> Path:
     """Return a copy of the honest run that a family starts from."""
     if base == "made":
         return replayable.make_run(to, simulated=False, sizes=(64, 512, 1518))
+    if base == "http-made":
+        return Path(test_http_run.make_run(to, report=False))
     return Path(shutil.copytree(evidence.unpacked(place, base) / base, to / base))
 
 

@@ -1,4 +1,8 @@
-"""Lies about requests of a vendor who owns the signing key, as `liar` tells them about frames."""
+"""Lies about requests of a vendor who owns the signing key, as `liar` tells them about frames.
+
+`told` changes a run from before the one journal, whose answers are computed on reading; `told_now` one of
+trial/2.0, and computes its answers anew, as whoever has the source can.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import liar
+import replayable
+
+from bmwg.methodology.kinds import requests
+from bmwg.methodology.record.drift import named_drift
+from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.codec import outcome_to_json
 from bmwg.reports.store.former_http import genesis
 from bmwg.reports.store.read import header_hash
 
@@ -76,6 +87,78 @@ LIES: dict[HttpLie, str] = {
     higher_rate: "STORE-07",
     times_moved: "VER-35",
 }
+
+
+def slowest_gone(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Leave out the slowest repetition of each cell, and number the others anew."""
+    for cell in sorted({line["cell"] for line in _closed(lines)}):
+        mine = [line for line in _closed(lines) if line["cell"] == cell]
+        slowest = max(mine, key=lambda line: line["mean_request_ns"])
+        lines.remove(slowest)
+        for line in mine:
+            line["number"] -= line["number"] > slowest["number"]
+
+
+def form_called_missing(run: Json, lines: list[Json], chance: random.Random) -> None:
+    """Say of a form that it could not be tried, and leave out its repetitions."""
+    form = chance.choice(sorted({line["cell"].split("/")[1] for line in lines}))
+    lines[:] = [line for line in lines if line["cell"].split("/")[1] != form]
+    for one in run["outcomes"]:
+        if one["cell"]["cell_id"].split("/")[1] == form:
+            one |= {"type": "not_assessed", "values": [], "trials": [], "statement": "", "quality": []}
+            one["reason"] = "no daemon"
+
+
+NOW: dict[HttpLie, frozenset[str]] = {  # of a run of trial/2.0; one of these refuses
+    quicker_requests: frozenset({"VER-34"}),
+    slower_rival: frozenset({"VER-31"}),
+    never_waited: frozenset({"VER-30"}),
+    nothing_moved: frozenset({"VER-03"}),
+    times_moved: frozenset({"VER-35"}),
+    slowest_gone: frozenset({"VER-54"}),
+}
+NOW_ASKED: dict[HttpLie, str] = {form_called_missing: "question: cells: "}
+
+
+def told_now(folder: Path, lie: HttpLie, seed: int = 0) -> Path:
+    """Change the repetitions of a run of trial/2.0, and compute its answers anew from what is left."""
+    files = liar.read(folder, seed)
+    lines = [
+        {
+            **one["spec"],
+            **one["result"],
+            "cell": one["cell"],
+            "phase": one["phase"],
+            "at": one["at"],
+            "line": one,
+        }
+        for one in files.trials
+    ]
+    lie(files.run, lines, files.chance)
+    for line in lines:
+        one = line["line"]
+        for part in (one["spec"], one["result"]):
+            part.update({name: line[name] for name in part})
+        one["at"] = line["at"]
+    before = {one["seq"]: one for one in files.trials}
+    files.trials[:] = [line["line"] for line in lines]
+    seqs = {seq: number for number, one in enumerate(files.trials, start=1) for seq in [one["seq"]]}
+    for one in files.run["outcomes"]:
+        one["trials"] = [seqs[seq] for seq in one["trials"] if seq in seqs and seq in before]
+    replayable.forge(folder, files.run, files.trials)
+    evidence = folder_evidence(folder)
+    answers = []
+    for outcome in evidence.outcomes:
+        mine = [one for one in evidence.executions if one.cell_id == outcome.cell.cell_id]
+        changes = named_drift(files.platform, outcome.outcome_id)
+        try:
+            answers.append(requests.REQUESTS.answer(files.run["profile"], outcome, mine, changes))
+        except (ValueError, KeyError):
+            answers.append(outcome)
+    mends = {one["id"]: one["mend"] for one in files.run["outcomes"]}
+    files.run["outcomes"] = [outcome_to_json(one, mends[one.outcome_id]) for one in answers]
+    replayable.forge(folder, files.run, files.trials)
+    return folder
 
 
 def told(folder: Path, lie: HttpLie, seed: int = 0) -> Path:

@@ -24,6 +24,7 @@ from bmwg.methodology.records import Cell, Outcome, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
+from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.codec import result_to_json
@@ -56,6 +57,10 @@ class Clock:
     def __call__(self) -> datetime:
         self.moment += timedelta(seconds=1)
         return self.moment
+
+    def read_ns(self) -> int:
+        """Return what a monotonic clock of the machine would say."""
+        return int((self.moment - datetime(2026, 1, 31, tzinfo=UTC)) / timedelta(microseconds=1)) * 1000
 
 
 def counters(spec: dict[str, Any], streams: list[dict[str, Any]]) -> dict[str, int]:
@@ -103,9 +108,18 @@ class Session:
         self, planned: planning.PlannedCell, metric: str, phase: str, trials: list[JudgedTrial]
     ) -> Callable[[TrialSpec], JudgedTrial]:
         def run(spec: TrialSpec) -> JudgedTrial:
-            result = self.traffic.run_trial(spec)
+            result = self.traffic.run(spec)
+            times = None
             if not self.simulated:
-                self.clock.moment += timedelta(seconds=result.wall_time_ns / 1e9)
+                began_ns = self.clock.read_ns()
+                self.clock.moment += timedelta(microseconds=result.wall_time_ns // 1000 + 1)
+                times = TrialTimes(
+                    deployed_ns=began_ns,
+                    learning_ns=None,
+                    learnt_ns=None,
+                    began_ns=began_ns,
+                    ended_ns=self.clock.read_ns(),
+                )
                 data = result_to_json(result)
                 made = counters({"direction": spec.direction.value}, data["streams"])
                 result = replace(result, auxiliary=tuple(sorted(made.items())))
@@ -122,6 +136,7 @@ class Session:
                 result=result,
                 validity=said.validity,
                 reason=said.reason,
+                times=times,
             )
             trials.append(JudgedTrial(seq=seq, result=result, validity=said.validity, reason=said.reason))
             return trials[-1]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import evidence
+import liar_http
 import pytest
 
 from bmwg.methodology.errors import ConfigError
@@ -139,6 +140,18 @@ def no_answer(data: dict[str, Any]) -> None:
     data["outcomes"].pop()
 
 
+def planned_twice(data: dict[str, Any]) -> None:
+    data["plan"].append(json.loads(json.dumps(data["plan"][0])))
+
+
+def answered_twice(data: dict[str, Any]) -> None:
+    data["outcomes"].append(dict(data["outcomes"][0]))
+
+
+def answer_without_a_plan(data: dict[str, Any]) -> None:
+    data["outcomes"].append({**data["outcomes"][0], "cell": "another/native/1p/1000o/1c"})
+
+
 def another_run(data: dict[str, Any]) -> None:
     data["run_id"] = "other"
 
@@ -153,6 +166,9 @@ def another_run(data: dict[str, Any]) -> None:
         (remarked, "VER-16"),
         (no_answer, "VER-09"),
         (another_run, "STORE-07"),
+        (planned_twice, "VER-17"),
+        (answered_twice, "STORE-07"),
+        (answer_without_a_plan, "STORE-07"),
     ],
 )
 def test_edited_answers_are_caught(
@@ -163,6 +179,31 @@ def test_edited_answers_are_caught(
     (run / ANSWERS).write_text(json.dumps(data))
     found = rules(run)
     assert expected in found or (change is part_of_a_test and "STORE-07" in found)
+
+
+def test_the_number_of_another_cell_of_the_plan_is_not_taken_for_its_own(run: Path) -> None:
+    data = json.loads((run / ANSWERS).read_text())
+    data["plan"].insert(0, json.loads(json.dumps(data["plan"][1])))
+    (run / ANSWERS).write_text(json.dumps(data))
+    assert [one.found for one in verify_folder(run).findings if one.rule_id == "VER-17"] == ["2 times"]
+
+
+@pytest.mark.parametrize(
+    ("lie", "rule_id"),
+    [
+        (liar_http.never_waited, "VER-30"),
+        (liar_http.slower_rival, "VER-31"),
+        (liar_http.more_hits, "VER-34"),
+        (liar_http.times_moved, "VER-35"),
+    ],
+)
+def test_findings_name_the_file_that_the_lines_stand_in(
+    run: Path, lie: liar_http.HttpLie, rule_id: str
+) -> None:
+    found = verify_folder(liar_http.told(run, lie)).findings
+    where = [one.where for one in found if one.rule_id == rule_id and one.where != "and more"]
+    assert where
+    assert all(text.startswith(f"{JOURNAL}: line ") for text in where), where
 
 
 @pytest.mark.parametrize("text", [b"", b"[" * 5000, b'{"schema": NaN}', b"\xff", b"7"])

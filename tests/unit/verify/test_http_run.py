@@ -55,7 +55,7 @@ def repetition(planned, number, mean_ns, **changes):
     return Repetition(**(fields | changes))
 
 
-def make_run(results, *, testbed=None):
+def make_run(results, *, testbed=None, report=True):
     """Write a complete run of the experiment with one client: native measured, the others not tried."""
     loaded = profile.load("quick")
     plan = [one for one in loaded.plan() if one.cell.experiment == "one_client"]
@@ -83,7 +83,8 @@ def make_run(results, *, testbed=None):
             kept.append(repetition(planned, planned.repetitions + 1, 1_002_500))
             requests_run.answer(store, planned, kept)
         store.close(None, "complete")
-    write_report(store.folder)
+    if report:
+        write_report(store.folder)
     return store.folder
 
 

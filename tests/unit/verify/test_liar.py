@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import doors
 import evidence
 import families
 import liar
 import liar_http
+import liar_source
 import pytest
 import replayable
 
@@ -61,7 +63,57 @@ def test_each_family_has_its_rules():
 
 def test_every_lie_is_a_family_of_the_campaign():
     named = {one.name.removeprefix("requests: ") for one in families.FAMILIES}
-    assert {lie.__name__ for lie in (*LIES, *liar.STRANGERS, *liar_http.LIES)} <= named
+    assert {lie.__name__ for lie in (*LIES, *liar.STRANGERS, *liar_http.LIES, *SOURCE)} <= named
+    assert len({one.name for one in (*families.FAMILIES, *doors.DOORS)}) == len(families.FAMILIES) + len(
+        doors.DOORS
+    )
+
+
+def test_the_honest_runs_of_today_are_verified(place):
+    for name in ("packets-2", "resumed-2"):
+        verified = verify_folder(evidence.unpacked(place, name) / name)
+        assert (name, verified.findings, verified.strangers) == (name, (), ())
+        assert {text.split(":")[0] for text in verified.questions} <= {
+            *("plan", "profile", "break", "cells"),
+            *(("time",) if name == "resumed-2" else ()),  # the machine was busy, and after a break it was not
+        }
+
+
+@pytest.mark.parametrize(
+    "family",
+    [one for one in families.FAMILIES if one.name.startswith("requests now: ")],
+    ids=lambda family: family.name.removeprefix("requests now: "),
+)
+def test_a_lie_about_requests_of_today_is_refused_or_named(place, tmp_path, keys, family):
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert family.caught(verified), [str(one) for one in verified.findings]
+
+
+SOURCE = {**liar_source.REFUSED, **liar_source.ASKED, **liar_source.SAID}
+# of these each commit tries one seed, of all others the campaign does
+QUICK = {"compared_with_edited_outcomes", "compared_unverified", "checked_out_by_somebody_else", "no_report"}
+
+
+@pytest.mark.parametrize("lie", SOURCE, ids=lambda lie: lie.__name__)
+def test_a_lie_of_somebody_who_has_the_source_is_refused_or_named(place, tmp_path, keys, lie):
+    family = next(one for one in families.FAMILIES if one.name == lie.__name__)
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED
+    assert family.caught(verified), [str(one) for one in verified.findings]
+
+
+@pytest.mark.parametrize(
+    "door",
+    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.slow) for one in doors.DOORS],
+    ids=lambda door: door.name,
+)
+def test_a_lie_told_around_a_bundle_is_answered(place, tmp_path, keys, door):
+    if door.attack is doors.checked_out_by_somebody_else and not doors.readable_by_others():
+        pytest.skip("this checkout cannot be read by another user, or there is no setpriv")
+    for seed in range(1 if door.name in QUICK else 5):
+        assert doors.tried(door, seed, place=place, to=tmp_path / str(seed), key=keys["signer"]), seed
 
 
 @pytest.mark.slow
@@ -220,7 +272,9 @@ def test_who_signed_and_what_nobody_can_show_is_said_and_has_its_status(place, t
     assert "cannot be detected without a challenge or a witness" in said
     assert status(bundle) == SIGNER_UNKNOWN
     assert "consistent, signer unknown: " in capsys.readouterr().out
-    assert status(bundle, "--key", key, "--require", "signed,checked-report") == 0
+    assert status(bundle, "--key", key, "--require", "signed,known-toolkit") == 0
+    assert status(bundle, "--key", key, "--require", "signed,checked-report") == REQUIREMENT_UNMET
+    assert "the bundle holds no report" in capsys.readouterr().out
     assert status(bundle, "--require", "signed") == REQUIREMENT_UNMET
     assert status(bundle, "--key", key, "--require", "challenged") == REQUIREMENT_UNMET
     assert "required and not there: challenged" in capsys.readouterr().out

@@ -19,11 +19,16 @@ struct stream {
 	struct frame_template mix[MIX_SIZES];
 	uint8_t mix_order[MIX_FRAMES]; /* which of `mix` each frame is */
 	uint32_t mix_frames;	       /* 0: all frames are `template` */
+	const struct destinations *to; /* with `networks` 0 all go where the template does */
+	uint64_t sent_to[MAX_NETWORKS]; /* of `sent`, by network */
 	uint64_t intended, sent;
 	/* sender */
 	uint64_t largest_burst, largest_lateness, first_sent_at, last_sent_at, backpressure;
+	uint64_t burst_frames; /* 0: no bursts that repeat */
+	struct burst_times burst;
 	uint32_t broadcast_every; /* 0: none */
 	uint64_t broadcast_sent; /* frames of the modifier, beside `sent` (rfc2544-11.1) */
+	uint64_t broadcast_after, broadcast_least, broadcast_most; /* test frames at the last one; between two of them */
 	/* receiver: classes of frames that arrived at `rx` */
 	struct counts *got;
 	uint64_t *window; /* WINDOW_WORDS of them */

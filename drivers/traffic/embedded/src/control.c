@@ -11,6 +11,7 @@
 #include "answer.h"
 #include "clock.h"
 #include "control.h"
+#include "frames.h"
 #include "neighbour.h"
 #include "trial.h"
 
@@ -86,9 +87,24 @@ static json_t *do_resolve(const json_t *arguments, struct failure *f)
 	return out;
 }
 
+/* The smallest IPv4 test frame as it is built, addresses zero, and where the signature stands (rfc2544-8). */
+static json_t *test_frame(void)
+{
+	static struct frame_template t;
+	const struct frame_plan plan = {.format = FORMAT_IPV4_UDP, .frame_octets = 64, .flows = 1};
+	json_t *octets = json_array();
+
+	frame_template_fill(&t, &plan);
+	for (uint32_t i = 0; i < t.length; i++)
+		json_array_append_new(octets, json_integer(t.octets[i]));
+	return json_pack("{s:o,s:[i,i]}", "octets", octets, "signature", (int)t.signature_offset,
+			 (int)sizeof(struct signature));
+}
+
 static json_t *do_hello(void)
 {
-	return json_pack("{s:s,s:f,s:i}", "dpdk", rte_version(), "tsc_hz", clock_hz(), "protocol", 1);
+	return json_pack("{s:s,s:f,s:i,s:o}", "dpdk", rte_version(), "tsc_hz", clock_hz(), "protocol", 1, "test_frame",
+			 test_frame());
 }
 
 static json_t *dispatch(const char *command, const json_t *arguments, int fd, struct failure *f)

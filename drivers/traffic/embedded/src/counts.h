@@ -8,6 +8,7 @@
 
 #include "histogram.h"
 #include "losses.h"
+#include "signature.h"
 
 /* Sequence numbers, counted down from the highest seen, in which a duplicate is told from a late first copy. */
 #define WINDOW_FRAMES (1ull << 22)
@@ -28,13 +29,48 @@ struct counts {
 	struct losses losses;
 	uint64_t tagged_ns[MAX_TAGS]; /* latency and one; 0: it never came */
 	uint64_t tagged_at[MAX_TAGS]; /* when it came, on the clock of `now` */
+	uint64_t from_network[MAX_NETWORKS]; /* of `received`, by the network that a frame was sent to */
 };
+
+/* Bursts that repeat, as they left; times on the clock of the sender. */
+struct burst_times {
+	uint64_t bursts;   /* that left whole */
+	uint64_t began_at; /* the one under way */
+	uint64_t lengths, longest;     /* from the first to the last frame of a burst: sum, and the longest */
+	uint64_t intervals, shortest;  /* from the last frame of a burst to the first of the next */
+};
+
+/* One frame of a burst's, by its place in it, leaves at `now`; `before` is when the frame before did (0: none). */
+static inline __attribute__((always_inline)) void burst_note(struct burst_times *b, uint64_t place, uint64_t frames,
+							     uint64_t before, uint64_t now)
+{
+	uint64_t took;
+
+	if (!place) {
+		b->began_at = now;
+		if (before) {
+			took = now - before;
+			b->intervals += took;
+			if (b->bursts == 1u || took < b->shortest)
+				b->shortest = took;
+		}
+	}
+	if (place == frames - 1u) {
+		took = now - b->began_at;
+		b->lengths += took;
+		if (took > b->longest)
+			b->longest = took;
+		b->bursts++;
+	}
+}
 
 /* What all streams of a trial have in common. */
 struct expected {
 	uint64_t first;		      /* frames of the first stage */
 	uint64_t tag_first, tag_step; /* the first tagged frame, and every so many after it */
 	uint32_t tags;		      /* 0: none */
+	uint32_t networks;	      /* 0: all frames go to one destination */
+	uint64_t seed;		      /* by which their networks were drawn */
 };
 
 /*
@@ -85,6 +121,12 @@ static inline __attribute__((always_inline)) void count_sequence(struct counts *
 	c->received++;
 	c->losses.first_received += sequence < e->first;
 	histogram_add(&c->latency, latency_ns);
+	if (e->networks) {
+		uint32_t network = network_drawn(e->seed, sequence, e->networks);
+
+		if (network < MAX_NETWORKS)
+			c->from_network[network]++;
+	}
 	if (e->tags && sequence >= e->tag_first) {
 		uint64_t number = (sequence - e->tag_first) / e->tag_step;
 

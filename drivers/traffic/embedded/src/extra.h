@@ -8,7 +8,8 @@
 /* Takes the trial's list over (NULL or an array); none is sent before `start`. */
 int extras_prepare(const json_t *list, uint64_t start, double hz, struct failure *f);
 /* Sends what is due. */
-void extras_send(uint64_t now);
+/* `test_frames` is how many left of the streams until now. */
+void extras_send(uint64_t now, uint64_t test_frames);
 /* Whether a frame answers one of them: it came to the port that asked, from the asked UDP port. Counts it. */
 bool extras_input(unsigned int port, const uint8_t *frame, uint32_t length);
 /* When the next one is due. */

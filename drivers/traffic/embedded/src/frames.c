@@ -95,6 +95,15 @@ void frame_template_fill(struct frame_template *t, const struct frame_plan *plan
 		udp->dst_port = rte_cpu_to_be_16(TEST_DESTINATION_PORT);
 		udp->dgram_len = rte_cpu_to_be_16(left);
 		udp->dgram_cksum = 0;
+		if (plan->format == FORMAT_IPV4_UDP) {
+			struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)at;
+
+			t->header_checksum_offset = (uint16_t)((uint8_t *)&ip->hdr_checksum - t->octets);
+			t->destination_offset = (uint16_t)((uint8_t *)&ip->dst_addr - t->octets);
+		} else {
+			t->destination_offset =
+				(uint16_t)((uint8_t *)((struct rte_ipv6_hdr *)at)->dst_addr - t->octets);
+		}
 		t->source_port_offset = (uint16_t)((uint8_t *)&udp->src_port - t->octets);
 		t->checksum_offset = (uint16_t)((uint8_t *)&udp->dgram_cksum - t->octets);
 		t->signature_offset = (uint16_t)((uint8_t *)(udp + 1) - t->octets);
@@ -111,6 +120,44 @@ void frame_template_fill(struct frame_template *t, const struct frame_plan *plan
 		udp->dgram_cksum = checksum ? checksum : 0xffffu;
 	} else {
 		t->signature_offset = (uint16_t)(at - t->octets);
+	}
+}
+
+void frame_destinations_fill(struct destinations *d, const struct frame_template *t, enum frame_format format,
+			     uint32_t networks, const uint8_t *first, uint32_t step_bits, uint64_t seed)
+{
+	const uint8_t *before = t->octets + t->destination_offset;
+
+	memset(d, 0, sizeof(*d));
+	d->networks = networks;
+	d->octets = format == FORMAT_IPV4_UDP ? 4u : 16u;
+	d->seed = seed;
+	for (uint32_t n = 0; n < networks; n++) {
+		struct destination *to = &d->network[n];
+		uint64_t sum = 0;
+
+		memcpy(to->address, first, d->octets);
+		if (format == FORMAT_IPV4_UDP) {
+			uint32_t address;
+
+			memcpy(&address, first, sizeof(address));
+			address = rte_cpu_to_be_32(rte_be_to_cpu_32(address) + (n << step_bits));
+			memcpy(to->address, &address, sizeof(address));
+		} else {
+			uint64_t upper;
+
+			memcpy(&upper, first, sizeof(upper));
+			upper = rte_cpu_to_be_64(rte_be_to_cpu_64(upper) + ((uint64_t)n << step_bits));
+			memcpy(to->address, &upper, sizeof(upper));
+		}
+		for (uint32_t i = 0; i < d->octets; i += 2u) {
+			uint16_t after_word, before_word;
+
+			memcpy(&after_word, to->address + i, sizeof(after_word));
+			memcpy(&before_word, before + i, sizeof(before_word));
+			sum += (uint64_t)after_word + (uint16_t)~before_word;
+		}
+		to->delta = fold16(sum);
 	}
 }
 

@@ -3,6 +3,8 @@
 #ifndef BMWG_FRAMES_H
 #define BMWG_FRAMES_H
 
+#include <string.h>
+
 #include <rte_byteorder.h>
 #include <rte_ether.h>
 
@@ -24,9 +26,29 @@ static inline void frame_sign(uint8_t *frame, const struct frame_template *t, ui
 {
 	signature_write((struct signature *)(frame + t->signature_offset), trial_stream, sequence, stamp);
 	if (t->source_port_offset && t->flows > 1)
-		flow_ports(t, sequence, (uint16_t *)(frame + t->source_port_offset),
+		flow_ports(t, sequence, 0, (uint16_t *)(frame + t->source_port_offset),
 			   (uint16_t *)(frame + t->checksum_offset));
 }
+
+/* Another destination than the template's, with the checksums that go with it; the frame has an IP header. */
+static inline void frame_address(uint8_t *frame, const struct frame_template *t, const struct destination *to,
+				 uint32_t octets, uint64_t sequence)
+{
+	uint16_t *header = (uint16_t *)(frame + t->header_checksum_offset);
+
+	memcpy(frame + t->destination_offset, to->address, octets);
+	if (t->header_checksum_offset)
+		*header = header_checksum(*header, to->delta);
+	flow_ports(t, sequence, to->delta, (uint16_t *)(frame + t->source_port_offset),
+		   (uint16_t *)(frame + t->checksum_offset));
+}
+
+/*
+ * Fill `d` with `networks` destinations for the frames of a template: the first one, and each `step_bits` further up (4:
+ * networks of 16 addresses), in the whole address for IPv4, in the upper half for IPv6.
+ */
+void frame_destinations_fill(struct destinations *d, const struct frame_template *t, enum frame_format format,
+			     uint32_t networks, const uint8_t *first, uint32_t step_bits, uint64_t seed);
 
 /* Smallest frame, FCS included, that holds the headers and the signature. */
 uint32_t frame_minimum(enum frame_format format, bool tagged);

@@ -28,21 +28,67 @@ static int mix_read(const json_t *list, struct order *o, uint32_t least, struct 
 	return 0;
 }
 
+static int octet_read(const char *text)
+{
+	int value = 0;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		char c = text[i];
+
+		if (c >= '0' && c <= '9')
+			value = value * 16 + (c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value * 16 + (c - 'a' + 10);
+		else
+			return -1;
+	}
+	return value;
+}
+
+/* The first destination of each stream, 32 hexadecimal digits; an IPv4 address stands in the first eight. */
+static int destinations_read(const json_t *list, struct order *o, struct failure *f)
+{
+	const json_int_t most_bits = o->plan.format == FORMAT_IPV4_UDP ? 24 : 56;
+
+	if (!o->networks)
+		return 0;
+	if (o->networks > (json_int_t)MAX_NETWORKS || o->plan.format == FORMAT_ETHERNET || o->step_bits < 0 ||
+	    o->step_bits > most_bits || json_array_size(list) != 2)
+		return failure_set(f, "protocol", "trial: destination networks that no frame can go to");
+	for (unsigned int s = 0; s < 2; s++) {
+		const char *text = json_string_value(json_array_get(list, s));
+
+		if (!text || strlen(text) != 32)
+			return failure_set(f, "protocol", "trial: a destination has 32 hexadecimal digits");
+		for (unsigned int i = 0; i < 16; i++) {
+			int octet = octet_read(text + 2 * i);
+
+			if (octet < 0)
+				return failure_set(f, "protocol", "trial: a destination has 32 hexadecimal digits");
+			o->first_destination[s][i] = (uint8_t)octet;
+		}
+	}
+	return 0;
+}
+
 int order_read(const json_t *spec, struct order *o, struct failure *f)
 {
 	json_int_t octets, vlan, flows, format, burst;
 	int forward, reverse, loss_times;
-	json_t *mix;
+	json_t *mix, *destinations;
 	uint32_t least;
 
 	memset(o, 0, sizeof(*o));
-	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I,s:I,s:I,s:I,s:o}",
+	if (json_unpack((json_t *)spec, "{s:I,s:I,s:I,s:I,s:I,s:I,s:F,s:b,s:b,s:I,s:F,s:F,s:I,s:F,s:F,s:b,s:I,s:I,s:I,s:I,s:o,"
+					  "s:I,s:I,s:I,s:o,s:I,s:F}",
 			"number", &o->number, "frame_octets", &octets, "vlan", &vlan, "flows", &flows, "format",
 			&format, "intended", &o->intended, "load_fps", &o->load_fps, "forward", &forward,
 			"reverse", &reverse, "burst_limit", &burst, "drain_quiet_s", &o->quiet_s, "drain_limit_s",
 			&o->limit_s, "first", &o->first, "then_load_fps", &o->then_load_fps, "late_s", &o->late_s,
 			"loss_times", &loss_times, "broadcast_every", &o->broadcast_every, "tag_first",
-			&o->tag_first, "tag_step", &o->tag_step, "tags", &o->tags, "mix", &mix))
+			&o->tag_first, "tag_step", &o->tag_step, "tags", &o->tags, "mix", &mix, "networks", &o->networks,
+			"step_bits", &o->step_bits, "seed", &o->seed, "destinations", &destinations,
+			"burst_frames", &o->burst_frames, "burst_fps", &o->burst_fps))
 		return failure_set(f, "protocol", "trial: a field is missing or of the wrong type");
 	if (!ports[0].attached || !ports[1].attached)
 		return failure_set(f, "state", "no ports are attached");
@@ -51,7 +97,9 @@ int order_read(const json_t *spec, struct order *o, struct failure *f)
 	    o->load_fps < 1 || !(forward || reverse) || o->number < 1 || o->number > 32767 || o->first < 1 ||
 	    o->first > o->intended || (o->first < o->intended && o->then_load_fps < 1) || o->late_s < 0 ||
 	    o->broadcast_every < 0 || o->tag_first < 0 || o->tag_step < 1 || o->tags < 0 ||
-	    o->tags > (json_int_t)MAX_TAGS)
+	    o->tags > (json_int_t)MAX_TAGS || o->networks < 0 || o->seed < 0 || o->burst_frames < 0 ||
+	    (o->burst_frames && (o->burst_fps < o->load_fps || o->first < o->intended ||
+				 o->intended % o->burst_frames)))
 		return failure_set(f, "protocol", "trial: a field is out of range");
 	least = frame_minimum((enum frame_format)format, vlan != 0);
 	if (octets < (json_int_t)least || octets > (json_int_t)MAX_FRAME_OCTETS)
@@ -62,5 +110,7 @@ int order_read(const json_t *spec, struct order *o, struct failure *f)
 	o->forward = forward;
 	o->reverse = reverse;
 	o->loss_times = loss_times;
+	if (destinations_read(destinations, o, f))
+		return -1;
 	return mix_read(mix, o, least, f);
 }

@@ -15,8 +15,12 @@ struct order {
 	json_int_t first; /* frames at `load_fps`; the others follow at `then_load_fps` */
 	json_int_t broadcast_every;
 	json_int_t tag_first, tag_step, tags;
+	json_int_t networks, step_bits, seed; /* 0 networks: all frames go to one destination (rfc2544-12) */
+	uint8_t first_destination[2][16];     /* by the stream that goes there, in network order */
 	uint32_t mix[MIX_FRAMES], mix_frames; /* frame sizes that repeat, FCS included */
 	bool forward, reverse, loss_times;
+	json_int_t burst_frames; /* 0: no bursts that repeat; else `load_fps` is the mean over them (rfc2544-21) */
+	double burst_fps;	 /* within a burst */
 	double load_fps, then_load_fps, late_s, quiet_s, limit_s;
 	uint32_t burst_limit;
 };

@@ -35,6 +35,15 @@ static json_t *tagged_at_json(const struct stream *s, uint32_t tags)
 	return out;
 }
 
+static json_t *networks_json(const uint64_t *frames, uint32_t networks)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < networks; i++)
+		json_array_append_new(out, count(frames[i]));
+	return out;
+}
+
 static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t tags)
 {
 	json_t *out = json_object();
@@ -54,7 +63,22 @@ static json_t *stream_json(struct stream *s, const struct pace *pace, uint32_t t
 	json_object_set_new(out, "effective_duration_ns", count(clock_ns(s->last_sent_at - s->first_sent_at)));
 	json_object_set_new(out, "broadcast_sent_frames", count(s->broadcast_sent));
 	json_object_set_new(out, "broadcast_received_frames", count(s->got->broadcast_received));
+	json_object_set_new(out, "broadcast_least_between_frames", count(s->broadcast_least));
+	json_object_set_new(out, "broadcast_most_between_frames", count(s->broadcast_most));
 	json_object_set_new(out, "latency", histogram_json(&s->got->latency));
+	if (s->burst_frames) {
+		const struct burst_times *b = &s->burst;
+
+		json_object_set_new(out, "bursts",
+				    json_pack("{s:o,s:o,s:o,s:o,s:o}", "bursts", count(b->bursts), "lengths_ns",
+					      count(clock_ns(b->lengths)), "longest_ns", count(clock_ns(b->longest)),
+					      "intervals_ns", count(clock_ns(b->intervals)), "shortest_interval_ns",
+					      count(clock_ns(b->shortest))));
+	}
+	if (s->to->networks) {
+		json_object_set_new(out, "sent_by_network", networks_json(s->sent_to, s->to->networks));
+		json_object_set_new(out, "received_by_network", networks_json(s->got->from_network, s->to->networks));
+	}
 	if (tags) {
 		json_object_set_new(out, "tagged_ns", tagged_json(s, tags));
 		json_object_set_new(out, "tagged_at_ns", tagged_at_json(s, tags));

@@ -40,8 +40,26 @@ struct frame_template {
 	uint16_t signature_offset;
 	uint16_t source_port_offset; /* 0: no UDP */
 	uint16_t checksum_offset;
+	uint16_t destination_offset;	 /* of the IP destination address; 0: no IP */
+	uint16_t header_checksum_offset; /* 0: no IPv4 */
 	uint32_t checksum_base;	   /* folded sum of all that the UDP checksum covers, source port taken as zero */
 	uint32_t flows;
+};
+
+/* Destination networks among which the frames of a stream are spread at random (rfc2544-12). */
+#define MAX_NETWORKS 256u
+
+struct destination {
+	uint8_t address[16]; /* in network order; the first four octets for IPv4 */
+	uint16_t delta;	     /* what it adds to a checksum in place of the template's address (ones' complement) */
+	uint16_t padding[3];
+};
+
+struct destinations {
+	uint32_t networks; /* 0: all frames go where the template does */
+	uint32_t octets;   /* of an address: 4 or 16 */
+	uint64_t seed;
+	struct destination network[MAX_NETWORKS];
 };
 
 static inline __attribute__((always_inline)) uint16_t fold16(uint64_t sum)
@@ -81,14 +99,38 @@ static inline __attribute__((always_inline)) void signature_write(struct signatu
 								      (uint32_t)sequence + stamp));
 }
 
-/* Source port of a flow's frame and the UDP checksum with it, in network order. */
-static inline __attribute__((always_inline)) void flow_ports(const struct frame_template *t, uint64_t sequence, uint16_t *port, uint16_t *checksum)
+/*
+ * Which of `networks` destination networks a frame goes to: a number of its own for each seed and sequence number, so that
+ * the receiver knows it without asking the sender (the mixing steps are those of splitmix64).
+ */
+static inline __attribute__((always_inline)) uint32_t network_drawn(uint64_t seed, uint64_t sequence, uint32_t networks)
+{
+	uint64_t z = seed + (sequence + 1u) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	z ^= z >> 31;
+	return (uint32_t)(((z >> 32) * networks) >> 32);
+}
+
+/*
+ * Source port of a flow's frame and the UDP checksum with it, in network order. `delta` is what another destination
+ * address than the template's adds to the sum.
+ */
+static inline __attribute__((always_inline)) void flow_ports(const struct frame_template *t, uint64_t sequence, uint16_t delta,
+							     uint16_t *port, uint16_t *checksum)
 {
 	uint16_t sum;
 
 	*port = network16((uint16_t)(TEST_SOURCE_PORT + sequence % t->flows));
-	sum = (uint16_t)~fold16((uint64_t)t->checksum_base + *port);
+	sum = (uint16_t)~fold16((uint64_t)t->checksum_base + delta + *port);
 	*checksum = sum ? sum : 0xffffu;
+}
+
+/* The checksum of an IPv4 header after its destination address was changed (rfc1624, equation 3). */
+static inline __attribute__((always_inline)) uint16_t header_checksum(uint16_t before, uint16_t delta)
+{
+	return (uint16_t)~fold16((uint64_t)(uint16_t)~before + delta);
 }
 
 #endif

@@ -19,6 +19,15 @@
 
 static struct trial trial; /* large: kept off the stack */
 
+/* Keep the fewest and the most test frames between two broadcast frames; the first counts from the trial's begin. */
+static void between_add(struct stream *s, uint64_t frames)
+{
+	if (s->broadcast_sent == 1 || frames < s->broadcast_least)
+		s->broadcast_least = frames;
+	if (frames > s->broadcast_most)
+		s->broadcast_most = frames;
+}
+
 /* One broadcast frame beside every `broadcast_every` test frames (rfc2544-11.1). */
 static void send_broadcasts(struct stream *s)
 {
@@ -35,12 +44,15 @@ static void send_broadcasts(struct stream *s)
 			return;
 		}
 		s->broadcast_sent++;
+		between_add(s, s->sent - s->broadcast_after);
+		s->broadcast_after = s->sent;
 	}
 }
 
 static void send_due(struct stream *s, const struct pace *pace, uint64_t now, struct loop_record *record)
 {
 	struct rte_mbuf *frames[BURST_LIMIT];
+	uint16_t drawn[BURST_LIMIT];
 	uint64_t due = pace_due(pace, now);
 	uint16_t trial_stream = (uint16_t)(trial.number << 1 | s->index);
 	uint64_t lateness;
@@ -52,6 +64,8 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 	if (due <= s->sent)
 		return;
 	wanted = (uint16_t)RTE_MIN(due - s->sent, (uint64_t)pace->burst_limit);
+	if (s->broadcast_every) /* the broadcast frame has its place between two test frames */
+		wanted = (uint16_t)RTE_MIN((uint64_t)wanted, s->broadcast_every - s->sent % s->broadcast_every);
 	if (rte_pktmbuf_alloc_bulk(s->tx->pool, frames, wanted)) {
 		record->no_buffer++;
 		return;
@@ -63,6 +77,10 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 
 		rte_memcpy(octets, template->octets, template->length);
 		frame_sign(octets, template, trial_stream, s->sent + i, stamp);
+		if (s->to->networks) {
+			drawn[i] = (uint16_t)network_drawn(s->to->seed, s->sent + i, s->to->networks);
+			frame_address(octets, template, &s->to->network[drawn[i]], s->to->octets, s->sent + i);
+		}
 		frames[i]->data_len = template->length;
 		frames[i]->pkt_len = template->length;
 	}
@@ -78,8 +96,16 @@ static void send_due(struct stream *s, const struct pace *pace, uint64_t now, st
 		s->largest_lateness = lateness;
 	if (!s->sent)
 		s->first_sent_at = now;
+	if (s->burst_frames)
+		for (uint64_t i = s->sent; i < s->sent + accepted; i++) {
+			burst_note(&s->burst, i % s->burst_frames, s->burst_frames, i ? s->last_sent_at : 0, now);
+			s->last_sent_at = now;
+		}
 	s->last_sent_at = now;
 	s->sent += accepted;
+	if (s->to->networks)
+		for (uint16_t i = 0; i < accepted; i++)
+			s->sent_to[drawn[i]]++;
 	if (accepted > s->largest_burst)
 		s->largest_burst = accepted;
 	if (s->broadcast_every)
@@ -154,7 +180,7 @@ static void send_phase(const struct pace *pace, int control_fd, double hz, struc
 			record->gaps_over_1ms += gap > millisecond;
 			if (now > pace->end)
 				break;
-			extras_send(now); /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
+			extras_send(now, trial.streams[0].sent + trial.streams[1].sent); /* the first frame of a trial or a second (rfc2544-11.2, 11.3) */
 			for (unsigned int i = 0; i < 2; i++)
 				if (trial.streams[i].active)
 					send_due(&trial.streams[i], pace, now, record);
@@ -239,6 +265,14 @@ static int loop_memory(unsigned int index, struct counts **counts, uint64_t **wi
 	return windows[index] ? 0 : -1;
 }
 
+/* Where the frames of each stream go; what the programs inside the kernel read is theirs. */
+static struct destinations *destinations_of(unsigned int index)
+{
+	static struct destinations own[2];
+
+	return xdp_open() ? xdp_destinations(index) : &own[index];
+}
+
 static int stream_prepare(struct stream *s, unsigned int index, const struct order *o, struct failure *f)
 {
 	struct frame_plan plan = o->plan;
@@ -257,6 +291,7 @@ static int stream_prepare(struct stream *s, unsigned int index, const struct ord
 	s->rx = &ports[1 - index];
 	s->intended = (uint64_t)o->intended;
 	s->broadcast_every = (uint32_t)o->broadcast_every;
+	s->burst_frames = (uint64_t)o->burst_frames;
 	if (plan.format == FORMAT_IPV4_UDP && (!tx->has_ipv4 || !rx->has_ipv4))
 		return failure_set(f, "address", "IPv4 frames need an IPv4 address on both ports");
 	if (plan.format == FORMAT_IPV6_UDP && (!tx->has_ipv6 || !rx->has_ipv6))
@@ -272,6 +307,9 @@ static int stream_prepare(struct stream *s, unsigned int index, const struct ord
 	if (destination_mac(tx, rx, plan.format, &plan.destination_mac, f))
 		return -1;
 	frame_template_fill(&s->template, &plan);
+	s->to = destinations_of(index);
+	frame_destinations_fill(destinations_of(index), &s->template, plan.format, (uint32_t)o->networks,
+				o->first_destination[index], (uint32_t)o->step_bits, (uint64_t)o->seed);
 	mix_prepare(s, o, plan);
 	s->active = true;
 	return 0;
@@ -292,7 +330,9 @@ static void pace_prepare(struct pace *pace, const struct order *o, double hz)
 	double then_s = two ? (double)(o->intended - o->first) / o->then_load_fps : 0.0;
 
 	pace->first = (uint64_t)o->first;
-	pace->stage[0] = pace_stage(o->load_fps, hz);
+	pace->stage[0] = pace_stage(o->burst_frames ? o->burst_fps : o->load_fps, hz);
+	pace->burst_frames = (uint64_t)o->burst_frames;
+	pace->burst_cycles = (double)o->burst_frames / o->load_fps * hz;
 	pace->stage[1] = pace_stage(two ? o->then_load_fps : o->load_fps, hz);
 	pace->burst_limit = o->burst_limit;
 	pace->start = rte_rdtsc() + (uint64_t)(hz / 1e3);
@@ -320,7 +360,8 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 	trial.unassigned[0] = trial.unassigned[1] = 0;
 	trial.ns_per_stamp = (double)(1u << STAMP_SHIFT) * 1e9 / hz;
 	trial.expected = (struct expected){.first = (uint64_t)o.first, .tag_first = (uint64_t)o.tag_first,
-					   .tag_step = (uint64_t)o.tag_step, .tags = (uint32_t)o.tags};
+					   .tag_step = (uint64_t)o.tag_step, .tags = (uint32_t)o.tags,
+					   .networks = (uint32_t)o.networks, .seed = (uint64_t)o.seed};
 	counters_before = result_counters();
 	watchdogs_arm(true);
 	pace_prepare(&pace, &o, hz);
@@ -333,7 +374,8 @@ json_t *trial_run(const json_t *spec, int control_fd, struct failure *f)
 		const struct xdp_order order = {.first = (uint64_t)o.first, .load_fps = o.load_fps,
 						.then_load_fps = o.then_load_fps, .late_s = o.late_s,
 						.quiet_s = o.quiet_s, .limit_s = o.limit_s,
-						.burst_limit = o.burst_limit, .frame_octets = o.plan.frame_octets};
+						.burst_limit = o.burst_limit, .frame_octets = o.plan.frame_octets,
+						.burst_frames = (uint64_t)o.burst_frames, .burst_fps = o.burst_fps};
 
 		if (xdp_run(&trial, &order, &pace, control_fd, hz, &record, f)) {
 			json_decref(counters_before);

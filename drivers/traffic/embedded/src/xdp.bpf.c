@@ -36,6 +36,26 @@ struct {
 
 /* ---- sending ---- */
 
+/* Bursts that repeat: the next frame of this one, or the first of the next. */
+static __always_inline void next_in_burst(struct xdp_sender *s)
+{
+	const bool over = s->burst_place + 1u >= s->burst_frames;
+	const struct xdp_step *step = over ? &s->step[1] : &s->step[0];
+	uint64_t fraction = (uint64_t)(over ? s->burst_fraction : s->next_fraction) + step->fraction;
+
+	if (!over) {
+		s->burst_place++;
+		s->next_ns += step->ns + (fraction >> 32);
+		s->next_fraction = (uint32_t)fraction;
+		return;
+	}
+	s->burst_place = 0;
+	s->burst_ns += step->ns + (fraction >> 32);
+	s->burst_fraction = (uint32_t)fraction;
+	s->next_ns = s->burst_ns;
+	s->next_fraction = s->burst_fraction;
+}
+
 static __always_inline void next_due(const struct xdp_sending *g, struct xdp_sender *s)
 {
 	const struct xdp_step *step = s->sent < s->first ? &s->step[0] : &s->step[1];
@@ -105,17 +125,49 @@ static __always_inline int frame_sign(struct xdp_md *ctx, const struct frame_tem
 
 		if ((uint8_t *)(port + 1) > end || (uint8_t *)(checksum + 1) > end)
 			return -1;
-		flow_ports(t, sequence, port, checksum);
+		flow_ports(t, sequence, 0, port, checksum);
 	}
+	return 0;
+}
+
+/* Another destination than the template's, as frame_address() has it for the tester's own loop. */
+static __always_inline int frame_address(struct xdp_md *ctx, const struct frame_template *t, const struct destinations *d,
+					 uint32_t network, uint64_t sequence)
+{
+	uint8_t *data = (uint8_t *)(long)ctx->data, *end = (uint8_t *)(long)ctx->data_end;
+	const struct destination *to = &d->network[network & (MAX_NETWORKS - 1u)];
+	uint8_t *address = data + (t->destination_offset & 0x7fu);
+	uint16_t *port = (uint16_t *)(data + (t->source_port_offset & 0x7fu));
+	uint16_t *checksum = (uint16_t *)(data + (t->checksum_offset & 0x7fu));
+
+	if (address + sizeof(to->address) > end || (uint8_t *)(port + 1) > end || (uint8_t *)(checksum + 1) > end)
+		return -1;
+	if (t->header_checksum_offset) {
+		uint16_t *header = (uint16_t *)(data + (t->header_checksum_offset & 0x7fu));
+
+		if ((uint8_t *)(header + 1) > end)
+			return -1;
+		*header = header_checksum(*header, to->delta);
+		__builtin_memcpy(address, to->address, 4);
+	} else {
+		__builtin_memcpy(address, to->address, sizeof(to->address));
+	}
+	flow_ports(t, sequence, to->delta, port, checksum);
 	return 0;
 }
 
 static __always_inline int send_broadcast(struct xdp_md *ctx, struct xdp_sending *g, uint32_t i)
 {
 	struct xdp_sender *s = &g->sender[i];
+	uint64_t between = s->sent - s->broadcast_after;
 
 	if (frame_fill(ctx, g, &shared.template[i][XDP_BROADCAST]))
 		return XDP_DROP;
+	if (!s->broadcast_sent || between < s->broadcast_least)
+		s->broadcast_least = between;
+	if (between > s->broadcast_most)
+		s->broadcast_most = between;
+	s->broadcast_after = s->sent;
 	s->broadcast_sent++;
 	return (int)bpf_redirect_map(&ports, i, 0);
 }
@@ -125,7 +177,8 @@ static __always_inline int send_due(struct xdp_md *ctx, struct xdp_sending *g, u
 {
 	struct xdp_sender *s = &g->sender[i];
 	uint64_t sequence = s->sent;
-	uint32_t place = 0;
+	uint32_t place = 0, network = 0;
+	const struct destinations *d = &shared.to[i];
 	const struct frame_template *t;
 	int64_t lateness;
 
@@ -145,21 +198,31 @@ static __always_inline int send_due(struct xdp_md *ctx, struct xdp_sending *g, u
 	if (s->mix_frames)
 		place = 1u + (s->mix_order[sequence % s->mix_frames % XDP_MIX_FRAMES] & (XDP_MIX_SIZES - 1u));
 	t = &shared.template[i][place];
-	if (frame_fill(ctx, g, t) || frame_sign(ctx, t, (uint16_t)(g->number << 1 | i), sequence, now)) {
+	if (d->networks)
+		network = network_drawn(d->seed, sequence, d->networks) & (MAX_NETWORKS - 1u);
+	if (frame_fill(ctx, g, t) || frame_sign(ctx, t, (uint16_t)(g->number << 1 | i), sequence, now) ||
+	    (d->networks && frame_address(ctx, t, d, network, sequence))) {
 		s->size_refused++;
 		return XDP_DROP;
 	}
+	if (d->networks)
+		s->sent_to[network]++;
 	lateness = (int64_t)(now - s->next_ns);
 	if (lateness > s->largest_lateness_ns)
 		s->largest_lateness_ns = lateness;
 	if (!sequence)
 		s->first_sent_ns = now;
+	if (s->burst_frames)
+		burst_note(&s->burst, s->burst_place, s->burst_frames, sequence ? s->last_sent_ns : 0, now);
 	s->last_sent_ns = now;
 	s->in_a_row++;
 	if (s->in_a_row > s->largest_burst)
 		s->largest_burst = s->in_a_row;
 	s->sent = sequence + 1u;
-	next_due(g, s);
+	if (s->burst_frames)
+		next_in_burst(s);
+	else
+		next_due(g, s);
 	return (int)bpf_redirect_map(&ports, i, 0);
 }
 
@@ -181,6 +244,7 @@ SEC("xdp") int send(struct xdp_md *ctx)
 	if (!g->start_ns) {
 		g->before_ns = now;
 		g->sender[0].next_ns = g->sender[1].next_ns = now + XDP_START_NS;
+		g->sender[0].burst_ns = g->sender[1].burst_ns = now + XDP_START_NS;
 		g->start_ns = now + XDP_START_NS;
 		return XDP_DROP;
 	}

@@ -59,6 +59,11 @@ void xdp_memory(unsigned int stream, struct counts **counts, uint64_t **window)
 	*window = shared->window[stream];
 }
 
+struct destinations *xdp_destinations(unsigned int stream)
+{
+	return &shared->to[stream];
+}
+
 static int quiet(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	return level == LIBBPF_WARN ? vfprintf(stderr, format, arguments) : 0;

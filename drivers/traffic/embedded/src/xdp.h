@@ -13,6 +13,8 @@ struct xdp_order {
 	uint64_t first; /* frames at `load_fps`; the others follow at `then_load_fps` */
 	double load_fps, then_load_fps, late_s, quiet_s, limit_s;
 	uint32_t burst_limit, frame_octets; /* the largest, FCS included */
+	uint64_t burst_frames;		    /* 0: no bursts that repeat; else `load_fps` is the mean over them */
+	double burst_fps;		    /* within a burst */
 };
 
 /* Whether this kernel takes the programs and runs live frames; touches no interface. 0 or -1 with `f` set. */
@@ -27,6 +29,8 @@ struct xdp_shared *xdp_shared(void);
 int xdp_sender(void);
 /* Where the programs count what arrives of a stream. */
 void xdp_memory(unsigned int stream, struct counts **counts, uint64_t **window);
+/* Where the frames of a stream go, as the sending program reads it. */
+struct destinations *xdp_destinations(unsigned int stream);
 /* What the programs let pass: ARP and ND are answered, answers to frames beside the stream are counted. */
 void xdp_input(struct port *p);
 /*

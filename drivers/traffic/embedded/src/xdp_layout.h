@@ -27,10 +27,17 @@ struct xdp_sender {
 	uint64_t next_ns;	     /* when the next frame is due */
 	uint32_t next_fraction;
 	uint32_t in_a_row;	     /* frames that left with nothing between them */
+	uint64_t burst_frames;	     /* 0: no bursts that repeat; else `step[1]` is from one burst to the next */
+	uint64_t burst_place;	     /* in its burst, of the frame that is next */
+	uint64_t burst_ns;	     /* when the burst that is next, or under way, is due */
+	uint32_t burst_fraction;
+	struct burst_times burst;
 	uint64_t sent, first_sent_ns, last_sent_ns, largest_burst, broadcast_sent;
+	uint64_t broadcast_after, broadcast_least, broadcast_most; /* test frames at the last one; between two */
 	int64_t largest_lateness_ns;
 	uint32_t mix_frames, size_refused;
 	uint8_t mix_order[XDP_MIX_FRAMES];
+	uint64_t sent_to[MAX_NETWORKS]; /* of `sent`, by destination network */
 } __attribute__((aligned(128)));
 
 struct xdp_sending {
@@ -61,6 +68,7 @@ struct xdp_shared {
 	struct xdp_sending sending;
 	struct xdp_receiving receiving[XDP_STREAMS];
 	struct frame_template template[XDP_STREAMS][XDP_TEMPLATES];
+	struct destinations to[XDP_STREAMS];
 	uint64_t window[XDP_STREAMS][WINDOW_WORDS];
 };
 

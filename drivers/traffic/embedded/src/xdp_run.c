@@ -52,6 +52,15 @@ static uint64_t shared_read(const uint64_t *value)
 	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
 }
 
+static uint64_t sent_until_now(const struct xdp_sending *g)
+{
+	uint64_t sent = 0;
+
+	for (unsigned int i = 0; i < XDP_STREAMS; i++)
+		sent += shared_read(&g->sender[i].sent);
+	return sent;
+}
+
 static bool all_left(const struct xdp_sending *g)
 {
 	for (unsigned int i = 0; i < XDP_STREAMS; i++) {
@@ -87,7 +96,7 @@ static uint64_t attend_wait_ns(struct attendance *a, const struct xdp_sending *g
 	wait_ns = start_ns + g->last_ns - now_ns;
 	if (wait_ns > END_LOOK_NS)
 		wait_ns = END_LOOK_NS;
-	extras_send(rte_rdtsc());
+	extras_send(rte_rdtsc(), sent_until_now(g));
 	extra = extras_next();
 	if (extra != UINT64_MAX) {
 		uint64_t cycles = rte_rdtsc();
@@ -176,6 +185,11 @@ static void sender_prepare(struct xdp_sender *to, const struct stream *s, const 
 	to->first = o->first;
 	to->step[0] = step_of(o->load_fps);
 	to->step[1] = step_of(two ? o->then_load_fps : o->load_fps);
+	if (o->burst_frames) {
+		to->burst_frames = o->burst_frames;
+		to->step[0] = step_of(o->burst_fps);
+		to->step[1] = step_of(o->load_fps / (double)o->burst_frames);
+	}
 	to->then_ns = (uint64_t)((long double)o->first * 1e9L / (long double)o->load_fps);
 	to->broadcast_every = s->broadcast_every;
 	to->mix_frames = s->mix_frames;
@@ -260,6 +274,14 @@ static void stream_take(struct stream *s, const struct pace *pace, double hz)
 	s->last_sent_at = s->first_sent_at + cycles(from->last_sent_ns - from->first_sent_ns, hz);
 	s->backpressure = from->size_refused;
 	s->broadcast_sent = from->broadcast_sent;
+	s->broadcast_least = from->broadcast_least;
+	s->broadcast_most = from->broadcast_most;
+	memcpy(s->sent_to, from->sent_to, sizeof(s->sent_to));
+	s->burst = (struct burst_times){.bursts = from->burst.bursts,
+					.lengths = cycles(from->burst.lengths, hz),
+					.longest = cycles(from->burst.longest, hz),
+					.intervals = cycles(from->burst.intervals, hz),
+					.shortest = cycles(from->burst.shortest, hz)};
 	c->foreign -= answered < c->foreign ? answered : c->foreign;
 	for (unsigned int i = 0; i < MAX_TAGS; i++)
 		if (c->tagged_ns[i])
@@ -297,6 +319,8 @@ static uint32_t batch_of(const struct trial *t, const struct xdp_order *o)
 {
 	double load_fps = o->load_fps > o->then_load_fps ? o->load_fps : o->then_load_fps;
 
+	if (o->burst_frames)
+		load_fps = o->burst_fps;
 	if (t->streams[0].active && t->streams[1].active)
 		load_fps *= 2.0;
 	return load_fps > DENSE_FPS ? DENSE_BATCH : PROMPT_BATCH;

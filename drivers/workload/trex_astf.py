@@ -7,20 +7,21 @@ bodies, is seen by the probes before and after, by the octets of all answers tog
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-from bmwg.drivers.api import Missing, TesterPort
+from bmwg.drivers.api import JsonValue, Missing, TesterPort
 from bmwg.drivers.traffic.trex.astf import AstfTester
 from bmwg.drivers.traffic.trex.astf_load import HttpExchange, HttpLoad
 from bmwg.drivers.traffic.trex.astf_sent import HttpSent
 from bmwg.drivers.traffic.trex.config import DIR_VARIABLE, TrexConfig, TrexOptions, find_folder
+from bmwg.drivers.workload.of_requests import OfRequests, RequestsWorkload, Served
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.resources.http_proxy.deployment import Deployment
+from bmwg.methodology.http.records import RequestsLoad, RequestsSent
 
 CLIENTS = ("198.18.64.1", "198.18.64.254")
 _CLIENT_NETWORK = "198.18.64.0/24"
@@ -47,14 +48,14 @@ def request_of(url: str, *, last: bool) -> bytes:
     return "\r\n".join([f"GET {url} HTTP/1.1", *words, "", ""]).encode("ascii")
 
 
-def repetition_of(sent: HttpSent, object_octets: int) -> dict[str, Any]:
-    """What one load came to, as fields of a repetition. Late answers are among the failed ones.
+def counted_of(sent: HttpSent, object_octets: int) -> RequestsSent:
+    """What one load came to. Late answers are among the failed ones.
 
     `body_octets` are those received less the heads that right answers have; what is not an answer counts in.
     """
     load = sent.load
     if sent.reading is None:
-        return {"asked_requests": load.requests, "requests": 0, "elapsed_ns": 0, "faults": (sent.fault,)}
+        return RequestsSent(asked_requests=load.requests, faults=(sent.fault,))
     clients = sent.reading.clients
     heads = (load.response_octets - load.requests_per_connection * object_octets) * clients.established
     generator = {
@@ -70,65 +71,77 @@ def repetition_of(sent: HttpSent, object_octets: int) -> dict[str, Any]:
         "frames_lost_by_trex": sent.own_loss,
         **clients.errors,
     }
-    return {
-        "asked_requests": load.requests,
-        "requests": sent.begun,
-        "unsent_requests": sent.unsent,
-        "failed": sent.failed + clients.late,
-        "body_octets": max(0, clients.received_octets - heads),
-        "elapsed_ns": sent.beginning_ns[1],
-        "process_ns": sent.waited_ns,
-        "generator": generator,
-        "faults": (sent.fault,) if sent.fault else (),
-    }
+    return RequestsSent(
+        asked_requests=load.requests,
+        requests=sent.begun,
+        unsent_requests=sent.unsent,
+        failed=sent.failed + clients.late,
+        body_octets=max(0, clients.received_octets - heads),
+        elapsed_ns=sent.beginning_ns[1],
+        process_ns=sent.waited_ns,
+        generator=generator,
+        faults=(sent.fault,) if sent.fault else (),
+    )
 
 
-class AstfClients:
-    """TRex on the clients' node of a row, started with the first load and kept until `close`."""
+class AstfClients(OfRequests):
+    """TRex on the clients' node of a row, started when it is first attached and kept until it is left."""
 
     def __init__(self, row: Row, run_dir: Path) -> None:
-        self._row = row
-        self._run_dir = run_dir / "trex"
+        super().__init__(row, run_dir)
         self._tester: AstfTester | None = None
 
-    def offer(
-        self, deployment: Deployment, octets: int, settings: Mapping[str, Any], rate_rps: int
-    ) -> dict[str, Any]:
-        """Offer so many requests per second to the first proxy; fields of a repetition."""
-        tester = self._attached()  # first: for a second the server's tags of new objects are longer by W/
-        address, port = deployment.endpoints[0]
-        url = self._row.url(octets)
-        per = settings.get("requests_per_connection", 1)
+    def probe(self) -> Missing | None:
+        """Tell whether there is a TRex, and whether the row is of this machine."""
+        if self._row.hosts:
+            return Missing(what="TRex", reason="this version starts none on the hosts of a row", mend="")
+        return lacking()
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+        self.close()
+
+    def attach(self, endpoints: Sequence[Served], /) -> None:
+        """Ask these from now on; TRex is started unless it stands."""
+        super().attach(endpoints)
+        self._started()
+
+    def run(self, spec: RequestsLoad, /) -> RequestsSent:
+        """Offer so many requests per second to the endpoint."""
+        (proxy,) = self.attached
+        tester = self._started()  # it may have been lost with the load before
+        url = self._row.url(spec.object_octets)
+        per, rate_rps = spec.requests_per_connection, spec.rate_rps or 0
         requests = {request_of(url, last=True): 1}
         if per > 1:
             requests = {request_of(url, last=False): per - 1, **requests}
-        before = [self._settled(address, port, request) for request in requests]
+        before = [self._settled(proxy.address, proxy.port, request) for request in requests]
         load = HttpLoad(
             exchanges=tuple(
                 HttpExchange(request=request, response_octets=found, times=times)
                 for (request, times), found in zip(requests.items(), before, strict=True)
             ),
-            port=port,
-            connections=max(1, round(rate_rps * settings["duration_s"] / per)),
+            port=proxy.port,
+            connections=max(1, round(rate_rps * spec.duration_s / per)),
             connections_per_s=rate_rps / per,
-            late_s=settings["max_latency_ms"] / 1000,
+            late_s=spec.late_ms / 1000,
             clients=CLIENTS,
-            servers=(address, address),
+            servers=(proxy.address, proxy.address),
         )
         with self._frames_as_on_a_wire():
             sent = tester.offer(load)
-        fields = repetition_of(sent, octets)
+        counted = counted_of(sent, spec.object_octets)
         if sent.reading is None:
             self.close()  # the next load begins with a server of its own
-        after = [self._exchanged(address, port, request) for request in requests]
+        after = [self._exchanged(proxy.address, proxy.port, request) for request in requests]
         if after != before:
             fault = f"answers had {before} octets before and {after} after"
-            fields["faults"] = (*fields["faults"], fault)
-        return fields
+            counted = replace(counted, faults=(*counted.faults, fault))
+        return counted
 
-    def ready(self) -> Mapping[str, Any]:
-        """Start it unless it stands; name, versions and settings."""
-        described = self._attached().describe()
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Name, versions and settings of the TRex that stands; empty before it does."""
+        described = self._tester.describe() if self._tester is not None else {}
         return {
             **described,
             "addresses": list(CLIENTS),
@@ -141,7 +154,7 @@ class AstfClients:
         if tester is not None:
             tester.detach()
 
-    def _attached(self) -> AstfTester:
+    def _started(self) -> AstfTester:
         if self._tester is None:
             options = TrexOptions()
             config = TrexConfig(
@@ -149,7 +162,7 @@ class AstfClients:
                 options=options,
                 cpus=(_CPU,),
                 watch_cpus=(),
-                run_dir=self._run_dir,
+                run_dir=self._run_dir / "trex",
             )
             self._row.proxy.call(
                 "bmwg.drivers.hosting.routing:add_route",
@@ -212,3 +225,6 @@ class AstfClients:
                 found=f"status {found['status']} {found['fault']}".strip(),
             )
         return int(found["octets"])
+
+
+_: type[RequestsWorkload] = AstfClients

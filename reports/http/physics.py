@@ -6,12 +6,15 @@ The rules are those of `timing`; here stands what a repetition tells of its time
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
+from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import Repetition, Workload
 from bmwg.methodology.kinds import requests
+from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.verify.timing import (
     Count,
@@ -19,6 +22,7 @@ from bmwg.reports.verify.timing import (
     Within,
     clock_question,
     contradictions,
+    moment,
     too_close,
     too_short,
 )
@@ -26,6 +30,9 @@ from bmwg.reports.verify.timing import (
 _CLIENTS_EXACT_NS = 2_000_000  # choice: ab and JMeter tell of whole milliseconds, at both ends
 _RATE_RATIO = 1e-3  # choice: as of frames
 _DUE_RATIO = 0.5  # choice: a generator that is overrun leaves requests out, but no such share
+_ENDED_S = 2.0  # choice: between the stamp of a line and the look at the time that follows its writing
+_BETWEEN_NS = 100_000_000  # choice: writing a line down, and looking at the device
+_NAMED = 5
 Lines = Sequence[tuple[int, str, Repetition]]  # number, stamp, content
 _CLOSED_LOOP = (Workload.AB, Workload.JMETER)
 
@@ -35,8 +42,12 @@ def executions(
     started_at: str,
     lines: Lines,
     plan: Mapping[str, Planned],
+    begins: Mapping[int, str] | None = None,
 ) -> list[Execution]:
-    """Return the repetitions of a run as the rules of any kind read them."""
+    """Return the repetitions of a run as the rules of any kind read them.
+
+    `begins` has the earliest begin of each line, where trials of other kinds stand between them.
+    """
     found = []
     before = started_at
     for number, at, one in lines:
@@ -44,7 +55,7 @@ def executions(
         found.append(
             Execution(
                 where=f"{journal}: line {number}",
-                begin=before,
+                begin=begins[number] if begins else before,
                 end=at,
                 duration_ns=one.wall_ns,
                 lasted=() if one.faults else _lasted(one),
@@ -117,10 +128,14 @@ def _lines(evidence: Evidence) -> Lines:
 def _of(evidence: Evidence) -> list[Execution]:
     """Return the repetitions of a run; none of a run of another kind of load, or with a broken profile."""
     run = evidence.run
-    if run is None or evidence.load != requests.NAME or requests.REQUESTS.wrong_profile(run["profile"]):
+    if run is None or requests.NAME not in evidence.loads or requests.REQUESTS.wrong_profile(run["profile"]):
         return []
     plan = requests.planned_by(run["profile"])
-    return executions(JOURNAL_FILE, run["started_at"], _lines(evidence), plan)
+    return executions(_journal(evidence), run["started_at"], _lines(evidence), plan, evidence.begins)
+
+
+def _journal(evidence: Evidence) -> str:
+    return JOURNAL_FILE if evidence.former is None else evidence.former.journal
 
 
 @rule("VER-30", "", "a repetition fits into the time between its line and the one before", exit_code=2)
@@ -139,7 +154,7 @@ def repetitions_last(evidence: Evidence) -> Iterator[Shortfall]:
 def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
     """No repetition moves more octets than fit on the medium at its declared rate."""
     if run := evidence.run:
-        yield from beyond_rate(_lines(evidence), JOURNAL_FILE, run["medium"]["line_rate_bps"])
+        yield from beyond_rate(_lines(evidence), _journal(evidence), run["medium"]["line_rate_bps"])
 
 
 @rule("VER-34", "", "what client and proxies counted goes together", exit_code=2)
@@ -148,9 +163,64 @@ def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
     yield from contradictions(_of(evidence))
 
 
+@rule("VER-54", "", "a cell has all planned repetitions, unless its time was over")
+def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
+    """Fewer valid repetitions than planned are an answer only of a cell that ran beyond its limit."""
+    run = evidence.run
+    if run is None or requests.NAME not in evidence.loads or requests.REQUESTS.wrong_profile(run["profile"]):
+        return
+    plan = requests.planned_by(run["profile"])
+    lines = _by_cell(evidence)
+    for outcome in evidence.outcomes:
+        planned = plan.get(outcome.cell.cell_id)
+        mine = lines.get(outcome.cell.cell_id)
+        if planned is None or mine is None or outcome.type is not OutcomeType.MEASURED or planned.rate:
+            continue
+        good = sum(one.phase == judge.MEASURED and not judge.problems(one, planned.cell) for _, one in mine)
+        (first_at, first), (last_at, _) = mine[0], mine[-1]
+        took_s = (moment(last_at) - moment(first_at)).total_seconds() + first.wall_ns / 1e9
+        if good < planned.repetitions and took_s < planned.cell_limit_s - _ENDED_S:
+            yield (
+                outcome.outcome_id,
+                f"{planned.repetitions} valid repetitions, or {planned.cell_limit_s:g} s",
+                f"{good} in {took_s:.1f} s",
+            )
+
+
+def _by_cell(evidence: Evidence) -> dict[str, list[tuple[str, Repetition]]]:
+    found: dict[str, list[tuple[str, Repetition]]] = {}
+    for _, at, one in _lines(evidence):
+        found.setdefault(one.cell_id, []).append((at, one))
+    return found
+
+
 def http_questions(evidence: Evidence) -> tuple[str, ...]:
     """Return what a reader should ask of the repetitions' times."""
-    return tuple(clock_question(_of(evidence)))
+    return (*clock_question(_of(evidence)), *_idle(evidence))
 
 
-RULES: tuple[Rule[Evidence], ...] = (lines_apart, repetitions_last, within_line_rate, counts_agree)
+def _idle(evidence: Evidence) -> Iterator[str]:
+    """Name the cells in which, between two lines, there was time for another repetition."""
+    found = []
+    for cell_id, lines in _by_cell(evidence).items():
+        for (before_at, before), (at, one) in pairwise(lines):
+            unused_ns = (moment(at) - moment(before_at)).total_seconds() * 1e9 - one.wall_ns
+            same = before.deployment == one.deployment and before.phase == one.phase == judge.MEASURED
+            if same and one.process_ns and unused_ns > min(before.wall_ns, one.wall_ns) + _BETWEEN_NS:
+                found.append(f"{cell_id} ({unused_ns / 1e9:.1f} s)")
+                break
+    if found:
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield (
+            f"time: between repetitions of {', '.join(map(shown, found[:_NAMED]))}{more} there was room "
+            "for one that is not there: what ran then? A busy machine looks so as well"
+        )
+
+
+RULES: tuple[Rule[Evidence], ...] = (
+    lines_apart,
+    repetitions_last,
+    within_line_rate,
+    counts_agree,
+    cells_whole,
+)

@@ -1,0 +1,128 @@
+"""What the harness adds to iperf3: one TCP test by hand and as an execution, in turn, between the same pods.
+
+Root, iperf3. Prints JSON: goodput of both, and the 90 % interval of the ratio of pairs (ours by hand).
+Arguments: number of pairs (default 12), seconds of each test (default 3).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from ending import end_in_order
+from holding import keep_awake
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import BetweenPods
+from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.standing import Standing
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.workload.iperf3 import PORT, Iperf3
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import FAMILIES
+from bmwg.methodology.student import interval, quantile
+from bmwg.reports.store import PlannedCell, RunStore
+from bmwg.resources.header import header_of
+from bmwg.resources.pod_to_pod.measure import CellExecutions, Stand
+
+
+def by_hand(between: BetweenPods, seconds: float) -> float:
+    """Run server and client as a person would, inside the pods; goodput in bit/s."""
+    mine, other = between.ends
+    enter = ["nsenter", "--mount", "--uts", "--ipc", "--net", "--pid", "--target"]
+    cpus = ["taskset", "--cpu-list", _cpus(mine.pod.pid)]
+    serve = [*cpus, *enter, str(other.pod.pid), "iperf3", "-s", "-1", "-B", other.address, "-p", str(PORT)]
+    with subprocess.Popen(serve, stdout=subprocess.DEVNULL) as server:
+        time.sleep(0.3)
+        ask = [*cpus, *enter, str(mine.pod.pid), "iperf3", "-c", other.address, "-p", str(PORT), "-J"]
+        ask += ["-t", f"{seconds:g}", "-O", "1", "-l", "131072"]
+        done = subprocess.run(ask, capture_output=True, text=True, check=True, timeout=seconds + 30)
+        server.wait(10)
+    return float(json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"])
+
+
+def _cpus(pid: int) -> str:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list"))
+
+
+def main() -> None:
+    """Measure in pairs, the order within each pair in turn, and print."""
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 12
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 3.0
+    held = keep_awake()
+    end_in_order()
+    planned = next(one for one in profile.load("quick").plan() if one.test_id == "PP-TCP-1")
+    planned = replace(
+        planned,
+        spec=replace(planned.spec, duration_s=seconds),
+        asked=replace(planned.asked, wanted=1, least=1, max_invalid=0),
+    )
+    hand, ours = [], []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+        with open_bed(load_testbed(), ledger, folder) as bed:
+            path = registry.load(registry.PATH, "p2p")(planned.cell, bed)
+            with path.between_pods() as between, LeakWatch() as leaks:
+                header = header_of(
+                    testbed={"name": "benchmark"},
+                    profile=profile.load("quick").data,
+                    plan=(PlannedCell(test_id=planned.test_id, metric=planned.metric, cell=planned.cell),),
+                    families=FAMILIES,
+                    medium_kind="veth",
+                )
+                store = RunStore.create(folder / "results", "harness", header)
+                workload = Iperf3([bed.node("dut1")])
+                workload.attach(between.ends)
+                store.add_deployment("d-1", {})
+                stand = Stand(
+                    deployment_id="d-1",
+                    between=between,
+                    workload=workload,
+                    fault=Standing(bed).fault,
+                    leaks=leaks,
+                )
+
+                def measured() -> float:
+                    runs = CellExecutions(planned, store)
+                    runs.run(stand)
+                    return runs.done[-1].result.goodput_bps
+
+                by_hand(between, 1.0)  # warm-up
+                for number in range(pairs):
+                    if number % 2:
+                        ours.append(measured())
+                        hand.append(by_hand(between, seconds))
+                    else:
+                        hand.append(by_hand(between, seconds))
+                        ours.append(measured())
+                store.close(None, "complete")
+    logs = [math.log(mine / other) for mine, other in zip(ours, hand, strict=True)]
+    middle, deviation = statistics.fmean(logs), statistics.stdev(logs)
+    half = quantile(0.95, len(logs) - 1) * deviation / math.sqrt(len(logs))
+    report = {
+        "kept_awake": held,
+        "pairs": pairs,
+        "seconds": seconds,
+        "by_hand_mbps": round(interval(hand).mean / 1e6, 1),
+        "ours_mbps": round(interval(ours).mean / 1e6, 1),
+        "by_hand_deviation_mbps": round(statistics.stdev(hand) / 1e6, 1),
+        "ours_deviation_mbps": round(statistics.stdev(ours) / 1e6, 1),
+        "ratio": round(math.exp(middle), 4),
+        "ratio_90_percent": [round(math.exp(middle - half), 4), round(math.exp(middle + half), 4)],
+    }
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

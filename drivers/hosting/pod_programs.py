@@ -1,0 +1,109 @@
+"""Programs inside a pod that runs already: in its namespaces and cgroups, so that its limits hold for them.
+
+A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
+functions. Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.hosting import bounded, cgroups, process, programs
+from bmwg.methodology.errors import DriverError, TestbedError
+
+# Joins each cgroup that is named before `--`, then is the program: only what runs in a cgroup is in it.
+_JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
+_NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid")
+_POLL_S = 0.01
+_LISTENS = "0A"  # of a TCP socket in /proc/net/tcp; one of UDP has no such state
+
+
+def start(*, pid: int, start_ticks: int, command: list[str], folder: str, mend: str = "") -> dict[str, int]:
+    """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
+
+    Returns pid and start time (ticks) of its session, for `programs.stop`. `mend` is the line that supplies
+    the program. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01.
+    """
+    _require(command[0], mend)
+    programs.write_files(folder=folder, files={})
+    return programs.start(command=_entering(pid, start_ticks, command), folder=folder, packages=[])
+
+
+def run(
+    *, pid: int, start_ticks: int, command: list[str], within_s: float, mend: str = ""
+) -> dict[str, JsonValue]:
+    """Node function: run a program to its end in the pod of process `pid`.
+
+    Returns `output`, `errors`, `status`, `process_ns` and `fault`: a sentence when it did not end in time or
+    said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01.
+    """
+    _require(command[0], mend)
+    entering = _entering(pid, start_ticks, command)
+    began_ns = time.monotonic_ns()
+    found: dict[str, JsonValue] = {"output": "", "errors": "", "status": None, "fault": ""}
+    try:
+        done = bounded.run(entering, deadline_s=within_s)
+        found |= {"output": done.stdout, "errors": done.stderr, "status": done.returncode}
+    except subprocess.TimeoutExpired:
+        found["fault"] = f"{command[0]} did not end within {within_s:g} s"
+    except bounded.TooMuchOutputError:
+        found["fault"] = f"{command[0]} said more than {bounded.OUTPUT_LIMIT_OCTETS} octets"
+    return {**found, "process_ns": time.monotonic_ns() - began_ns}
+
+
+def missing(*, program: str) -> bool:
+    """Node function: whether a program is absent."""
+    return shutil.which(program) is None
+
+
+def version(*, program: str) -> str:
+    """Node function: the first line that a program says of its version; empty without one."""
+    if shutil.which(program) is None:
+        return ""
+    done = bounded.run([program, "--version"], deadline_s=5.0)
+    return (done.stdout or done.stderr).partition("\n")[0].strip()
+
+
+def wait_listening(*, port: int, transport: str = "tcp", within_s: float = 5.0) -> None:
+    """Node function, run in a pod: wait until something listens on a port. Raises DriverError EXEC-02."""
+    end_s = time.monotonic() + within_s
+    while not _listens(port, transport):
+        if time.monotonic() > end_s:
+            raise DriverError(
+                "EXEC-02",
+                f"port {port} ({transport})",
+                expected=f"a program that listens within {within_s:g} s",
+                found="none",
+            )
+        time.sleep(_POLL_S)
+
+
+def _listens(port: int, transport: str) -> bool:
+    wanted = f":{port:04X}"
+    for name in (transport, f"{transport}6"):
+        file = Path("/proc/self/net", name)
+        for line in file.read_text().splitlines()[1:] if file.exists() else ():
+            words = line.split()
+            if words[1].endswith(wanted) and (transport == "udp" or words[3] == _LISTENS):
+                return True
+    return False
+
+
+def _require(program: str, mend: str) -> None:
+    if shutil.which(program) is None:
+        raise TestbedError("PROG-01", f"no `{program}` in PATH", hint=mend)
+
+
+def _entering(pid: int, start_ticks: int, command: list[str]) -> list[str]:
+    """Return the command by which a process of the node becomes a program of the pod."""
+    if not process.same(pid, start_ticks):
+        raise DriverError("EXEC-01", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
+    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    names = dict.fromkeys(line.split(":", 2)[2] for line in lines)
+    places = dict.fromkeys(str(place) for name in names if name != "/" for place in cgroups.folders(name))
+    enter = ["nsenter", f"--target={pid}", *_NAMESPACES, "--"]
+    return ["sh", "-c", _JOIN, "sh", *places, "--", *enter, *command]

@@ -1,0 +1,20 @@
+"""What every driver of frames has in common: its kind of load, and that it stands at two ports."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.api_workload import TWO, Takes
+from bmwg.methodology.records import FRAMES
+
+
+class OfFrames:
+    """What a tester lacks is refused by its `for_testbed`, before anything is touched."""
+
+    kind: ClassVar[str] = FRAMES
+    takes: ClassVar[Takes] = TWO
+
+    def probe(self) -> Missing | None:
+        """Nothing is missing of a tester that was made."""
+        return None

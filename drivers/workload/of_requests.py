@@ -1,0 +1,85 @@
+"""What drivers of requests have in common: made of the row, they stand on the clients' node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+from bmwg.drivers.api import JsonValue, WorkloadDriver
+from bmwg.drivers.api_workload import ONE, Takes
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.http.records import KIND, RequestsLoad, RequestsSent
+
+if TYPE_CHECKING:  # the drivers' modules are imported on the clients' node, for the functions that run there
+    from bmwg.drivers.workload.row import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """An endpoint of requests: where something answers them."""
+
+    address: str
+    port: int
+
+
+class RequestsWorkload(WorkloadDriver[Sequence[Served], RequestsLoad, RequestsSent], Protocol):
+    """What asks proxies for objects, found by a cell's workload among `bmwg.drivers.workload`.
+
+    It is made of the row of clients, proxies' machine and server, and of the run's folder. `begins_soon` says
+    that the program's own start takes no share of a repetition that matters, `warms_up_itself` that it has to
+    warm up within each repetition, in place of one that warms up for all.
+    """
+
+    begins_soon: ClassVar[bool]
+    warms_up_itself: ClassVar[bool]
+
+    def __init__(self, row: Row, run_dir: Path) -> None: ...
+
+
+class OfRequests:
+    """A driver that starts a program on the clients' node for each load, and nothing that stays."""
+
+    kind: ClassVar[str] = KIND
+    takes: ClassVar[Takes] = ONE
+    begins_soon: ClassVar[bool] = False
+    warms_up_itself: ClassVar[bool] = False
+
+    def __init__(self, row: Row, run_dir: Path) -> None:
+        self._row = row
+        self._run_dir = run_dir
+        self._endpoints: tuple[Served, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+    def attach(self, endpoints: Sequence[Served], /) -> None:
+        """Ask these from now on. Raises ConfigError LOAD-01."""
+        self.takes.refuse(type(self).__name__, endpoints)
+        self._endpoints = tuple(endpoints)
+
+    def detach(self) -> None:
+        """Forget whom to ask."""
+        self._endpoints = ()
+
+    def learn(self, spec: RequestsLoad, /) -> None:
+        """Nothing: warming up is a repetition of its own, or part of each."""
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """The clients' place."""
+        return {"at": "client node"}
+
+    @property
+    def attached(self) -> tuple[Served, ...]:
+        """Whom to ask. Raises DriverError LOAD-02."""
+        if not self._endpoints:
+            raise DriverError(
+                "LOAD-02",
+                f"workload {type(self).__name__}: no endpoint is attached; nothing was sent",
+                hint="attach() comes first",
+            )
+        return self._endpoints

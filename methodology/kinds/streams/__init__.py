@@ -1,0 +1,1 @@
+"""Streams as a kind of load: bulk transfers and request/response tests of transport between pods."""

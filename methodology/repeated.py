@@ -1,0 +1,100 @@
+"""Repetitions of one load: run until enough of them are valid, and answered by their mean. Pure.
+
+It is for every kind of load whose answer is a mean with an interval: the kind says what a repetition came to
+and what was wrong with it, this says when to stop and what may be concluded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from bmwg.methodology.records import OutcomeType, Quantity
+from bmwg.methodology.student import Interval
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried(Generic[R]):
+    """One repetition by its number in the journal. `problems` say why it is no measurement, if it is none."""
+
+    seq: int
+    result: R
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetitions:
+    """How many valid repetitions are wanted, and how many make an answer once `limit_s` is over.
+
+    More than `max_invalid` invalid ones end it.
+    """
+
+    wanted: int
+    least: int
+    max_invalid: int
+    limit_s: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse what can never end, or ends with nothing."""
+        if not 1 <= self.least <= self.wanted:
+            raise ValueError(f"least: expected 1 to {self.wanted}, found {self.least}")
+        if self.max_invalid < 0:
+            raise ValueError(f"max_invalid: expected 0 or more, found {self.max_invalid}")
+
+    def ended(self, tried: Sequence[Tried[R]], took_s: float) -> bool:
+        """Whether no further repetition is to be run, after so long."""
+        valid = sum(not one.problems for one in tried)
+        wanted = self.least if took_s > self.limit_s else self.wanted
+        return valid >= wanted or len(tried) - valid > self.max_invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated(Generic[R]):
+    """What repetitions answer: the valid ones, and the numbers of all. `reason` is there unless MEASURED."""
+
+    type: OutcomeType
+    valid: tuple[Tried[R], ...]
+    trials: tuple[int, ...]
+    reason: str = ""
+    quality: tuple[str, ...] = ()
+
+
+def repeated(
+    measure: Callable[[], Tried[R]],
+    asked: Repetitions,
+    took_s: Callable[[], float],
+    done: Iterable[Tried[R]] = (),
+) -> Repeated[R]:
+    """Have `measure` run and record repetitions until it is enough; `done` are those that stand already."""
+    tried = list(done)
+    while not asked.ended(tried, took_s()):
+        tried.append(measure())
+    return answered(tried, least=asked.least, wanted=asked.wanted)
+
+
+def answered(tried: Sequence[Tried[R]], *, least: int, wanted: int = 0) -> Repeated[R]:
+    """Return what repetitions answer. MEASURED needs `least` valid ones; fewer than `wanted` are remarked."""
+    valid = tuple(one for one in tried if not one.problems)
+    trials = tuple(one.seq for one in tried)
+    if len(valid) < least:
+        reasons = dict.fromkeys(problem for one in tried for problem in one.problems)
+        reason = f"{len(valid)} of {least} repetitions are valid: {'; '.join(reasons) or 'none was run'}"
+        return Repeated(type=OutcomeType.INVALID, valid=valid, trials=trials, reason=reason)
+    aside = len(tried) - len(valid)
+    remarks = [f"{aside} of {len(tried)} repetitions were invalid and set aside"] if aside else []
+    if len(valid) < wanted:
+        remarks.append(f"{len(valid)} valid repetitions of the {wanted} that were planned")
+    return Repeated(type=OutcomeType.MEASURED, valid=valid, trials=trials, quality=tuple(remarks))
+
+
+def quantities(metric: str, found: Interval, unit: str) -> tuple[Quantity, ...]:
+    """Return a mean as an outcome holds it: with the half-width of its 95 % interval, where there is one."""
+    values = [Quantity(metric=f"{metric}.mean", number=found.mean, unit=unit)]
+    if found.half_width is not None:
+        values.append(Quantity(metric=f"{metric}.half_width_95", number=found.half_width, unit=unit))
+    values.append(Quantity(metric=f"{metric}.repetitions", number=found.count, unit="repetitions"))
+    return tuple(values)

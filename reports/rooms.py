@@ -1,0 +1,92 @@
+"""What each kind of load tells in reports and is held to by `verify`: the one door, so that nothing else asks
+which kinds there are.
+
+A kind offers a `Room` under the entry-point group `bmwg.reports`. What it gets is the run, or its evidence,
+with the testbed, profile and medium of that kind. Ids: KIND-01 what is offered calls itself otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from bmwg.methodology import offers
+from bmwg.methodology.errors import TestbedError
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import Finding, Rule
+from bmwg.reports.render.drawing import Plot
+from bmwg.reports.store import Run
+
+GROUP = "bmwg.reports"
+Figure = Callable[[str], list[str]]  # the lines of a plot by its name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What one kind of load tells. Each part is empty for a run that holds nothing of the kind.
+
+    `holds` tells whether the run has answers of it, or planned any. `section` are lines of the report, with
+    figures; `summary` says in some words what the run holds; `plots` are the figures. `rules` are what
+    `verify` asks of its trials, `questions` what a reader should ask.
+    """
+
+    kind: str
+    holds: Callable[[Run], bool]
+    section: Callable[[Run, Figure], list[str]]
+    summary: Callable[[Run], str]
+    plots: Callable[[Run], tuple[Plot, ...]]
+    rules: tuple[Rule[Evidence], ...]
+    questions: Callable[[Evidence], tuple[str, ...]]
+
+
+@cache
+def rooms() -> tuple[Room, ...]:
+    """Return the rooms of all kinds that have one, by name. Raises TestbedError KIND-01."""
+    found: list[Room] = []
+    for name in offers.names(GROUP):
+        room: Room = offers.load(GROUP, name, f"reports of the kind of load {name!r}")
+        if room.kind != name:
+            raise TestbedError(
+                "KIND-01", f"reports of {name!r}", expected="an offer of that name", found=repr(room.kind)
+            )
+        found.append(room)
+    return tuple(found)
+
+
+def told(run: Run) -> bool:
+    """Whether a run holds anything that a room tells."""
+    return any(room.holds(run) for room in rooms())
+
+
+def sections(run: Run, figure: Figure) -> list[str]:
+    """Return the lines of the report of all kinds of load that have rooms."""
+    return [line for room in rooms() for line in room.section(run.of_load(room.kind), figure)]
+
+
+def summaries(run: Run) -> str:
+    """Say in some words what a run holds of them; empty when nothing."""
+    return "; ".join(filter(None, (room.summary(run.of_load(room.kind)) for room in rooms())))
+
+
+def plots(run: Run) -> tuple[Plot, ...]:
+    """Draw what a run holds of them."""
+    return tuple(plot for room in rooms() for plot in room.plots(run.of_load(room.kind)))
+
+
+def findings(evidence: Evidence) -> Iterator[Finding]:
+    """Hold a run against the rules of every kind of load that it has."""
+    for room in rooms():
+        if room.kind in evidence.loads:
+            mine = evidence.of_load(room.kind)
+            yield from (finding for one in room.rules for finding in one.apply(mine))
+
+
+def questions(evidence: Evidence) -> tuple[str, ...]:
+    """Return what a reader should ask of the trials of every kind of load."""
+    return tuple(
+        question
+        for room in rooms()
+        if room.kind in evidence.loads
+        for question in room.questions(evidence.of_load(room.kind))
+    )

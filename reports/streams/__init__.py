@@ -1,0 +1,1 @@
+"""What reports tell of streams, and what no execution of them can show."""

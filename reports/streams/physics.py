@@ -1,0 +1,132 @@
+"""What no execution of streams can show: less time than it took, more than its path carried.
+
+The rules are those of `verify.timing`; here stands what an execution tells of its time and of its counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bmwg.methodology.kinds.streams.kind import result_of, spec_of
+from bmwg.methodology.kinds.streams.records import (
+    KIND,
+    Exchange,
+    StreamsResult,
+    StreamsSpec,
+    Transport,
+    most_received,
+)
+from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
+from bmwg.reports.store.read import JOURNAL_FILE
+from bmwg.reports.verify.timing import (
+    Count,
+    Execution,
+    Within,
+    clock_question,
+    contradictions,
+    too_close,
+    too_short,
+)
+
+_RATE_RATIO = 0.05  # choice: iperf3 paces by bursts, and both ends begin to count a little apart
+_PROGRAMS_EXACT_NS = 20_000_000  # choice: both ends end by timers of their own
+_Line = tuple[str, StreamsSpec, StreamsResult]
+
+
+def _of(evidence: Evidence) -> list[Execution]:
+    return [
+        Execution(
+            where=where,
+            begin=begin,
+            end=end,
+            duration_ns=result.wall_ns,
+            lasted=() if result.faults else _lasted(spec, result),
+            counts=() if result.faults else tuple(_counts(spec, result)),
+        )
+        for begin, end, (where, spec, result) in _lines(evidence)
+    ]
+
+
+def _lines(evidence: Evidence) -> Iterator[tuple[str, str, _Line]]:
+    """Yield each execution with the earliest time that it can have begun, and the stamp of its line."""
+    for one in evidence.executions:
+        if one.body.kind == KIND:
+            where = f"{JOURNAL_FILE}: line {one.seq}"
+            yield evidence.begins[one.seq], one.at, (where, spec_of(one.body), result_of(one.body))
+
+
+def _lasted(spec: StreamsSpec, result: StreamsResult) -> tuple[Within, ...]:
+    return (
+        Within(what="of the asking program's life", needed_ns=result.process_ns),
+        Within(
+            what="of what counted and of what went before",
+            needed_ns=result.elapsed_ns + spec.omit_s * 1e9,
+            exact_ns=_PROGRAMS_EXACT_NS,
+        ),
+    )
+
+
+def _counts(spec: StreamsSpec, result: StreamsResult) -> Iterator[Count]:
+    yield Count(what="received_octets", found=result.received_octets, most=most_received(spec, result))
+    yield Count(what="received_messages", found=result.received_messages, most=result.sent_messages)
+    for one in result.crossings:
+        yield Count(what=f"octets on {one.at}", found=one.octets, least=result.received_octets)
+        # a frame that goes over several interfaces is at least as long as its headers
+        yield Count(what=f"octets on {one.at}", found=one.octets, least=one.frames * _LEAST_FRAME_OCTETS)
+    if spec.load_bps and spec.exchange is Exchange.BULK:
+        most = int(spec.load_bps * (result.elapsed_ns + _PROGRAMS_EXACT_NS) / 8e9 * (1 + _RATE_RATIO))
+        yield Count(what="sent_octets at the rate asked for", found=result.sent_octets, most=most)
+    if spec.transport is Transport.UDP and spec.exchange is Exchange.BULK:
+        octets = result.sent_messages * spec.message_octets
+        yield Count(what="sent_octets", found=result.sent_octets, least=octets, most=octets)
+    if result.round_trips:
+        busy_ns = result.mean_round_trip_ns * result.round_trips
+        yield Count(what="time of all round trips, ns", found=busy_ns, most=_most_busy_ns(spec, result))
+
+
+_LEAST_FRAME_OCTETS = 14  # an Ethernet header
+
+
+def _most_busy_ns(spec: StreamsSpec, result: StreamsResult) -> int:
+    return (result.elapsed_ns + _PROGRAMS_EXACT_NS) * spec.parallel
+
+
+@rule("VER-30", "", "an execution fits into the time between its line and the one before", exit_code=2)
+def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
+    """Between two lines lies at least the execution's wall time."""
+    yield from too_close(_of(evidence))
+
+
+@rule("VER-31", "", "an execution takes at least the time that its streams took", exit_code=2)
+def executions_last(evidence: Evidence) -> Iterator[Shortfall]:
+    """The wall time of an execution is not below its program's life, nor below what its streams took."""
+    yield from too_short(_of(evidence))
+
+
+@rule("VER-32", "", "no more octets than the medium can carry", exit_code=2)
+def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
+    """No execution moves more payload than fits on the medium at its declared rate."""
+    rate_bps = evidence.line_rate_bps
+    for _, _, (where, _, result) in _lines(evidence) if rate_bps is not None else ():
+        most = (rate_bps or 0) * (result.elapsed_ns + _PROGRAMS_EXACT_NS) / 8e9
+        if result.received_octets > most and not result.faults:
+            yield (
+                f"{where}: received_octets",
+                f"at most {most:.0f} on the medium",
+                str(result.received_octets),
+            )
+
+
+@rule("VER-34", "", "what the programs and the interfaces counted goes together", exit_code=2)
+def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
+    """Octets, messages and times of an execution contain each other as they must."""
+    yield from contradictions(_of(evidence))
+
+
+def questions(evidence: Evidence) -> tuple[str, ...]:
+    """Return what a reader should ask of the executions' times."""
+    return tuple(clock_question(_of(evidence)))
+
+
+RULES: tuple[Rule[Evidence], ...] = (lines_apart, executions_last, within_line_rate, counts_agree)

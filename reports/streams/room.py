@@ -1,0 +1,19 @@
+"""The streams' room in the reports: section, and what no execution can show."""
+
+from __future__ import annotations
+
+from bmwg.methodology.kinds.streams.records import KIND
+from bmwg.reports.rooms import Room
+from bmwg.reports.streams import physics
+from bmwg.reports.streams.answers import has_answers
+from bmwg.reports.streams.section import section, summary
+
+STREAMS = Room(
+    kind=KIND,
+    holds=has_answers,
+    section=section,
+    summary=summary,
+    plots=lambda run: (),
+    rules=physics.RULES,
+    questions=physics.questions,
+)

@@ -1,0 +1,238 @@
+"""The report's section on transport between pods: paths and network options beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from bmwg.methodology.kinds.streams.profile import EXPERIMENTS
+from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Transport
+from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.student import difference
+from bmwg.reports.render.results import TYPE_WORDS
+from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, unit
+from bmwg.reports.store import Run
+from bmwg.reports.streams.answers import Answered, answers_of, has_answers, interface_of
+
+_OFFLOADS = {
+    "tx-tcp-segmentation": "TSO",
+    "tx-generic-segmentation": "GSO",
+    "rx-gro": "GRO",
+    "tx-checksum-ip-generic": "checksums by the interface",
+}
+_INTERFACE = "net0"
+
+
+def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
+    """Return the section, empty for a run without streams."""
+    if not has_answers(run):
+        return []
+    lines = title("Transport from pod to pod", 1)
+    answers = answers_of(run)
+    if not answers:
+        return [*lines, "The run holds no answer.", ""]
+    lines += [
+        esc(
+            "Octets are those of the application: no header counts. Goodput is what arrived at the other "
+            "pod's program per second. Forward is from the first pod to the second. Mean and half-width of "
+            "its 95 % confidence interval by Student's t over the executions."
+        ),
+        "",
+    ]
+    about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
+    for experiment in EXPERIMENTS:
+        mine = [one for one in answers if _experiment(one) == experiment]
+        if mine:
+            entry = about.get(experiment, {})
+            lines += title(entry.get("title", experiment), 2)
+            lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
+            lines += _answers(mine)
+            lines += _compared(mine)
+    return [*lines, *_crossed(answers), *_in_force(run, answers), *_without(run, answers)]
+
+
+def summary(run: Run) -> str:
+    """Say in some words what the run holds of streams; empty for a run without."""
+    if not has_answers(run):
+        return ""
+    answers = answers_of(run)
+    executions = len({seq for one in answers for seq in one.outcome.trials})
+    places = "; ".join(dict.fromkeys(_place(one) for one in answers)) or "no path"
+    return f"{len(answers)} answers from {executions} executions of transport tests on {places}"
+
+
+def _experiment(one: Answered) -> str:
+    return str(dict(one.outcome.cell.axes)["experiment"])
+
+
+def _place(one: Answered) -> str:
+    return f"{one.outcome.cell.path}, {one.outcome.cell.network}"
+
+
+def _conditions(one: Answered, source: str) -> str:
+    spec = one.planned.spec
+    omitted = f", after {spec.omit_s} s that do not count" if spec.omit_s else ""
+    origin = f"After {source}. " if source else ""
+    return f"{origin}By {spec.workload}, {spec.duration_s:g} s each{omitted}."
+
+
+def _settings(one: Answered) -> str:
+    spec = one.planned.spec
+    load = unit(spec.load_bps, "bit/s") if spec.load_bps else "as fast as it goes"
+    parts = [f"{spec.message_octets} octets a message", load]
+    parts += [f"{spec.parallel} streams"] if spec.parallel > 1 else []
+    parts += [f"buffers of {spec.window_octets} octets"] if spec.window_octets else []
+    return ", ".join(parts)
+
+
+def _answers(answers: Sequence[Answered]) -> list[str]:
+    rows = []
+    for one in answers:
+        spec, results = one.planned.spec, one.results
+        rows.append(
+            [
+                esc(_place(one)),
+                esc(spec.way.value if spec.exchange is Exchange.BULK else "there and back"),
+                esc(_settings(one)),
+                role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+                esc(_number(one)),
+                esc(_beside(one, results)),
+                esc(sequence(one.outcome.trials)),
+                esc("; ".join((*(p for p in (one.outcome.reason,) if p), *one.outcome.quality)) or NONE),
+            ]
+        )
+    head = ["path and option", "way", "load", "type", "answer", "beside it", "trials", "remarks"]
+    return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _number(one: Answered) -> str:
+    if one.outcome.type is not OutcomeType.MEASURED:
+        return NONE
+    values = one.values
+    half = values.get("half_width_95")
+    if one.planned.spec.exchange is Exchange.PING_PONG:
+        spread = f" ± {nanoseconds(half)}" if half is not None else ""
+        return f"{nanoseconds(values['mean'])}{spread} (n = {values['repetitions']})"
+    spread = f" ± {half / 1e6:.1f}" if half is not None else ""
+    return f"{values['mean'] / 1e6:.1f}{spread} Mbit/s (n = {values['repetitions']})"
+
+
+def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
+    if not results or one.outcome.type is not OutcomeType.MEASURED:
+        return NONE
+    if one.planned.spec.exchange is Exchange.PING_PONG:
+        names = [name for name in ("p50", "p99", "p99.9", "max") if name in results[-1].round_trip_ns]
+        told = " / ".join(nanoseconds(results[-1].round_trip_ns[name]) for name in names)
+        return f"{' / '.join(names)} of the last: {told}" if names else NONE
+    if one.planned.spec.transport is Transport.UDP:
+        return f"{percent(one.values['lost_ratio'], 2)} of the datagrams lost"
+    resent = [result.retransmits for result in results if result.retransmits is not None]
+    return f"{fmean(resent):.0f} segments sent again, mean" if resent else NONE
+
+
+def _compared(answers: Sequence[Answered]) -> list[str]:
+    """Return each option against the first one of the same load: ratio, and what the statistics show."""
+    rows = []
+    first: dict[object, Answered] = {}
+    for one in answers:
+        if one.outcome.type is not OutcomeType.MEASURED:
+            continue
+        base = first.setdefault(one.planned.spec, one)
+        shown = difference(_samples(one), _samples(base))
+        if base is one or not base.values["mean"]:
+            continue
+        rows.append(
+            [
+                esc(_place(one)),
+                esc(one.planned.spec.way.value),
+                esc(_settings(one)),
+                esc(_place(base)),
+                esc(f"{one.values['mean'] / base.values['mean']:.3f}"),
+                esc(_SHOWN[shown.sign] if shown else "too few executions to tell"),
+            ]
+        )
+    head = ["path and option", "way", "load", "against", "ratio", "at 95 % (Welch)"]
+    return table(head, rows, "Options beside each other, as found")
+
+
+_SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
+
+
+def _samples(one: Answered) -> list[float]:
+    if one.planned.spec.exchange is Exchange.PING_PONG:
+        return [float(result.mean_round_trip_ns) for result in one.results]
+    return [result.goodput_bps for result in one.results]
+
+
+def _crossed(answers: Sequence[Answered]) -> list[str]:
+    """Return what each interface on the way carried of the last execution, per octet that arrived."""
+    rows = []
+    for one in answers:
+        if not one.results or not one.results[-1].received_octets:
+            continue
+        last = one.results[-1]
+        rows.append(
+            [
+                esc(one.outcome.cell.cell_id),
+                esc(unit(last.received_octets, "octets")),
+                esc(", ".join(f"{at.at} {at.octets / last.received_octets:.3f}" for at in last.crossings)),
+            ]
+        )
+    head = ["cell", "arrived in the last execution", "carried by each interface, per octet that arrived"]
+    words = "That the streams went over their paths (with headers, and with seconds that do not count)"
+    return table(head, rows, words)
+
+
+def _in_force(run: Run, answers: Sequence[Answered]) -> list[str]:
+    rows = []
+    seen = set()
+    for one in answers:
+        if not one.results:
+            continue
+        cell = one.outcome.cell
+        settings = ", ".join(f"{name} {value}" for name, value in _steady(one.results).items())
+        nic = interface_of(run, one.deployment, _INTERFACE)
+        row = (cell.path, cell.network, one.planned.spec.transport.value, settings, _offloads(nic))
+        if row not in seen:
+            seen.add(row)
+            rows.append([esc(part or NONE) for part in row])
+    head = ["path", "option", "transport", "as the programs found them", "the first pod's interface"]
+    return table(head, rows, "Settings in force")
+
+
+def _steady(results: Sequence[StreamsResult]) -> Mapping[str, int | str]:
+    """Return the settings that all executions had alike; what a program uses of CPUs is none."""
+    first = results[0].effective
+    return {
+        name: value
+        for name, value in first.items()
+        if not name.endswith("permille") and all(one.effective.get(name) == value for one in results)
+    }
+
+
+def _offloads(nic: Mapping[str, Any]) -> str:
+    mtu = nic.get("mtu_octets", {}).get("value")
+    told = [f"MTU {mtu} octets"] if mtu is not None else []
+    features = nic.get("offloads", {}).get("value")
+    if isinstance(features, Mapping):
+        told += [
+            f"{words} {'on' if features[name] else 'off'}"
+            for name, words in _OFFLOADS.items()
+            if name in features
+        ]
+    return ", ".join(told)
+
+
+def _without(run: Run, answers: Sequence[Answered]) -> list[str]:
+    rows = [
+        [
+            esc(one.outcome.cell.cell_id),
+            role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+            esc(one.outcome.reason),
+            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
+        ]
+        for one in answers
+        if one.outcome.type is not OutcomeType.MEASURED
+    ]
+    return table(["cell", "type", "reason", "what supplies it"], rows, "Cells of streams without a number")

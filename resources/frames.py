@@ -1,0 +1,195 @@
+"""Frames as a share of a run: their testbed, profile and tester, and the bench that measures them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.locks import claims
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology import budget, keep_awake, planning, suites
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.profiles import Profile, load_profile
+from bmwg.methodology.records import FRAMES as KIND
+from bmwg.reports.store import Run, RunHeader
+from bmwg.resources.bench import Bench
+from bmwg.resources.continuation import going_on
+from bmwg.resources.header import run_header
+from bmwg.resources.open_run import OpenRun
+from bmwg.resources.platform import PlatformGuard
+from bmwg.resources.progress import clock_text
+from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.session import Session, networks_of
+from bmwg.resources.settings import Settings
+from bmwg.resources.tester import require_networks, tester_of
+
+
+class FramesShare:
+    """What tests of network devices ask of a run. With a run that goes on, its own testbed and profile."""
+
+    elsewhere = ""
+
+    def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
+        self._selected = selected
+        self._continued = None
+        if continued is not None:
+            self._continued = going_on(continued)
+            self.testbed, self.profile = self._continued.testbed, self._continued.profile
+        else:
+            self.testbed = load_testbed(settings.testbed)
+            self.profile = load_profile(settings.profile, paths=registry.paths())
+        # what the tester lacks, before all else
+        tester_of(self.testbed, settings.results, self.profile.policy.drain_s)
+        require_networks(self.testbed)
+        plan = planning.cells(self.profile, networks_of(self.testbed), test_ids=selected)
+        self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
+        if continued is not None:
+            recorded = [(one.metric, one.cell.cell_id) for one in continued.plan]
+            self._plan = planning.in_recorded_order(plan, recorded)
+        else:
+            self._plan = planning.interleaved(plan, self._seed)
+
+    @property
+    def _simulated(self) -> bool:
+        return self.testbed.tester.driver == SIMULATED
+
+    @property
+    def header(self) -> RunHeader:
+        """The header of a run of frames alone."""
+        return run_header(self.testbed, self.profile, self._plan, self._selected, self._seed)
+
+    @property
+    def traffic_s(self) -> float:
+        """Estimated seconds of traffic."""
+        return planning.traffic_s(self._plan)
+
+    @property
+    def words(self) -> str:
+        """Testbed, profile, cells and traffic."""
+        return (
+            f"testbed {self.testbed.name}, profile {self.profile.name}, {len(self._plan)} cells, "
+            f"about {clock_text(self.traffic_s)} of traffic"
+        )
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """CPUs and lab ports of the testbed."""
+        return claims(self.testbed)
+
+    @property
+    def awake(self) -> tuple[KeepAwake, list[int]]:
+        """The CPUs of tester and DUT; nothing where no frame is sent."""
+        if self._simulated:
+            return KeepAwake.NONE, []
+        bed = self.testbed
+        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut.cpus, *bed.pods.cpus]
+
+    def awake_note(self, held: Held) -> str:
+        """What is held in place of what was asked for."""
+        return f"awake: {keep_awake.sentence(held.as_json())}" if held.reason else ""
+
+    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
+        """Nothing: the machine under test is this one."""
+        return None
+
+    def begin(self, run: OpenRun) -> Bench:
+        """Build the bed and watch for frames that leave it."""
+        watch = None
+        if not self._simulated:
+            signed = self.testbed.tester.driver == "embedded"
+            watch = run.stack.enter_context(LeakWatch(self.testbed.lab_ports, signed=signed))
+        largest = max((planned.cell.frame_octets for planned in self._plan), default=0)
+        networks = max((planned.cell.destination_networks for planned in self._plan), default=1)
+        folder = run.store.folder.resolve()
+        bed = run.stack.enter_context(
+            open_bed(
+                self.testbed,
+                run.ledger,
+                folder,
+                run.owner,
+                frame_octets=largest,
+                destination_networks=networks,
+            )
+        )
+        earlier = run.continued.platform if run.continued else None
+        return Bench(
+            Session(
+                run=run,
+                testbed=self.testbed,
+                profile=self.profile,
+                plan=self._plan,
+                selected=self._selected,
+                bed=bed,
+                platform=PlatformGuard(
+                    self.testbed, run.store.platform, run.display.note, run.machine, earlier
+                ),
+                continued=self._continued,
+                watch=watch,
+            )
+        )
+
+
+class _Frames:
+    """The kind as runs know it."""
+
+    kind = KIND
+
+    def tests(self, selected: Collection[str]) -> frozenset[str]:
+        """Return those that are a case of `suites`."""
+        return frozenset(test_id for test_id in selected if suites.case(test_id) is not None)
+
+    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+        """Return each cell with its estimated traffic, then the totals and the finish time."""
+        profile = load_profile(wanted.profile, paths=registry.paths())
+        networks = networks_of(load_testbed(wanted.testbed))
+        plan = planning.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
+        lines = []
+        for planned in plan:
+            estimate = planned.missing or (
+                "with the one above" if planned.part else clock_text(planned.traffic_s)
+            )
+            lines.append(f"{planned.test_id:<14} {planned.metric:<40} {planned.cell.cell_id:<48} {estimate}")
+        traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
+        finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
+        lines += [
+            f"{len(plan)} cells, about {clock_text(traffic_s)} of traffic and {clock_text(whole_s)} with"
+            f" waits; started now it would end about {finish:%Y-%m-%d %H:%M %Z}."
+            " What the machine lacks takes no time.",
+            f"{planning.order_seed_text(wanted.seed)}: a run draws its own unless BMWG_ORDER_SEED is set",
+        ]
+        lines += [f"deviation {one.requirement}: {one.what}" for one in profile.deviations]
+        if wanted.budget_s is not None:
+            lines += _proposal(profile, networks, tests, wanted.budget_s)
+        return lines
+
+    def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
+        """Return the frames' share."""
+        return FramesShare(settings, selected, continued)
+
+
+def _proposal(
+    profile: Profile, networks: planning.Networks, tests: Collection[str], budget_s: float
+) -> list[str]:
+    """Say what to cut, cheapest in conformance first."""
+    if not budget_s > 0:
+        raise ConfigError("PLAN-01", "--budget", expected="seconds, above 0", found=str(budget_s))
+    proposal = budget.propose(profile, networks, budget_s, test_ids=tests)
+    if not proposal.cuts:
+        return [f"fits {clock_text(budget_s)}: nothing to cut" if proposal.fits else "nothing can be cut"]
+    lines = [f"to fit {clock_text(budget_s)} (planned: {clock_text(proposal.before_s)}):"]
+    for cut in proposal.cuts:
+        clause = f" [{cut.requirement}]" if cut.requirement else ""
+        lines.append(f"cut {cut.what}{clause}: saves {clock_text(cut.saves_s)}; {cut.cost}")
+    verdict = "fits" if proposal.fits else "does not fit; take paths or networks out of the profile"
+    return [*lines, f"then {clock_text(proposal.after_s)}: {verdict}"]
+
+
+FRAMES: Room = _Frames()

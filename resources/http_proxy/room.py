@@ -1,0 +1,129 @@
+"""Requests as a share of a run: their profile, network options, machines and row, and the bench for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.locks import claims_here
+from bmwg.drivers.testbed_row import row_hosts
+from bmwg.drivers.workload.lab_row import open_hosts
+from bmwg.methodology.http import profile as profiles
+from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.kinds.requests import NAME, metric_of
+from bmwg.reports.store import Run, RunHeader
+from bmwg.resources.http_proxy.bench import HttpBench
+from bmwg.resources.http_proxy.header import http_header, of_testbed, profile_of_header, row_of_testbed
+from bmwg.resources.http_proxy.machines import Machines, held_otherwise
+from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
+from bmwg.resources.open_run import OpenRun
+from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.settings import Settings
+
+
+class RequestsShare:
+    """What HTTP experiments ask of a run. With a run that goes on, the profile and machines of its header.
+
+    Raises ConfigError HPROF-01, and what `profile_of_header`, `vms_of_testbed` and `vms_of_header` raise.
+    """
+
+    traffic_s = 0.0  # how long requests take follows from the servers' speed
+
+    def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
+        self._continued = continued
+        self._networks: dict[str, Any] = {}
+        if continued is not None:
+            self.profile, self._row = profile_of_header(continued), continued.testbed
+            planned_before = {one.cell.cell_id for one in continued.plan}
+            self.plan = [one for one in self.profile.plan() if one.cell.cell_id in planned_before]
+            self.vms = vms_of_header(continued.testbed, settings)
+        else:
+            self._networks = of_testbed(settings)
+            self.profile = profiles.load(settings.profile).with_networks(list(self._networks))
+            self.plan = [one for one in self.profile.plan() if one.test_id in selected]
+            self.vms = vms_of_testbed(settings, {one.cell.form for one in self.plan})
+            self._row = row_of_testbed(settings)
+        self.hosts = row_hosts(self._row)
+        self.machines = Machines()
+
+    @property
+    def header(self) -> RunHeader:
+        """The header of a run of requests alone."""
+        return http_header(self.profile, self._networks, header_of(self.vms), dict(self._row), self.plan)
+
+    @property
+    def words(self) -> str:
+        """Profile and cells."""
+        return f"HTTP experiments, profile {self.profile.name}, {len(self.plan)} cells"
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Borrowed ports; without a lab all places share this machine's CPUs."""
+        borrowed = [f"{host.ssh}/{port}" for host in self.hosts for port in host.ports]
+        return claims_here(() if self.hosts else os.sched_getaffinity(0), borrowed)
+
+    @property
+    def awake(self) -> tuple[KeepAwake, Collection[int]]:
+        """All CPUs of this machine."""
+        return self.profile.keep_awake, os.sched_getaffinity(0)
+
+    @property
+    def elsewhere(self) -> str:
+        """The hosts of a lab's row."""
+        return f"a row of {len(self.hosts)} hosts" if self.hosts else ""
+
+    def awake_note(self, held: Held) -> str:
+        """Where another thing is held than was asked for, hosts of a lab among them."""
+        return held_otherwise(held, self.machines.held)
+
+    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
+        """Reach the hosts and keep their CPUs awake."""
+        self.machines = Machines(stack.enter_context(open_hosts(self.hosts)))
+        self.machines.keep_awake(self.profile.keep_awake)
+        return self.machines.record
+
+    def begin(self, run: OpenRun) -> HttpBench:
+        """Make the bench; nodes and forms are made when the first cell needs them."""
+        return HttpBench(
+            run,
+            profile=self.profile,
+            plan=self.plan,
+            machines=self.machines,
+            vms=self.vms,
+            hosts=self.hosts,
+            continued=self._continued,
+        )
+
+
+class _Requests:
+    """The kind as runs know it."""
+
+    kind = NAME
+
+    def tests(self, selected: Collection[str]) -> frozenset[str]:
+        """Return those with ids of the HTTP experiments."""
+        return frozenset(test_id for test_id in selected if test_id.startswith(profiles.TEST_IDS))
+
+    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+        """Return the cells with requests and repetitions: their time is not known before."""
+        networks = list(of_testbed(Settings(testbed=wanted.testbed)))
+        plan = profiles.load(wanted.profile).with_networks(networks).plan()
+        mine = [planned for planned in plan if planned.test_id in tests]
+        lines = []
+        for planned in mine:
+            load = f"{planned.requests} requests, {planned.repetitions} repetitions"
+            lines.append(
+                f"{planned.test_id:<14} {metric_of(planned.cell):<40} {planned.cell.cell_id:<48} {load}"
+            )
+        how_long = "how long they take follows from the servers' speed"
+        return [*lines, f"{len(mine)} cells of HTTP experiments; {how_long}."]
+
+    def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
+        """Return the share of requests."""
+        return RequestsShare(settings, selected, continued)
+
+
+REQUESTS: Room = _Requests()

@@ -1,0 +1,1 @@
+"""Runs of streams: transport tests between the pods at the ends of a path."""

@@ -1,0 +1,34 @@
+"""What the interfaces of a path counted while a load went over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bmwg.drivers.api import Crossed, Pod
+from bmwg.methodology.kinds.streams.records import Crossing, Way
+
+_COUNTERS = "bmwg.drivers.hosting.interfaces:counters"
+_OTHER = {"tx": "rx", "rx": "tx"}
+Look = list[dict[str, int]]
+
+
+def look(crossed: Sequence[Crossed]) -> Look:
+    """Read the counters of all interfaces, in their order. Raises what a node's call raises."""
+    return [
+        one.place.inside(_COUNTERS, interface=one.interface)
+        if isinstance(one.place, Pod)
+        else one.place.call(_COUNTERS, interface=one.interface)
+        for one in crossed
+    ]
+
+
+def between(crossed: Sequence[Crossed], way: Way, first: Look, last: Look) -> tuple[Crossing, ...]:
+    """Return what went in the data's direction between two looks."""
+    found = []
+    for one, before, after in zip(crossed, first, last, strict=True):
+        counter = one.forward if way is Way.FORWARD else _OTHER[one.forward]
+        octets, frames = f"{counter}_bytes", f"{counter}_packets"
+        found.append(
+            Crossing(at=one.at, octets=after[octets] - before[octets], frames=after[frames] - before[frames])
+        )
+    return tuple(found)

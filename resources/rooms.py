@@ -1,0 +1,178 @@
+"""What each kind of load brings to a run: the one door, so that nothing else asks which kinds there are.
+
+A kind offers a `Room` under the entry-point group `bmwg.rooms`. Ids: KIND-01 what is offered calls itself
+otherwise, RUN-05 kinds of load that have no run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from bmwg.drivers.api import JsonValue
+from bmwg.methodology import offers
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.kinds import registry as kinds
+from bmwg.methodology.records import Outcome
+from bmwg.reports.store import Run, RunHeader
+from bmwg.resources.settings import Settings
+
+if TYPE_CHECKING:
+    from bmwg.resources.open_run import OpenRun
+
+GROUP = "bmwg.rooms"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAsked:
+    """What is to be planned: a testbed file (None: the embedded one), a profile, the seed of the order.
+
+    `budget_s` asks what to cut so that the run fits these seconds.
+    """
+
+    testbed: Path | None
+    profile: str
+    seed: int
+    budget_s: float | None = None
+
+
+class Bench(Protocol):
+    """Measures the tests of one kind of load while a run is open."""
+
+    @property
+    def mends(self) -> Mapping[str, str]:
+        """The line that supplies what a cell lacked, by the id of its outcome."""
+        ...
+
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once before each suite."""
+        ...
+
+    def outcomes(self, test_id: str) -> list[Outcome]:
+        """Answer one test: an outcome for each of its cells, measured now unless it stands already."""
+        ...
+
+    def line(self, outcome: Outcome) -> str:
+        """Say an outcome in one line, without its cell."""
+        ...
+
+    def rest(self) -> None:
+        """End what would work on while another kind is measured; what is needed again is made anew."""
+        ...
+
+    def last_lines(self, run: Run) -> Sequence[str]:
+        """Return what is told of the run's answers at its end."""
+        ...
+
+
+class Share(Protocol):
+    """What one kind of load asks of a run that is about to begin or go on; nothing is made of it yet.
+
+    `words` say in the run's first line what is measured. `claims` are CPUs and ports that nobody else may use
+    meanwhile, `awake` which CPUs are to be kept from halting. `elsewhere` tells where it measures, when that
+    is not this machine; such a share has a run for itself.
+    """
+
+    @property
+    def header(self) -> RunHeader:
+        """What its own run's header would say."""
+        ...
+
+    @property
+    def words(self) -> str: ...  # noqa: D102
+    @property
+    def claims(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def awake(self) -> tuple[KeepAwake, Collection[int]]: ...  # noqa: D102
+    @property
+    def elsewhere(self) -> str: ...  # noqa: D102
+    @property
+    def traffic_s(self) -> float:
+        """Estimated seconds of traffic; 0 where they are not known before."""
+        ...
+
+    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
+        """Reach the machines; return what records the one under test, None for this machine."""
+        ...
+
+    def awake_note(self, held: Held) -> str:
+        """Say in a line what is held of what keeps CPUs from halting; empty for nothing to say."""
+        ...
+
+    def begin(self, run: OpenRun) -> Bench:
+        """Make the bench of an open run; what it makes is removed with the run's stack."""
+        ...
+
+
+class Room(Protocol):
+    """One kind of load as runs know it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind's name."""
+        ...
+
+    def tests(self, selected: Collection[str]) -> frozenset[str]:
+        """Return those of some test ids that it measures."""
+        ...
+
+    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> Sequence[str]:
+        """Return the schedule of these tests for a person; starts nothing."""
+        ...
+
+    def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
+        """Return what these tests ask of a run; `continued` is the one that goes on.
+
+        What such a run would refuse before anything is made, is refused here.
+        """
+        ...
+
+
+@cache
+def rooms() -> tuple[Room, ...]:
+    """Return the rooms of all kinds, in the order of the kinds. Raises TestbedError KIND-01."""
+    found: dict[str, Room] = {}
+    for name in offers.names(GROUP):
+        room: Room = offers.load(GROUP, name, f"runs of the kind of load {name!r}")
+        if room.kind != name:
+            raise TestbedError(
+                "KIND-01", f"runs of {name!r}", expected="an offer of that name", found=repr(room.kind)
+            )
+        found[name] = room
+    return tuple(found[name] for name in kinds.names() if name in found)
+
+
+def room(kind: str) -> Room:
+    """Return the room of a kind of load."""
+    return next(one for one in rooms() if one.kind == kind)
+
+
+def refuse_apart(shares: Mapping[str, Share]) -> None:
+    """ConfigError RUN-05 where kinds of load are measured on different machines: a run has one record."""
+    away = {kind: share.elsewhere for kind, share in shares.items() if share.elsewhere}
+    if away and len(shares) > 1:
+        raise ConfigError(
+            "RUN-05",
+            f"tests of {' and '.join(shares)} in one run; nothing was started",
+            expected="all of them measured on this machine",
+            found="; ".join(f"{kind} on {place}" for kind, place in away.items()),
+            hint="name the suites of one of them: a run of its own for each",
+        )
+
+
+def asked(selected: Collection[str]) -> dict[str, tuple[Room, frozenset[str]]]:
+    """Return the kinds of load that some tests measure, each with its room and its tests.
+
+    A test that no kind knows is left to the first one, which refuses it by name.
+    """
+    found = {room.kind: (room, tests) for room in rooms() if (tests := room.tests(selected))}
+    unknown = frozenset(selected).difference(*(tests for _, tests in found.values()))
+    if unknown or not found:
+        first = rooms()[0]
+        found = {first.kind: (first, found.get(first.kind, (first, frozenset()))[1] | unknown), **found}
+    return {kind: found[kind] for kind in kinds.names() if kind in found}

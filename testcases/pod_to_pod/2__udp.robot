@@ -1,0 +1,21 @@
+*** Settings ***
+Documentation       Goodput and loss of UDP datagrams from pod to pod and back (document 003, BMP2BMP), by iperf3 in
+...                 the pods, at a rate and as fast as it goes. Each way between the pods is a test.
+Resource            bmwg/resources/bench.resource
+Suite Setup         Open Bench
+Test Tags           metric:goodput    clause:draft-dcn-bmwg-containerized-infra-4    req:DCN-s4-01    req:DCN-s4-05
+...                 req:DCN-s3.2-01    req:DCN-s5
+
+
+*** Test Cases ***
+Between Pods Of One Node
+    [Tags]    id:PP-UDP-1    path:p2p
+    Measure Its Cells
+
+Between Pods Of Two Nodes
+    [Tags]    id:PP-UDP-2    path:p2p-underlay
+    Measure Its Cells
+
+Between Pods Of Two Nodes By VXLAN
+    [Tags]    id:PP-UDP-3    path:p2p-vxlan
+    Measure Its Cells

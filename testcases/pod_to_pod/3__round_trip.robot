@@ -1,0 +1,21 @@
+*** Settings ***
+Documentation       Round trips of single messages between pods (document 003, BMP2BMP), by sockperf in the pods: mean,
+...                 and percentiles up to 99.99 %. Each way between the pods is a test.
+Resource            bmwg/resources/bench.resource
+Suite Setup         Open Bench
+Test Tags           metric:round_trip_time    clause:draft-dcn-bmwg-containerized-infra-4    req:DCN-s4-01
+...                 req:DCN-s4-05    req:DCN-s3.2-01    req:DCN-s5
+
+
+*** Test Cases ***
+Between Pods Of One Node
+    [Tags]    id:PP-RTT-1    path:p2p
+    Measure Its Cells
+
+Between Pods Of Two Nodes
+    [Tags]    id:PP-RTT-2    path:p2p-underlay
+    Measure Its Cells
+
+Between Pods Of Two Nodes By VXLAN
+    [Tags]    id:PP-RTT-3    path:p2p-vxlan
+    Measure Its Cells

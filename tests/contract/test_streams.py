@@ -1,0 +1,190 @@
+"""Real programs in real pods: every way between them, both directions, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import traces
+from tests.contract.streams_support import WAYS, needs, offered, opened, path_of, spec, udp
+
+from bmwg.drivers.hosting import process
+from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.workload.iperf3 import PORT, Iperf3
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import assessed
+from bmwg.methodology.kinds.streams.records import Way
+from bmwg.methodology.records import Validity
+
+pytestmark = needs("iperf3")
+_IN_POD = "bmwg.drivers.hosting.pod_programs"
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("run")) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
+def workload(bed) -> Iperf3:
+    return Iperf3([bed.node(node.name) for node in bed.testbed.nodes])
+
+
+def seen(bed):
+    """What a deployment may leave: on the machine, and interfaces and routes of every node."""
+    nodes = {}
+    for name in bed.nodes:
+        view = bed.node(name).call("bmwg.drivers.network.datapath:observe")
+        nodes[name] = (
+            sorted((one["name"], one["master"], tuple(one["addresses"])) for one in view["interfaces"]),
+            view["routes"],
+        )
+    return traces(bed.run_dir, bed.token), nodes, bed.undo.pending
+
+
+@pytest.mark.parametrize(("path", "network"), WAYS)
+def test_streams_go_over_every_interface_of_the_path_both_ways_and_nothing_stays(bed, path, network):
+    driver = path_of(bed, path, network)
+    before = seen(bed)
+    with driver.between_pods() as between:
+        require_closed(bed)
+        for asked in (spec(), spec(way=Way.REVERSE), udp(), udp(way=Way.REVERSE)):
+            found = offered(workload(bed), between, asked)
+            assert found.faults == ()
+            assert assessed(asked, found).validity is Validity.VALID, (asked.way, found)
+            wanted = 2 if network == "macvlan" else 4 if path == "p2p" else 6 if path == "p2p-underlay" else 8
+            assert len(found.crossings) == wanted
+            for one in found.crossings:
+                assert one.octets >= found.received_octets > 0
+    assert seen(bed) == before
+
+
+def test_the_record_names_pods_offloads_and_programs(bed):
+    path, network = "p2p", "bridge"
+    cell = profile.cell_of(path, network, "tcp", spec())
+    with path_of(bed, path, network).between_pods() as between:
+        made = workload(bed)
+        records = take_between(bed, cell, between, {"iperf3": dict(made.describe())})
+    nic = records["dut1/pod0"]["fields"]["nic"]["net0"]
+    assert nic["offloads"]["value"]
+    tester = records["tester"]["fields"]["tester"]
+    assert tester["name"]["value"] == "iperf3"
+    assert "iperf 3." in str(tester["version"]["value"])
+    assert between.evidence["hops"]
+
+
+def ip(pid: int, *words: str) -> None:
+    """An act in a pod's network namespace."""
+    subprocess.run(["nsenter", "-t", str(pid), "-n", "ip", *words], check=True, timeout=10)
+
+
+def test_a_stream_that_goes_around_the_path_is_no_measurement(bed):
+    """Both pods get a second wire, by which their kernels reach each other's address."""
+    with path_of(bed, "p2p", "bridge").between_pods() as between:
+        mine, other = between.ends
+        peer = ("peer", "name", "around1", "netns", str(other.pod.pid))
+        ip(mine.pod.pid, "link", "add", "around0", "type", "veth", *peer)
+        for end, name, far in ((mine, "around0", other), (other, "around1", mine)):
+            ip(end.pod.pid, "link", "set", name, "up")
+            ip(end.pod.pid, "route", "add", f"{far.address}/32", "dev", name)
+        found = offered(workload(bed), between, spec())
+        assert found.faults == ()
+        assert found.received_octets > 0
+        judged = assessed(spec(), found)
+        assert judged.validity is Validity.INCONSISTENT
+        assert "pod0/net0 carried" in judged.reason
+
+
+def test_a_server_that_is_killed_is_a_fault_in_the_programs_words(bed):
+    with path_of(bed, "p2p", "bridge").between_pods() as between:
+        killed: list[int] = []
+
+        def kill() -> None:
+            end_s = time.monotonic() + 8
+            while not killed and time.monotonic() < end_s:
+                for pid, words in process.each("cmdline"):
+                    if words[:2] == [b"iperf3", b"--server"]:
+                        time.sleep(0.5)
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        asked = spec(duration_s=3.0)
+        found = offered(workload(bed), between, asked)
+        thread.join()
+        assert killed
+        assert found.faults, found
+        assert assessed(asked, found).validity is Validity.FAULT
+        again = offered(workload(bed), between, spec())
+        assert again.faults == ()
+
+
+def test_a_port_that_is_taken_is_named_and_nothing_is_sent(bed):
+    with path_of(bed, "p2p", "bridge").between_pods() as between:
+        made = workload(bed)
+        made.attach(between.ends)
+        other = ["iperf3", "--server", "--port", str(PORT)]
+        with (
+            made.serving(between.ends[1], other, port=PORT, transport="tcp"),
+            pytest.raises(DriverError, match="PROG-03"),
+        ):
+            made.run(spec())
+
+
+def test_programs_have_the_limits_of_their_pod_and_end_with_it(bed):
+    with path_of(bed, "p2p", "bridge").between_pods() as between:
+        pod = between.ends[0].pod
+        started = pod.node.call(
+            f"{_IN_POD}:start",
+            pid=pod.pid,
+            start_ticks=pod.start_ticks,
+            command=["sleep", "300"],
+            folder=f"/run/bmwg-streams/{pod.pod_id}",
+        )
+        time.sleep(0.2)
+        inner = next(pid for pid, words in process.each("cmdline") if words[:2] == [b"sleep", b"300"])
+        assert os.readlink(f"/proc/{inner}/ns/net") == os.readlink(f"/proc/{pod.pid}/ns/net")
+        assert os.readlink(f"/proc/{inner}/ns/pid") == os.readlink(f"/proc/{pod.pid}/ns/pid")
+        groups = [Path(f"/proc/{pid}/cgroup").read_text() for pid in (inner, pod.pid)]
+        assert groups[0] == groups[1]
+        assert os.sched_getaffinity(inner) == set(bed.testbed.pods.cpus)
+        ticks = process.start_ticks(inner)
+        assert started["pid"]
+    assert not process.same(inner, ticks)
+
+
+def test_what_a_driver_does_not_take_is_refused_by_name(bed):
+    with path_of(bed, "p2p", "bridge").between_pods() as between:
+        made = workload(bed)
+        with pytest.raises(DriverError, match="LOAD-02"):
+            made.run(spec())
+        with pytest.raises(ConfigError, match="LOAD-01"):
+            made.attach(between.ends[:1])
+
+
+def test_a_program_that_is_absent_is_told_with_the_line_that_supplies_it(bed):
+    class Absent(Iperf3):
+        program = "no-such-program"
+
+    made = Absent([bed.node("dut1")])
+    missing = made.probe()
+    assert missing is not None
+    assert missing.mend == "sh setup/install.sh workloads"
+    assert workload(bed).probe() is None
+    with (
+        path_of(bed, "p2p", "bridge").between_pods() as between,
+        pytest.raises(TestbedError, match="PROG-01"),
+    ):
+        made.asked(between.ends[0], ["no-such-program"], 1.0)

@@ -1,0 +1,87 @@
+"""Repetitions of any kind of load: when it is enough, and what may be concluded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.repeated import Repetitions, Tried, answered, quantities, repeated
+from bmwg.methodology.student import interval
+
+ASKED = Repetitions(wanted=5, least=3, max_invalid=2, limit_s=60.0)
+
+
+def measurer(*problems: str) -> Iterator[Tried[float]]:
+    """Repetitions with these problems (empty: valid), and valid ones for ever after them."""
+    number = 0
+    for number, problem in enumerate(problems, start=1):
+        yield Tried(seq=number, result=float(number), problems=(problem,) if problem else ())
+    while True:
+        number += 1
+        yield Tried(seq=number, result=float(number))
+
+
+def run(*problems: str, took_s: float = 0.0, asked: Repetitions = ASKED):
+    source = measurer(*problems)
+    return repeated(lambda: next(source), asked, lambda: took_s)
+
+
+def test_as_many_valid_ones_as_are_wanted_are_run_and_no_more() -> None:
+    found = run()
+    assert found.type is OutcomeType.MEASURED
+    assert found.trials == (1, 2, 3, 4, 5)
+    assert [one.result for one in found.valid] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert found.quality == ()
+
+
+def test_invalid_ones_are_repeated_kept_by_number_and_told() -> None:
+    found = run("lost", "", "lost")
+    assert found.type is OutcomeType.MEASURED
+    assert found.trials == tuple(range(1, 8))
+    assert [one.seq for one in found.valid] == [2, 4, 5, 6, 7]
+    assert found.quality == ("2 of 7 repetitions were invalid and set aside",)
+
+
+def test_too_many_invalid_ones_end_it_with_their_reasons_once_each() -> None:
+    found = run("lost", "", "late", "lost")
+    assert found.type is OutcomeType.INVALID
+    assert found.trials == (1, 2, 3, 4)
+    assert found.reason == "1 of 3 repetitions are valid: lost; late"
+
+
+def test_a_cell_whose_time_is_over_ends_with_the_least_and_says_so() -> None:
+    found = run(took_s=61.0)
+    assert found.trials == (1, 2, 3)
+    assert found.quality == ("3 valid repetitions of the 5 that were planned",)
+
+
+def test_what_stands_already_is_not_run_again() -> None:
+    source = measurer()
+    done = [Tried(seq=number, result=0.0) for number in (11, 12, 13, 14)]
+    found = repeated(lambda: next(source), ASKED, lambda: 0.0, done)
+    assert found.trials == (11, 12, 13, 14, 1)
+
+
+def test_nothing_that_was_run_is_no_answer() -> None:
+    found = answered([], least=1)
+    assert found.type is OutcomeType.INVALID
+    assert found.reason == "0 of 1 repetitions are valid: none was run"
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [({"least": 0}, "least"), ({"least": 6}, "least"), ({"max_invalid": -1}, "max_invalid")],
+)
+def test_numbers_that_can_never_be_reached_are_refused(changes, found) -> None:
+    with pytest.raises(ValueError, match=found):
+        Repetitions(**({"wanted": 5, "least": 3, "max_invalid": 2} | changes))
+
+
+def test_a_mean_is_told_with_its_interval_and_how_many_it_is_of() -> None:
+    values = {one.metric: (one.number, one.unit) for one in quantities("m", interval([1.0, 2.0, 3.0]), "ns")}
+    assert values["m.mean"] == (2.0, "ns")
+    assert values["m.half_width_95"][0] == pytest.approx(4.303 / 3**0.5, rel=1e-3)  # t(0.975, 2) = 4.303
+    assert values["m.repetitions"] == (3, "repetitions")
+    assert [one.metric for one in quantities("m", interval([1.0]), "ns")] == ["m.mean", "m.repetitions"]

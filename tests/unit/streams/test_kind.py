@@ -1,0 +1,165 @@
+"""What executions of streams prove, and what a cell's answer says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bmwg.methodology.kinds.kind import Execution
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import (
+    STREAMS,
+    answered,
+    assessed,
+    body_of,
+    result_of,
+    spec_of,
+    tried,
+)
+from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult, Transport
+from bmwg.methodology.record.drift import Change
+from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.schemas.validation import problems
+
+QUICK = profile.load("quick")
+PLAN = QUICK.plan()
+TCP = next(one for one in PLAN if one.spec.transport is Transport.TCP)
+UDP = next(one for one in PLAN if one.spec.transport is Transport.UDP)
+MB = 1_000_000
+
+
+def result(octets: int = 250 * MB, **changes) -> StreamsResult:
+    """Two seconds of a stream over one interface, all well."""
+    made = StreamsResult(
+        sent_octets=octets,
+        received_octets=octets,
+        elapsed_ns=2_000_000_000,
+        process_ns=3_100_000_000,
+        wall_ns=3_300_000_000,
+        retransmits=0,
+        effective={"version": "iperf 3.12", "send_buffer_octets": 16384},
+        crossings=(Crossing(at="pod0/net0", octets=octets + 1, frames=1000),),
+    )
+    return replace(made, **changes)
+
+
+def spec(planned=TCP, number: int = 1):
+    return replace(planned.spec, number=number)
+
+
+@pytest.mark.parametrize(
+    ("changes", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        ({"faults": ("iperf3: the server has terminated",)}, Validity.FAULT, "terminated"),
+        ({"received_octets": 400 * MB}, Validity.INCONSISTENT, "octets arrived"),
+        ({"crossings": (Crossing(at="pod1/net0", octets=10, frames=1),)}, Validity.INCONSISTENT, "pod1/net0"),
+        ({"crossings": ()}, Validity.INCONSISTENT, "no interface"),
+        ({"elapsed_ns": 1_000_000_000}, Validity.INCOMPLETE, "1.000 s of 2 s"),
+        ({"sent_octets": 5, "received_octets": 0}, Validity.INCOMPLETE, "nothing arrived"),
+    ],
+)
+def test_an_execution_is_valid_only_when_its_payload_went_over_the_path(changes, validity, said) -> None:
+    found = assessed(spec(), result(**changes))
+    assert found.validity is validity
+    assert said in found.reason
+
+
+def test_one_interface_that_was_not_crossed_is_enough_to_refuse() -> None:
+    whole = result()
+    aside = Crossing(at="dut1, host end of pod1", octets=whole.received_octets - 1, frames=1)
+    found = assessed(spec(), replace(whole, crossings=(*whole.crossings, aside)))
+    assert found.validity is Validity.INCONSISTENT
+    assert "host end of pod1" in found.reason
+
+
+def test_octets_on_their_way_when_both_ends_began_to_count_are_no_contradiction() -> None:
+    late = result(sent_octets=240 * MB)
+    assert TCP.spec.omit_s
+    assert assessed(spec(), late).validity is Validity.VALID
+    counted_all = replace(spec(), omit_s=0)
+    assert assessed(counted_all, late).validity is Validity.INCONSISTENT
+
+
+def test_the_answer_is_the_mean_of_what_arrived_with_its_interval() -> None:
+    executions = [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS]
+    found = answered(TCP, executions)
+    assert found.type is OutcomeType.MEASURED
+    values = {one.metric: (one.number, one.unit) for one in found.values}
+    assert values["goodput.mean"] == (pytest.approx(1.0e9), "bit/s")
+    assert values["goodput.repetitions"] == (5, "repetitions")
+    assert values["goodput.half_width_95"][0] > 0
+    assert found.trials == (1, 2, 3, 4, 5)
+
+
+OCTETS = [(1, 250 * MB), (2, 249 * MB), (3, 251 * MB), (4, 252 * MB), (5, 248 * MB)]
+
+
+def test_an_answer_of_udp_says_what_was_lost() -> None:
+    one = result(
+        1400 * 900, sent_octets=1400 * 1000, sent_messages=1000, received_messages=900, elapsed_ns=10**9
+    )
+    found = answered(UDP, [tried(n, spec(UDP, n), one) for n in range(1, 6)])
+    values = {value.metric: value.number for value in found.values}
+    assert values["goodput.lost_ratio"] == pytest.approx(0.1)
+    assert values["goodput.mean"] == pytest.approx(1400 * 900 * 8)
+
+
+def test_executions_that_missed_the_path_make_no_answer() -> None:
+    astray = result(crossings=(Crossing(at="pod0/net0", octets=0, frames=0),))
+    found = answered(TCP, [tried(n, spec(number=n), astray) for n in range(1, 4)])
+    assert found.type is OutcomeType.INVALID
+    assert found.values == ()
+    assert "pod0/net0 carried 0 octets" in found.reason
+
+
+def line(number: int, one: StreamsResult) -> Execution:
+    body = body_of(spec(number=number), one, {})
+    found = assessed(spec(number=number), one)
+    return Execution(
+        seq=number,
+        cell_id=TCP.cell.cell_id,
+        deployment_id="d",
+        metric=TCP.metric,
+        test_id=TCP.test_id,
+        phase="measured",
+        validity=found.validity,
+        reason=found.reason,
+        at="",
+        body=body,
+    )
+
+
+def test_what_the_journal_holds_keeps_to_the_schema_and_is_read_back() -> None:
+    for one in (result(), result(retransmits=None, round_trip_ns={"p50": 3}, faults=("x",)), StreamsResult()):
+        body = body_of(spec(), one, {})
+        assert problems({"spec": body.spec, "result": body.result}, "streams") == []
+        assert result_of(body) == one
+        assert spec_of(body) == spec()
+
+
+def test_an_answer_is_computed_again_from_the_lines_alone() -> None:
+    lines = [line(number, result(octets)) for number, octets in OCTETS]
+    stated = answered(TCP, [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS])
+    assert STREAMS.answer(QUICK.data, stated, lines, ()) == stated
+    changed = STREAMS.answer(
+        QUICK.data, stated, lines, [Change(path="nic/net0/mtu", before="1500", after="9000")]
+    )
+    assert changed.type is OutcomeType.INVALID
+    assert changed.values == ()
+    assert all(STREAMS.not_as_planned(QUICK.data, one) is None for one in lines)
+
+
+def test_an_execution_that_was_not_planned_is_named() -> None:
+    good = line(1, result())
+    other = replace(good.body, spec={**good.body.spec, "parallel": 8})
+    assert STREAMS.not_as_planned(QUICK.data, replace(good, body=other)) is not None
+    assert STREAMS.not_as_planned(QUICK.data, replace(good, cell_id="elsewhere")) is not None
+    assert STREAMS.not_as_planned(QUICK.data, replace(good, test_id="PP-UDP-1")) is not None
+
+
+def test_a_number_without_an_execution_is_refused() -> None:
+    stated = answered(TCP, [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS])
+    with pytest.raises(ValueError, match="without an execution"):
+        STREAMS.answer(QUICK.data, replace(stated, trials=()), [], ())

@@ -1,0 +1,92 @@
+"""Profiles of the pod-to-pod suites, and the plan that follows from them."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.kinds.registry import kind
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.profile import StreamsProfile
+from bmwg.methodology.records import NOTHING, POD
+
+QUICK = profile.load("quick")
+
+
+def data(**changes):
+    made = copy.deepcopy(dict(QUICK.data))
+    return {**made, **changes}
+
+
+def test_every_profile_keeps_to_its_schema_and_plans_each_cell_once() -> None:
+    for name in profile.names():
+        plan = profile.load(name).plan()
+        assert profile.wrong(profile.load(name).data) == ""
+        ids = [one.cell.cell_id for one in plan]
+        assert len(ids) == len(set(ids))
+        assert {one.test_id for one in plan} <= set(profile.every_id())
+
+
+def test_quick_measures_every_way_between_pods_in_less_than_ten_minutes() -> None:
+    plan = QUICK.plan()
+    assert {one.cell.path for one in plan} == {"p2p", "p2p-underlay", "p2p-vxlan"}
+    assert {one.cell.network for one in plan} == {"bridge", "ptp", "macvlan"}
+    seconds = sum((one.spec.duration_s + one.spec.omit_s) * one.asked.wanted for one in plan)
+    assert seconds < 420  # the rest of ten minutes is for pods and programs
+
+
+def test_cells_of_one_deployment_stand_together() -> None:
+    places = [(one.cell.path, one.cell.network) for one in QUICK.plan()]
+    assert places == sorted(places, key=places.index)
+
+
+def test_a_cell_is_read_back_from_its_axes() -> None:
+    for one in QUICK.plan():
+        cell = one.cell
+        told = {"path": cell.path, "hosting": POD, "function": NOTHING, "network": cell.network}
+        assert STREAMS.cell({**told, "axes": dict(cell.axes)}) == cell
+    with pytest.raises(ValueError, match="axes"):
+        STREAMS.cell({**told, "axes": {"way": "forward"}})
+
+
+def test_the_kind_is_found_by_its_name_and_by_its_profiles() -> None:
+    assert kind("streams", "here") is STREAMS
+    assert STREAMS.profile_format == QUICK.data["schema"]
+
+
+def test_an_unknown_profile_names_a_near_one() -> None:
+    with pytest.raises(ConfigError, match="SPROF-01") as caught:
+        profile.load("quik")
+    assert "quick" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"paths": [{"path": "pvp", "networks": ["bridge"]}]}, "path"),
+        ({"repetitions": 0}, "repetitions"),
+        ({"more": 1}, "more"),
+        ({"paths": [{"path": "p2p", "networks": ["a"]}, {"path": "p2p", "networks": ["a"]}]}, "twice"),
+    ],
+)
+def test_a_profile_that_cannot_be_planned_by_is_told(change, found) -> None:
+    assert found in profile.wrong(data(**change))
+
+
+def test_an_id_stands_for_the_same_for_ever() -> None:
+    assert profile.every_id() == (
+        "PP-TCP-1",
+        "PP-TCP-2",
+        "PP-TCP-3",
+        "PP-UDP-1",
+        "PP-UDP-2",
+        "PP-UDP-3",
+        "PP-RTT-1",
+        "PP-RTT-2",
+        "PP-RTT-3",
+    )
+    made = StreamsProfile(name="quick", data=data())
+    assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"
