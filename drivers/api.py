@@ -187,8 +187,11 @@ class NetworkDriver(Protocol):
 
     `hands_over` is what the workload gets: `netdev`, `vhost-user` or `af-xdp` (`network/handover.py`, where a
     network of netdevs finds the two methods that follow). `pod_parts` tells, before the pod is made, what it
-    must see of the node; `settled` waits, once the workload's program runs, until the attachment carries
-    frames, and returns evidence of what is then so.
+    must see of the node; `settled` waits, once the workload's program runs (process `pod_pid`), until the
+    attachment carries frames, and returns evidence of what is then so.
+
+    `uses` tells, by name, what each of the network's own processes on a node has used since it began: `pid`,
+    `at_ns` (monotonic), `cpu_ns`, `memory_octets` and, where threads poll, their `polling_cpu_ns`.
     """
 
     spec: NetworkSpec
@@ -210,7 +213,10 @@ class NetworkDriver(Protocol):
     ) -> AbstractContextManager[Attached]: ...
     def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]: ...
     def pod_parts(self, node: PlacedNode, pod_id: str) -> AbstractContextManager[PodParts]: ...
-    def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]: ...
+    def settled(
+        self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int
+    ) -> dict[str, JsonValue]: ...
+    def uses(self, node: Node) -> dict[str, JsonValue]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from bmwg.methodology import suites
+from bmwg.methodology import axes, suites
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
@@ -88,17 +88,17 @@ class PlannedCell:
         return (self.metric, self.cell.cell_id)
 
     @property
-    def deployment(self) -> tuple[str, str, str, str]:
-        """Path, hosting, function and network: cells that are equal in these can share one deployment."""
-        return (self.cell.path, self.cell.hosting, self.cell.function, self.cell.network)
+    def deployment(self) -> tuple[object, ...]:
+        """Path, hosting, function, network, axes: cells that are equal in these can share one deployment."""
+        return (self.cell.path, self.cell.hosting, self.cell.function, self.cell.network, *self.cell.axes)
 
     @property
     def block(self) -> Cell:
-        """What it is compared by: cells of one path that differ in form, function and network alone.
+        """What it is compared by: cells of one path that differ in form, function, network and axes alone.
 
         The 802.1Q tag is one of the network option.
         """
-        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None)
+        return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None, axes=())
 
 
 def cells(
@@ -115,7 +115,7 @@ def cells(
     names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. What runs at the
     throughput of a cell follows it. IPv6 frames have at least `MIN_IPV6_OCTETS`.
     """
-    by_deployment: dict[tuple[str, ...], list[PlannedCell]] = {}
+    by_deployment: dict[tuple[object, ...], list[PlannedCell]] = {}
     seen: set[tuple[str, str]] = set()
     for case, cell, missing in _asked(profile, networks, test_ids):
         if frame_octets is not None and cell.frame_octets not in frame_octets:
@@ -206,13 +206,16 @@ def _asked(
             continue
         for plan in _paths(profile, suite):
             for name, missing in _networks(plan, networks):
-                for size in plan.frame_octets:
-                    for case in cases:
-                        if case.path not in ("", plan.path) or (case.imix and size != plan.frame_octets[0]):
-                            continue
-                        for cell in _cells(profile, plan, case, name, networks.get(name), size):
-                            if measurement(case.measurement).applies(profile, cell):
-                                yield case, cell, missing
+                for varied in axes.combinations(plan.axes):
+                    for size in plan.frame_octets:
+                        for case in cases:
+                            if case.path not in ("", plan.path) or (
+                                case.imix and size != plan.frame_octets[0]
+                            ):
+                                continue
+                            for cell in _cells(profile, plan, case, name, networks.get(name), size):
+                                if measurement(case.measurement).applies(profile, cell):
+                                    yield case, replace(cell, axes=varied), missing
 
 
 def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
@@ -221,8 +224,8 @@ def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:
         return profile.suite_paths[suite]
     if suite == suites.CONTAINERIZED:
         return profile.paths
-    if suite in (*suites.MODELS, suites.CLUSTER_NETWORK):
-        return ()  # their networks are named by a profile, or not measured
+    if suite in suites.NAMED:
+        return ()  # their networks, and chains, are named by a profile or not measured
     return tuple(plan for plan in profile.paths if plan.path != WIRE)
 
 

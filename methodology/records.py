@@ -392,8 +392,8 @@ class Cell:
     option takes part. `imix` is a genome of RFC 6985 (empty: one size); `frame_octets` its largest frame.
     `destination_networks` is that of its trials.
 
-    A cell of another `kind` of load has no frames (`frame_octets` 0). What it varies stands in `axes`, by
-    name, and `name` is the id that its kind gives it.
+    What else is varied stands in `axes`, by name (`methodology/axes.py`). A cell of another `kind` of load
+    has no frames (`frame_octets` 0), and `name` is the id that its kind gives it.
     """
 
     path: str
@@ -419,7 +419,7 @@ class Cell:
     @property
     def qualification(self) -> Cell:
         """The cell by which the tester is qualified for this cell's traffic."""
-        return replace(self, path=WIRE, hosting=NOTHING, function=NOTHING, network=NOTHING)
+        return replace(self, path=WIRE, hosting=NOTHING, function=NOTHING, network=NOTHING, axes=())
 
     @property
     def cell_id(self) -> str:
@@ -440,6 +440,7 @@ class Cell:
             parts.append(f"vlan{self.vlan_id}")
         if self.imix:
             parts.append(f"imix-{self.imix}")
+        parts += [f"{name}={value}" for name, value in self.axes]
         return "/".join(parts)
 
 

@@ -20,8 +20,9 @@ from bmwg.methodology.records import MAX_NETWORKS, Direction, FrameFormat
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
-CLUSTER_NETWORK = "cluster-network"
-_OURS = (CONTAINERIZED, *MODELS, CLUSTER_NETWORK, RFC2544)
+CHAINS, CLUSTER_NETWORK = "chains", "cluster-network"
+NAMED = (*MODELS, CLUSTER_NETWORK, CHAINS)  # suites whose cells a profile names, or that measure none
+_OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
 
 
@@ -92,6 +93,10 @@ def _model(suite: str, number: int) -> tuple[Case, ...]:
 
 CONTAINERIZED_CASES = _containerized()
 USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
+CHAINS_CASES = (
+    Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
+    Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+)
 CLUSTER_CASES = tuple(
     Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)
     for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
@@ -210,6 +215,11 @@ def _special(one: Case) -> bool:
 
 
 # What `testcases/containerized` measures.
-DEFAULT_TESTS = frozenset(
-    one.test_id for one in (*CONTAINERIZED_CASES, *USER_SPACE_CASES, *EBPF_CASES, *CLUSTER_CASES)
+_OF_THE_FOLDER = (
+    *CONTAINERIZED_CASES,
+    *USER_SPACE_CASES,
+    *EBPF_CASES,
+    *CLUSTER_CASES,
+    *CHAINS_CASES,
 )
+DEFAULT_TESTS = frozenset(one.test_id for one in _OF_THE_FOLDER)

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from bmwg.drivers.actuators.acting import acting
 from bmwg.drivers.actuators.place import Place
 from bmwg.drivers.api import Deployment, JsonValue, TrafficDriver, TrafficLimits
+from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host
@@ -33,19 +34,24 @@ class Deployments:
         """Deploy a cell, bind the tester, remove both again; gives deployment id, tester and its limits."""
         session = self._session
         self._count += 1
-        deployment_id = f"{cell.path}-{cell.function}-{cell.network}-{self._count}"
+        kind = (cell.path, cell.function, cell.network, *(str(value) for _, value in cell.axes))
+        deployment_id = f"{'-'.join(kind)}-{self._count}"
         with path_driver(cell, session.bed).deploy() as deployment:
             if session.watch is not None:
                 require_own_ports(deployment.ports, session.testbed.lab_ports)
                 require_closed(session.bed)
-            session.store.add_deployment(
-                deployment_id, {**deployment.evidence, **self._told(cell, deployment)}
-            )
+            data_plane = DataPlane(session.bed, cell, deployment)
+            told = self._told(cell, deployment)
+            if data_plane.parts:
+                told["data_plane"] = data_plane.evidence()
+            session.store.add_deployment(deployment_id, {**deployment.evidence, **told})
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
                 with (
-                    session.platform.ready(session.bed, cell, deployment_id, deployment, traffic) as watched,
+                    session.platform.ready(
+                        session.bed, cell, deployment_id, deployment, traffic, data_plane
+                    ) as watched,
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,
                 ):
                     yield deployment_id, able, limits
@@ -61,7 +67,13 @@ class Deployments:
             "port_kind": session.bed.port_kind.evidence(),
             "test_addresses": [[host(one) for one in mine] for mine in addresses],
         }
-        mine = (cell.path, cell.hosting, cell.function, cell.network)  # as `PlannedCell.deployment`
+        mine = (
+            cell.path,
+            cell.hosting,
+            cell.function,
+            cell.network,
+            *cell.axes,
+        )  # as `PlannedCell.deployment`
         texts: dict[str, dict[str, JsonValue]] = {}
         for one in session.plan:
             name = str(getattr(measurement(one.measurement), "modifier", ""))

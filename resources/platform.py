@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
+from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.record import deployment as record_of
@@ -111,11 +112,18 @@ class PlatformGuard:
 
     @contextmanager
     def ready(
-        self, bed: Bed, cell: Cell, deployment_id: str, deployment: Deployment, traffic: TrafficDriver
+        self,
+        bed: Bed,
+        cell: Cell,
+        deployment_id: str,
+        deployment: Deployment,
+        traffic: TrafficDriver,
+        data_plane: DataPlane | None = None,
     ) -> Iterator[TrafficDriver]:
         """Watch a deployment on which traffic may begin; gives the tester with samples beside its counts.
 
-        A deployment that is not what the first of its kind was makes its cells invalid.
+        A deployment that is not what the first of its kind was makes its cells invalid. With `data_plane`
+        each trial carries what its parts used.
         """
         if self._simulated:
             yield traffic
@@ -125,7 +133,7 @@ class PlatformGuard:
             return record_of.take(bed, cell, deployment, traffic.describe())
 
         with self.watched(deployment_id, deployment.evidence, take):
-            yield SampledTraffic(traffic)
+            yield SampledTraffic(traffic, data_plane)
 
     @contextmanager
     def watched(
@@ -327,9 +335,10 @@ def _short(finding: Mapping[str, Any]) -> str:
 class SampledTraffic(OfFrames):
     """A tester whose trials carry what the runner's machine did meanwhile, beside the tester's own counts."""
 
-    def __init__(self, traffic: TrafficDriver) -> None:
-        """Wrap a tester that is attached."""
+    def __init__(self, traffic: TrafficDriver, data_plane: DataPlane | None = None) -> None:
+        """Wrap a tester that is attached; `data_plane` is read closest to its trials."""
         self._traffic = traffic
+        self._data_plane = data_plane
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
@@ -361,8 +370,10 @@ class SampledTraffic(OfFrames):
     def run(self, spec: TrialSpec, /) -> TrialResult:
         """Run a trial; sums over CPUs and interfaces of this machine go to `auxiliary` as `host.*`."""
         first = sample()
+        before = self._data_plane.read() if self._data_plane else {}
         result = self._traffic.run(spec)
-        extra = host_counts(between(first, sample()))
+        extra = self._data_plane.used(before) if self._data_plane else []
+        extra += host_counts(between(first, sample()))
         return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))
 
 

@@ -81,13 +81,17 @@ class AfXdpNetwork(CniNetwork):
             )
             yield replace(attached, device=device)
 
-    def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
-        """Return how the AF_XDP device was asked for; the XDP program itself is in the pod's record."""
+    def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
+        """Return how the AF_XDP device was asked for, and what the kernel says of the sockets of the process.
+
+        The XDP program itself is in the pod's record. A process holds the sockets of all its devices.
+        """
         return {
             "af_xdp": {
                 "busy_polling": self._busy_poll,
                 "busy_budget_frames": BUSY_BUDGET_FRAMES if self._busy_poll else 0,
                 "device": attached.device,
+                "sockets": node.call("bmwg.drivers.network.xsk:sockets", pid=pod_pid),
             }
         }
 

@@ -24,8 +24,12 @@ class NetdevHandover:
         """The pod needs nothing: its interface is put into its namespace."""
         yield PodParts()
 
-    def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
+    def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
         """Nothing is awaited: an interface of the kernel carries frames as soon as it is up."""
+        return {}
+
+    def uses(self, node: Node) -> dict[str, JsonValue]:
+        """No process of the network's own: the kernel carries its frames."""
         return {}
 
 

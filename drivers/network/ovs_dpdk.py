@@ -166,10 +166,15 @@ class OvsDpdkNetwork:
         port = _port(pod_id, attached.attachment.interface)
         return {"checked": True, **node.call(f"{_NODE}:standing", port=port)}
 
-    def settled(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
+    def settled(self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int) -> dict[str, JsonValue]:
         """Wait until the pod's program has opened the socket; return what the switch then says."""
         port = _port(pod_id, attached.attachment.interface)
         return {"vswitch": node.call(f"{_NODE}:connected", port=port)}
+
+    def uses(self, node: Node) -> dict[str, JsonValue]:
+        """Return what the switch has used."""
+        found: dict[str, JsonValue] = node.call(f"{_NODE}:uses")
+        return found
 
 
 def vswitch_owner(run_dir: Path) -> str:

@@ -62,10 +62,20 @@ def _segment(ipv4: str, ipv6: str) -> Segment:
 OUTER = (_segment("198.18.0", "2001:2:0:0"), _segment("198.19.0", "2001:2:0:1"))
 # Between the node (the router) and a pod's interface (the far end), where the node routes.
 INNER = (_segment("198.18.128", "2001:2:0:8000"), _segment("198.19.128", "2001:2:0:8001"))
+_FIRST_TRANSIT, _TRANSITS = 64, 64
 # Between two nodes, under a tunnel.
 UNDERLAY = _segment("198.18.192", "2001:2:0:c000")
 # Behind each tester port: the first of 256 consecutive networks (RFC 2544 12), each with 16 IPv4 addresses.
 BEHIND = (("198.18.240.0/28", "2001:2:0:f000::/64"), ("198.19.240.0/28", "2001:2:0:f100::/64"))
+
+
+def transit(number: int) -> Segment:
+    """Return the subnet of one segment within a chain, 0 to 63."""
+    if not 0 <= number < _TRANSITS:
+        raise ValueError(f"segment of a chain: expected 0..{_TRANSITS - 1}, found {number}")
+    return _segment(f"198.18.{_FIRST_TRANSIT + number}", f"2001:2:0:{0x4000 + number:x}")
+
+
 # Of two pods on one L2 segment.
 ENDPOINTS = (
     ("198.18.0.2/24", "2001:2:0:0::2/64"),

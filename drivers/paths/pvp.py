@@ -94,7 +94,9 @@ class PvpPath:
             pod.start(self._function.furnish(pod, self._links(sides, attached)))
             networks = self._networks_routed(stack, pod, sides, attached)
             function = self._function.started(pod)
-            settled = [self._network.settled(node, item, pod_id=pod.pod_id) for item in attached]
+            settled = [
+                self._network.settled(node, item, pod_id=pod.pod_id, pod_pid=pod.pid) for item in attached
+            ]
             device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
             yield Deployment(
                 ports=(self._port(sides[0], attached[0]), self._port(sides[1], attached[1])),

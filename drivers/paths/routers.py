@@ -12,7 +12,8 @@ from bmwg.drivers.paths.destinations import Hop
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
-FIRST_TABLE = 100  # choice: policy routing tables 100 and 101
+SIDES = 2  # of a chain: a NIC and a table each
+FIRST_TABLE = 100  # choice: policy routing tables from 100 on
 RULE_PRIORITY = 100  # choice: before the main table
 
 
@@ -72,22 +73,46 @@ def into_pod(side: Side, host_interface: str) -> Hop:
 @contextmanager
 def steered_to_pod(node: Node, side: Side, host_interface: str) -> Iterator[None]:
     """Send what enters by the side's NIC to the pod behind `host_interface`, whatever the main table says."""
-    table = FIRST_TABLE + side.number
-    far_side = OUTER[1 - side.number]
-    inner = INNER[side.number]
+    with steered(
+        node,
+        incoming=side.nic,
+        to=OUTER[1 - side.number].subnets,
+        via=INNER[side.number].far,
+        outgoing=host_interface,
+        number=side.number,
+    ):
+        yield
+
+
+@contextmanager
+def steered(
+    node: Node,
+    *,
+    incoming: str,
+    to: tuple[str, str],
+    via: tuple[str, str],
+    outgoing: str,
+    number: int,
+) -> Iterator[None]:
+    """Send what enters by one interface for these subnets by another one, whatever the main table says.
+
+    `via` are the next hops' addresses; `number` tells rules and tables of one node apart, the first `SIDES`
+    are those of its NICs.
+    """
+    table = FIRST_TABLE + number
     rule: dict[str, JsonValue] = {
-        "incoming": side.nic,
+        "incoming": incoming,
         "table": table,
-        "priority": RULE_PRIORITY + side.number,
+        "priority": RULE_PRIORITY + number,
     }
     try:
-        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=host_interface)
-        for destination, via in zip(far_side.subnets, inner.far, strict=True):
+        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=outgoing)
+        for destination, hop in zip(to, via, strict=True):
             node.call(
                 f"{_ROUTING}:add_route",
                 destination=destination,
-                via=host(via),
-                interface=host_interface,
+                via=host(hop),
+                interface=outgoing,
                 table=table,
                 on_link=True,
             )

@@ -7,6 +7,7 @@ from bmwg.drivers.api import PathDriver
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.one_place import ApartPath, apart
 from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
+from bmwg.methodology import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
 
@@ -21,6 +22,11 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
     problems = [
         f"{field} {found!r} (the path has {expected})"
         for field, expected, found in driver.kind.contradictions(cell.hosting, cell.function, cell.network)
+    ]
+    values = {name: [value] for name, value in cell.axes}
+    problems += [
+        f"axes: {found} (expected {expected})"
+        for _, expected, found in axes.contradictions(values, driver.kind.axes)
     ]
     if problems:
         raise ConfigError(

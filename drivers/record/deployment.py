@@ -21,6 +21,7 @@ from bmwg.methodology.records import Cell
 _COLLECT = "bmwg.drivers.record.collect:collect"
 _INSIDE = "bmwg.drivers.hosting.inside:run"
 _TESTER = "tester"
+_OF_A_POD = 2  # attachments of a pod that forwards
 _FLOWS = "UDP source and destination address and port; one stream a direction"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
@@ -115,7 +116,10 @@ def _cni(attachments: list[Mapping[str, Any]], plugin_dir: str) -> dict[str, Jso
         "types": sorted(types),
         "version": attachments[0].get("cni_version"),
         "configurations": {
-            str(attachment["interface"]["name"]): attachment["conflist"] for attachment in attachments
+            "/".join(
+                filter(None, (attachment.get("member", ""), str(attachment["interface"]["name"])))
+            ): attachment["conflist"]
+            for attachment in attachments
         },
     }
 
@@ -135,7 +139,8 @@ def _workload(
 ) -> dict[str, JsonValue]:
     function = evidence.get("function")
     endpoint = isinstance(function, Mapping) and function.get("name") == "none"
-    mine = attachments[number : number + 1] if endpoint else attachments
+    each = 1 if endpoint else _OF_A_POD
+    mine = attachments[each * number : each * (number + 1)]
     interfaces = {str(one["interface"]["name"]): one["interface"] for one in mine}
     limits = bed.testbed.pods
     return {
@@ -198,9 +203,10 @@ def _topology(
     if isinstance(option, Mapping) and "networking_model" not in option:
         option = next((value for value in option.values() if isinstance(value, Mapping)), {})
     model = option.get("networking_model") if isinstance(option, Mapping) else None
-    function = cell.function
+    function, told = cell.function, evidence.get("chain")
     if function == "none":
-        function = evidence.get("chain", "none: the tester's frames end in the pods")
+        function = told if isinstance(told, str) else "none: the tester's frames end in the pods"
+    chain = [function] * (len(told["members"]) if isinstance(told, Mapping) else 1)
     return {
         "scenario": kind.scenario,
         "model": model or {"not_applicable": "no container network takes part"},
@@ -209,8 +215,8 @@ def _topology(
             "uplink": option.get("uplink") if isinstance(option, Mapping) else None,
             "forwarding": evidence.get("forwarding", "not told"),
         },
-        "chain": [function],
-        "chains": [{"functions": [function], "cni": cell.network, "shared_functions": []}],
+        "chain": chain,
+        "chains": [{"functions": chain, "cni": cell.network, "shared_functions": []}],
         "physical_interfaces": None if cabled else [],
         "links": evidence.get("hops", []),
         "switches": None if cabled else [],

@@ -51,7 +51,10 @@ class LatencySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathPlan:
-    """One line of the plan. `networks` are names; `all_networks` takes each that the testbed file has."""
+    """One line of the plan. `networks` are names; `all_networks` takes each that the testbed file has.
+
+    `axes` are the values of what else is varied: a cell for each combination of them.
+    """
 
     path: str
     hosting: str
@@ -59,6 +62,7 @@ class PathPlan:
     networks: tuple[str, ...] = ()
     all_networks: bool = False
     frame_octets: tuple[int, ...]
+    axes: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
 
     @property
     def needs_network(self) -> bool:

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from bmwg.methodology import axes
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import SearchGoal
@@ -219,6 +220,10 @@ def _path_contradictions(
             Problem(location=(*where, index, key), expected=expected, found=value)
             for key, expected, value in said
         )
+        found.extend(
+            Problem(location=(*where, index, "axes", *place), expected=expected, found=value)
+            for place, expected, value in axes.contradictions(plan.get("axes", {}), paths[name].axes)
+        )
     return found
 
 
@@ -289,4 +294,5 @@ def _path_plan(plan: dict[str, Any]) -> PathPlan:
         networks=tuple(networks) if isinstance(networks, list) else (),
         all_networks=networks == ALL_NETWORKS,
         frame_octets=tuple(map(int, plan["frame_octets"])),
+        axes={name: tuple(values) for name, values in plan.get("axes", {}).items()},
     )

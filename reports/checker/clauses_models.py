@@ -44,6 +44,12 @@ def _attachments(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
+def _outer(evidence: Mapping[str, Any], check: Check) -> bool:
+    """Whether something holds of each attachment that reaches a NIC; within a chain others reach a pod."""
+    found = [one for one in _attachments(evidence) if _part(one, "mapping", "nic") or "member" not in one]
+    return bool(found) and all(check(one) for one in found)
+
+
 def _every(evidence: Mapping[str, Any], check: Check) -> bool:
     attachments = _attachments(evidence)
     return bool(attachments) and all(check(one) for one in attachments)
@@ -92,7 +98,7 @@ def _joined(attachment: Mapping[str, Any]) -> bool:
 @clause("CINF08-5.1.2.1-01")
 def polled(scope: Scope) -> Answer:
     """A polling thread of the switch serves the receive queue of each NIC."""
-    return _each(scope, USER_SPACE, "a polling thread for each NIC", lambda one: _every(one, _nic_polled))
+    return _each(scope, USER_SPACE, "a polling thread for each NIC", lambda one: _outer(one, _nic_polled))
 
 
 @clause("CINF08-5.1.2.1-02")
@@ -139,7 +145,7 @@ def flows_stored(scope: Scope) -> Answer:
 @clause("CINF08-5.1.2.1-07")
 def mapping_whole(scope: Scope) -> Answer:
     """NIC, switch port and pod interface of each attachment are told together."""
-    return _each(scope, USER_SPACE, "NIC, switch port and pod interface", lambda one: _every(one, _mapped))
+    return _each(scope, USER_SPACE, "NIC, switch port and pod interface", lambda one: _outer(one, _mapped))
 
 
 @clause("CINF08-5.2.2-03")
@@ -174,7 +180,7 @@ def queues_placed(scope: Scope) -> Answer:
     def placed(attachment: Mapping[str, Any]) -> bool:
         return isinstance(_queues(attachment).get(str(_part(attachment, "mapping", "nic"))), int)
 
-    return _each(scope, USER_SPACE, "the core of each NIC's receive queue", lambda one: _every(one, placed))
+    return _each(scope, USER_SPACE, "the core of each NIC's receive queue", lambda one: _outer(one, placed))
 
 
 @clause("CINF08-5.1.2.2-02")
@@ -185,7 +191,11 @@ def joined_by_programs(scope: Scope) -> Answer:
         members = _part(attachment, "programs", "members") or ()
         targets = {one.get("interface"): one.get("target") for one in members if one.get("program_tag")}
         ends = {_part(attachment, "mapping", "nic"), _part(attachment, "mapping", "host_interface")}
-        return set(targets) == ends and set(targets.values()) == ends and None not in ends
+        if (
+            "member" in attachment and _part(attachment, "mapping", "nic") is None
+        ):  # it reaches another pod's end
+            ends = set(targets) if _part(attachment, "mapping", "host_interface") in targets else set()
+        return len(ends) == 2 and set(targets) == ends and set(targets.values()) == ends and None not in ends
 
     return _each(
         scope,
@@ -198,14 +208,24 @@ def joined_by_programs(scope: Scope) -> Answer:
 
 @clause("CINF08-5.2.5-01")
 def busy_polling_told(scope: Scope) -> Answer:
-    """On networks of AF_XDP sockets it is told whether they busy-poll, and within which budget."""
+    """On networks of AF_XDP sockets it is told whether they busy-poll, and within which budget.
+
+    Where the kernel was asked as well, its sockets do as the record says.
+    """
 
     def told(attachment: Mapping[str, Any]) -> bool:
         busy = _part(attachment, "af_xdp", "busy_polling")
         budget = _part(attachment, "af_xdp", "busy_budget_frames")
-        return isinstance(busy, bool) and isinstance(budget, int) and busy is (budget > 0)
+        prefer = [one.get("prefer_busy_poll") for one in _sockets(attachment)]
+        as_asked = all(found is None or found is busy for found in prefer)
+        return isinstance(busy, bool) and isinstance(budget, int) and busy is (budget > 0) and as_asked
 
     return _each(scope, EBPF, "busy polling and its budget", lambda one: _every(one, told), driver="af-xdp")
+
+
+def _sockets(attachment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = _part(attachment, "af_xdp", "sockets")
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 RULES: tuple[ClauseRule, ...] = (

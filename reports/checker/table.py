@@ -8,6 +8,7 @@ from __future__ import annotations
 from bmwg.reports.checker import (
     clauses_benchmarks,
     clauses_bursty,
+    clauses_chains,
     clauses_common,
     clauses_companions,
     clauses_configured,
@@ -55,5 +56,6 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_isolation.RULES,
     *clauses_laboratory.RULES,
     *clauses_models.RULES,
+    *clauses_chains.RULES,
     *clauses_companions.RULES,
 )

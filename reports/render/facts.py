@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology import directions
+from bmwg.methodology import axes, directions
+from bmwg.methodology.data_plane import Use, use_of
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import (
     BAREMETAL,
@@ -29,6 +30,7 @@ THROUGHPUT = "throughput.rfc2544_26_1"
 ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
 GLANCE_ROWS = 24  # choice: more is no glance
+MODELS = ("", "kernel", "user-space", "ebpf", "sr-iov", "combination")  # draft section 5.1, in its order
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
@@ -59,12 +61,21 @@ class Facts:
         return tuple(o for o in self.outcomes if o.metric in (ENVELOPE, THROUGHPUT))
 
     def at_a_glance(self) -> tuple[Outcome, ...]:
-        """Return what the first figure and its table show: what searches found, of many the smallest size."""
-        found = self.of_search()
+        """Return what the first figure and its table show, by networking model: what searches found.
+
+        Of many answers those of the smallest frame size.
+        """
+        found = tuple(sorted(self.of_search(), key=lambda outcome: _model_order(self.model(outcome.cell))))
         if len(found) <= GLANCE_ROWS:
             return found
         size = min(outcome.cell.frame_octets for outcome in found)
         return tuple(outcome for outcome in found if outcome.cell.frame_octets == size)
+
+    def model(self, cell: Cell) -> str:
+        """Return the networking model of a cell's option, as the testbed file names it; empty without one."""
+        networks = self.run.testbed.get("networks")
+        option = networks.get(cell.network) if isinstance(networks, Mapping) else None
+        return str(option.get("model", "")) if isinstance(option, Mapping) else ""
 
     def envelope_fps(self, cell: Cell) -> int | None:
         """Return what the tester alone carries of a cell's traffic, frames/s; None where it is not known."""
@@ -74,6 +85,17 @@ class Facts:
             if o.metric == ENVELOPE and o.lower is not None and _traffic(o.cell) == _traffic(cell)
         )
         return next((o.lower.load_fps for o in wire if o.lower and o.type in _QUALIFIED), None)
+
+    def use(self, outcome: Outcome) -> Use | None:
+        """Return what the data plane used at a search's lossless load; None where nothing was counted."""
+        if outcome.lower is None:
+            return None
+        return use_of(self.run.trial(seq).result for seq in outcome.lower.trials)
+
+    def use_over_all(self, outcome: Outcome) -> Use | None:
+        """Return what it used over all valid trials of a search."""
+        trials = [self.run.trial(seq) for seq in outcome.trials]
+        return use_of(trial.result for trial in trials if trial.validity is Validity.VALID)
 
     def not_assessed(self) -> tuple[Outcome, ...]:
         """Return the outcomes of cells that could not be tried."""
@@ -134,6 +156,11 @@ def _order(cell: Cell, places: Mapping[str, int]) -> tuple[bool, int, str, str, 
     return (below, places[cell.path], cell.function, cell.network, cell.frame_octets, cell.cell_id)
 
 
+def _model_order(model: str) -> tuple[int, str]:
+    """Order networking models as the draft does: first what has none, last those that it does not name."""
+    return (MODELS.index(model) if model in MODELS else len(MODELS), model)
+
+
 def _traffic(cell: Cell) -> tuple[object, ...]:
     frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id, cell.imix)
     return (*frames, cell.flows, cell.destination_networks)
@@ -171,6 +198,7 @@ def option(cell: Cell) -> str:
         parts.append(f"VLAN {cell.vlan_id}")
     if cell.imix:
         parts.append(f"IMIX {cell.imix}")
+    parts += axes.words(cell.axes)
     return " ".join(parts)
 
 

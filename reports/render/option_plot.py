@@ -1,4 +1,4 @@
-"""The first figure: each option with what is known of its throughput, drawn as what it is.
+"""The first figure: each option by networking model, with what is known of it, drawn as what it is.
 
 A full bar is a plain number and nothing else is one. Behind each stands what the tester alone carries.
 """
@@ -12,6 +12,14 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.render.drawing import GRID, INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import ENVELOPE, GLANCE_ROWS, Facts, option
+from bmwg.reports.render.option_panels import (
+    Beside,
+    beside,
+    cpu_marks,
+    draw_cpus,
+    draw_latency,
+    latency_marks,
+)
 from bmwg.reports.render.text import whole
 
 NAME = "options"
@@ -44,42 +52,80 @@ def option_plot(facts: Facts) -> Plot | None:
     envelopes = [facts.envelope_fps(outcome.cell) for outcome in rows]
     sizes = {outcome.cell.frame_octets for outcome in rows}
 
+    besides = [beside(facts, outcome) for outcome in rows]
+    models = [facts.model(outcome.cell) for outcome in rows]
+    places, headings = _places(models)
+    latency = any(one.latency_ns or one.latency_word for one in besides)
+    cpus = any(one.cpus is not None for one in besides)
+
     def draw(figure: Any) -> None:
-        axes = figure.subplots()
+        widths = [2.0, *([1.5] if latency else []), *([0.8] if cpus else [])]
+        axes, *further = figure.subplots(1, len(widths), sharey=True, squeeze=False, width_ratios=widths)[0]
         longest = max([*(end for one in extents for end in (one.low_fps, one.high_fps) if end), 1])
         longest = max([longest, *(fps for fps in envelopes if fps)])
-        for place, (outcome, one, envelope) in enumerate(zip(rows, extents, envelopes, strict=True)):
+        for place, outcome, one, envelope in zip(places, rows, extents, envelopes, strict=True):
             if envelope is not None and outcome.metric != ENVELOPE:
                 axes.barh(place, envelope, color=GRID, alpha=_BEHIND, height=0.96, linewidth=0, zorder=0)
             _draw(axes, place, one, longest)
             axes.text(
                 1.015, place, str(one), transform=axes.get_yaxis_transform(), va="center", size=8, color=INK
             )
+        for place, model in headings:
+            across = axes.get_yaxis_transform()
+            axes.text(
+                0, place, _heading(model), transform=across, va="center", size=8, style="italic", color=INK
+            )
         names = [_name(outcome, several=len(sizes) > 1) for outcome in rows]
-        axes.set_yticks(range(len(rows)), [label(name, 30) for name in names])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_yticks(places, [label(name, 30) for name in names])
+        axes.set_ylim(places[-1] + 0.6, -0.6)
         axes.set_xlim(0, longest * 1.03)
-        axes.set(xlabel="frames/s per port and direction")
+        axes.set(xlabel="throughput, frames/s\nper port and direction")
         axes.grid(axis="x", zorder=0)
         axes.set_axisbelow(True)
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
         _axis(axes.xaxis)
         handles = _legend(extents, envelope=any(fps is not None for fps in envelopes))
+        if latency:
+            draw_latency(further.pop(0), besides, places)
+            handles += latency_marks()
+        if cpus:
+            draw_cpus(further.pop(0), besides, places)
+            handles += cpu_marks()
         figure.legend(
             handles=handles, loc="outside lower left", frameon=False, fontsize=7.5, handleheight=0.9
         )
 
     return draw_plot(
         NAME,
-        _title(sizes),
-        _description(rows, extents, len(every) - len(rows)),
-        (5.2, 1.9 + 0.27 * len(rows)),
+        _title(sizes, latency=latency, by_model=bool(headings)),
+        _description(rows, extents, len(every) - len(rows)) + _described(besides, cpus=cpus),
+        (5.2 + 2.1 * latency + 1.1 * cpus, 2.2 + 0.27 * (places[-1] + 1)),
         draw,
     )
 
 
-def _draw(axes: Any, place: int, one: Extent, longest: int) -> None:
+def _places(models: Sequence[str]) -> tuple[list[float], list[tuple[float, str]]]:
+    """Return where rows stand from above, and a heading before each model where there are several."""
+    if len({model for model in models if model}) < 2:
+        return [float(number) for number in range(len(models))], []
+    places: list[float] = []
+    headings: list[tuple[float, str]] = []
+    line, before = 0.0, None
+    for model in models:
+        if model != before:
+            headings.append((line, model))
+            line, before = line + 1, model
+        places.append(line)
+        line += 1
+    return places, headings
+
+
+def _heading(model: str) -> str:
+    return f"model {model}" if model else "no container network"
+
+
+def _draw(axes: Any, place: float, one: Extent, longest: int) -> None:
     """Draw one row. `longest` is where the axis ends, for what has no upper end."""
     low, high = one.low_fps or 0, one.high_fps
     match one.known:
@@ -99,7 +145,7 @@ def _draw(axes: Any, place: int, one: Extent, longest: int) -> None:
             _between(axes, place, low, high, _UNCONFIRMED, open_end=longest)
 
 
-def _between(axes: Any, place: int, low: int, high: int | None, colour: str, open_end: int = 0) -> None:
+def _between(axes: Any, place: float, low: int, high: int | None, colour: str, open_end: int = 0) -> None:
     """Draw a hatched stretch with a mark at each end that is known: the answer lies somewhere in it."""
     axes.barh(
         place,
@@ -146,10 +192,12 @@ def _name(outcome: Outcome, *, several: bool) -> str:
     return f"{name}, {whole(outcome.cell.frame_octets)}" if several else name
 
 
-def _title(sizes: set[int]) -> str:
+def _title(sizes: set[int], *, latency: bool, by_model: bool) -> str:
+    what = "Throughput and latency" if latency else "Throughput"
+    by = " by networking model" if by_model else ""
     if len(sizes) == 1:
-        return f"Throughput of each option at {min(sizes)} octets"
-    return "Throughput of each option and frame size (octets behind the name)"
+        return f"{what} of each option{by} at {min(sizes)} octets"
+    return f"{what} of each option and frame size{by} (octets behind the name)"
 
 
 def _description(rows: Sequence[Outcome], extents: Sequence[Extent], left: int) -> str:
@@ -165,6 +213,14 @@ def _description(rows: Sequence[Outcome], extents: Sequence[Extent], left: int) 
     told = ", ".join(f"{words[known]}: {counts[known]}" for known in Known if counts[known])
     more = f" {left} further answers are in the tables only." if left else ""
     return f"Of {len(rows)} answers {told}. The table holds them all.{more}"
+
+
+def _described(besides: Sequence[Beside], *, cpus: bool) -> str:
+    told = sum(bool(one.latency_ns) for one in besides)
+    words = f" Latency of {told} of them, each at its own row's load, so loads differ." if told else ""
+    if cpus:
+        words += " CPUs in use are those of the data plane's parts; its own section tells them apart."
+    return words
 
 
 def _axis(axis: Any) -> None:

@@ -8,6 +8,8 @@ from bmwg.reports import rooms
 from bmwg.reports.published import ratios as published
 from bmwg.reports.render import (
     benchmarks,
+    chain_section,
+    data_plane,
     declarations,
     evidence,
     glance,
@@ -53,6 +55,8 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += statements.statement(facts)
     lines += results.ladder_section(facts)
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
+    lines += data_plane.section(facts)
+    lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     if facts.outcomes:
         lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))

@@ -11,6 +11,7 @@ from typing import Any
 from bmwg.methodology import directions
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports import rooms
+from bmwg.reports.render.chain_section import chain_plot
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
 from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
@@ -25,7 +26,14 @@ _MAX_LINES = 6
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
     """Draw what the run has numbers for; a run without leaves plots out. A run in a guest names it."""
-    made = (_throughput(facts), option_plot(facts), _latency(facts), frame_loss_plot(facts), _search(facts))
+    made = (
+        _throughput(facts),
+        option_plot(facts),
+        _latency(facts),
+        chain_plot(facts),
+        frame_loss_plot(facts),
+        _search(facts),
+    )
     drawn = (*(plot for plot in made if plot is not None), *rooms.plots(facts.run))
     guest = guest_words(facts.run)
     return tuple(told_of(plot, guest) for plot in drawn) if guest else drawn

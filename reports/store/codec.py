@@ -288,6 +288,7 @@ def cell_to_json(cell: Cell) -> Json:
         "flows": cell.flows,
         "vlan_id": cell.vlan_id,
         **({"imix": cell.imix} if cell.imix else {}),
+        **({"axes": dict(cell.axes)} if cell.axes else {}),
         **_networks_to_json(cell.destination_networks),
     }
 
@@ -310,6 +311,7 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
         flows=data["flows"],
         vlan_id=data["vlan_id"],
         imix=data.get("imix", ""),
+        axes=tuple(sorted(data.get("axes", {}).items())),
         destination_networks=data.get("destination_networks", 1),
     )
     if cell.cell_id != data["cell_id"]:

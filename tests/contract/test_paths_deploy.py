@@ -35,10 +35,17 @@ pytestmark = [
 ]
 
 
-def _cell(path, network="none", function="kernel-l3", frame_octets=64):
+def _cell(path, network="none", function="kernel-l3", frame_octets=64, **axes):
     hosting = {"wire": "none", "node": "baremetal"}.get(path, "pod")
     function = "none" if path.startswith(("wire", "p2p")) else function
-    return Cell(path=path, hosting=hosting, function=function, network=network, frame_octets=frame_octets)
+    return Cell(
+        path=path,
+        hosting=hosting,
+        function=function,
+        network=network,
+        frame_octets=frame_octets,
+        axes=tuple(axes.items()),
+    )
 
 
 CHAINS = [
@@ -56,6 +63,11 @@ CHAINS = [
     _cell("pvp", "ebpf-tc"),
     _cell("pvp", "ebpf-tc", "testpmd"),
     _cell("pvp", "af-xdp", "testpmd"),
+    _cell("chain", "bridge", chain="a>b>c"),
+    _cell("chain", "ptp", chain="a>b>c"),
+    _cell("chain", "bridge", "testpmd", chain="a>b"),
+    _cell("chain", "ebpf-tc", chain="a>b>c"),
+    _cell("chain", "ovs-dpdk", "testpmd", chain="a>b>c"),
     _cell("p2p", "bridge"),
     _cell("p2p", "ptp"),
     _cell("p2p", "macvlan"),
@@ -166,7 +178,7 @@ def test_evidence_is_data_and_names_the_datapath(bed, cell):
     for queue in queues:
         assert queue["threads"], queue
         assert all(thread["cpus"] == [queue["cpu"]] for thread in queue["threads"])
-    if cell.path in {"node", "pvp"}:
+    if cell.path in {"node", "pvp", "chain"}:
         assert len(queues) == 2
 
 
@@ -273,6 +285,40 @@ def test_what_a_network_hands_over_and_nobody_drives_is_refused_by_name(bed):
         (_cell("p2p", "ovs-dpdk"), "a tester port in a pod on network ovs-dpdk"),
     ):
         assert path_driver(cell, bed).probe().what == said
+
+
+def test_an_option_that_stands_on_the_nic_joins_no_two_pods_and_is_refused_by_name(bed):
+    for network, function in (("macvlan", "kernel-l3"), ("af-xdp", "testpmd")):
+        missing = path_driver(_cell("chain", network, function, chain="a>b"), bed).probe()
+        assert missing.what == f"a chain of 2 on network {network}"
+
+
+def test_a_chain_that_loops_is_refused_before_anything_is_made(bed):
+    before = _seen(bed)
+    with pytest.raises(ConfigError) as caught:
+        path_driver(_cell("chain", "bridge", chain="a>b>a"), bed)
+    assert caught.value.error_id == "PATH-04"
+    assert "'a' comes twice" in caught.value.found
+    assert _seen(bed) == before
+
+
+def test_each_function_of_a_chain_is_recorded_with_its_own_interfaces(bed):
+    cell = _cell("chain", "bridge", chain="a>b")
+    with _driver(bed, cell).deploy() as deployment:
+        records = record_of.take(bed, cell, deployment, {"driver": "embedded", "cpus": [0]})
+        members = deployment.evidence["chain"]["members"]
+    assert [one["name"] for one in members] == ["a", "b"]
+    assert deployment.evidence["chain"]["activation_s"] > 0
+    workloads = records["dut1"]["fields"]["workload"]
+    assert {"pod0", "pod1"} <= workloads.keys()
+    assert set(workloads["pod1"]["virtual_interfaces"]["value"]) == {"net0", "net1"}
+    assert set(records["dut1"]["fields"]["cni"]["configurations"]["value"]) == {
+        "a/net0",
+        "a/net1",
+        "b/net0",
+        "b/net1",
+    }
+    assert records["tester"]["fields"]["topology"]["chain"]["value"] == ["kernel-l3", "kernel-l3"]
 
 
 def test_a_forwarding_pod_on_ipvlan_is_refused_whatever_the_kernel_has(bed):

@@ -166,7 +166,7 @@ def vswitch(group: Group) -> None:
         "memory", "numa_node", "bridges", "flows",
     )  # fmt: skip
     running = processes(group)
-    pid = next((pid for pid, name in running.items() if name in ("ovs-vswitchd", "vpp_main", "vpp")), None)
+    pid = next((pid for pid, name in running.items() if _is_vswitch(name)), None)
     if pid is None:
         for field in fields:
             group.not_applicable(
@@ -192,6 +192,11 @@ def vswitch(group: Group) -> None:
             group.not_applicable(field, "VPP forwards by graph nodes, not by cached flows", "VPP")
         return
     _open_vswitch(group)
+
+
+def _is_vswitch(name: str) -> bool:
+    """Whether a process is a virtual switch; with DPDK, Open vSwitch is `ovs-vswitchd-dp` (15 octets)."""
+    return name in ("vpp_main", "vpp") or name.startswith("ovs-vswitchd")
 
 
 def _memory_nodes(group: Group, pid: str) -> list[int]:

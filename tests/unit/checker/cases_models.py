@@ -81,7 +81,17 @@ PROGRAMS = {
 SOCKETS = {
     "network": {"driver": "af-xdp", "networking_model": "ebpf"},
     "attachments": [
-        {"network": "af-xdp", "af_xdp": {"busy_polling": False, "busy_budget_frames": 0}} for _ in (0, 1)
+        {
+            "network": "af-xdp",
+            "af_xdp": {
+                "busy_polling": False,
+                "busy_budget_frames": 0,
+                "sockets": [
+                    {"zero_copy": False, "prefer_busy_poll": False, "busy_poll_us": 0} for _ in (0, 1)
+                ],
+            },
+        }
+        for _ in (0, 1)
     ],
 }
 

@@ -106,8 +106,9 @@ def result(
     buckets: int = 12,
     median_ns: int = 12_000,
     duration_s: float = 1.0,
+    used: Mapping[str, int] | None = None,
 ) -> TrialResult:
-    """Return a trial in which the counts agree with each other."""
+    """Return a trial in which the counts agree with each other; `used` is what the data plane used."""
     spec = TrialSpec(
         frame_octets=cell.frame_octets,
         load_fps=load_fps,
@@ -134,7 +135,7 @@ def result(
         wall_time_ns=round(duration_s * 1e9) + 30_000_000,
         disturbance=HostDisturbance(steal_ns=((0, 0), (1, 10_000_000)), largest_stall_ns=((1, 400_000),)),
         fault=fault,
-        auxiliary=(("tx_dropped", sent - received),),
+        auxiliary=tuple(sorted({"tx_dropped": sent - received, **(used or {})}.items())),
     )
 
 
@@ -162,7 +163,7 @@ class Maker:
         )
 
     def search(
-        self, cell: Cell, capacity_fps: int, max_fps: int, steps: int = 7
+        self, cell: Cell, capacity_fps: int, max_fps: int, steps: int = 7, **how: Any
     ) -> tuple[list[int], Bound, Bound]:
         """Bisect as if the DUT carried `capacity_fps`; return all sequence numbers and both bounds."""
         seqs: list[int] = []
@@ -170,7 +171,7 @@ class Maker:
         load = max_fps
         for _ in range(steps):
             loss = max(0.0, 1 - capacity_fps / load)
-            seq = self.trial(cell, load, loss_ratio=loss)
+            seq = self.trial(cell, load, loss_ratio=loss, **how)
             seqs.append(seq)
             if loss:
                 high = Bound(load_fps=load, trials=(seq,))
@@ -179,14 +180,16 @@ class Maker:
             load = (low.load_fps + high.load_fps) // 2
         for bound in (low, high):
             loss = max(0.0, 1 - capacity_fps / bound.load_fps)
-            seqs.append(self.trial(cell, bound.load_fps, phase="verification", loss_ratio=loss))
+            seqs.append(self.trial(cell, bound.load_fps, phase="verification", loss_ratio=loss, **how))
         low = Bound(load_fps=low.load_fps, trials=(*low.trials, seqs[-2]))
         high = Bound(load_fps=high.load_fps, trials=(*high.trials, seqs[-1]))
         return seqs, low, high
 
-    def measured(self, cell: Cell, capacity_fps: int, max_fps: int, median_ns: int = 12_000) -> int:
+    def measured(
+        self, cell: Cell, capacity_fps: int, max_fps: int, median_ns: int = 12_000, **how: Any
+    ) -> int:
         """Measure throughput and latency of a cell; return the throughput, frames/s."""
-        seqs, low, high = self.search(cell, capacity_fps, max_fps)
+        seqs, low, high = self.search(cell, capacity_fps, max_fps, **how)
         metric = search_metric(cell)
         self.outcome(
             cell,

@@ -1,0 +1,143 @@
+"""What a deployment's data plane used, read from real pods, a real vSwitch and real kernel threads."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import PacketTester
+
+from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.hosting import cycles
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.data_plane import counts_of, use_of
+from bmwg.methodology.records import Cell, StreamCounts, TrialResult, TrialSpec
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+]
+ALWAYS = {"ksoftirqd", "queues"}
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    run_dir = tmp_path_factory.mktemp("run")
+    with open_bed(
+        load_testbed(), Ledger(run_dir / "ledger.jsonl", index_dir=run_dir / "index"), run_dir
+    ) as opened:
+        yield opened
+
+
+def cell(path, network="none", function="kernel-l3", **axes):
+    hosting = {"wire": "none", "node": "baremetal"}.get(path, "pod")
+    return Cell(
+        path=path,
+        hosting=hosting,
+        function="none" if path == "wire" else function,
+        network=network,
+        frame_octets=64,
+        axes=tuple(axes.items()),
+    )
+
+
+def deployed(bed, one):
+    driver = path_driver(one, bed)
+    if (missing := driver.probe()) is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    return driver.deploy()
+
+
+def used(plane, seconds):
+    """Let some time go by and return what was used meanwhile as a trial would hold it."""
+    before = plane.read()
+    time.sleep(seconds)
+    told = plane.used(before)
+    stream = StreamCounts(intended_frames=10, sent_frames=10, received_frames=10)
+    spec = TrialSpec(frame_octets=64, load_fps=100, duration_s=0.1)
+    return TrialResult(spec=spec, streams=(stream,), wall_time_ns=1, auxiliary=tuple(sorted(told)))
+
+
+@pytest.mark.parametrize(
+    ("one", "parts"),
+    [
+        (cell("wire"), set()),
+        (cell("node"), ALWAYS),
+        (cell("pvp", "bridge"), ALWAYS | {"pod0"}),
+        (cell("pvp", "bridge", "testpmd"), ALWAYS | {"pod0"}),
+        (cell("pvp", "ebpf-tc"), ALWAYS | {"pod0"}),
+        (cell("pvp", "af-xdp", "testpmd"), ALWAYS | {"pod0"}),
+        (cell("pvp", "ovs-dpdk", "testpmd"), ALWAYS | {"pod0", "vswitch"}),
+        (cell("chain", "bridge", chain="a>b"), ALWAYS | {"pod0", "pod1"}),
+    ],
+    ids=lambda value: value.cell_id if isinstance(value, Cell) else "",
+)
+def test_every_part_of_a_deployment_is_counted_and_nothing_uses_more_than_there_is(bed, one, parts):
+    with deployed(bed, one) as deployment:
+        plane = DataPlane(bed, one, deployment)
+        assert set(plane.parts) == parts
+        told = used(plane, 0.3)
+        assert counts_of(told).keys() == parts
+        use = use_of([told])
+        assert (use is None) is not bool(parts)
+        for part in use.parts if use else ():
+            assert 0 <= part.cpu_ns <= part.window_ns * (os.cpu_count() or 1)
+            assert (part.memory_octets is None) is part.name.startswith(("queues", "ksoftirqd"))
+        if "vswitch" in parts:
+            (switch,) = (part for part in use.parts if part.name == "vswitch")
+            assert 0 < switch.polling_cpu_ns <= switch.cpu_ns
+            assert switch.memory_octets > 0
+
+
+def test_a_poller_uses_more_than_a_pod_that_only_forwards_in_the_kernel(bed):
+    found = {}
+    for function in ("kernel-l3", "testpmd"):
+        one = cell("pvp", "bridge", function)
+        with deployed(bed, one) as deployment, PacketTester(deployment.ports) as tester:
+            plane = DataPlane(bed, one, deployment)
+            before = plane.read()
+            for number in range(20):
+                assert tester.carry(0, f"frame {number}".encode()) is not None
+            counts = dict(plane.used(before))
+            found[function] = counts["host.dut.pod0.cpu_ns"]
+    assert found["testpmd"] > found["kernel-l3"]
+
+
+def test_a_threads_own_clock_is_what_the_event_counts():
+    """The interface of processor cycles, by a clock that every kernel has: it counts what the thread ran."""
+    told = []
+
+    def work():
+        event = cycles.Event.of_thread(threading.get_native_id(), cycles.TASK_CLOCK)
+        began_ns, began = time.thread_time_ns(), event.read()
+        while time.thread_time_ns() - began_ns < 50_000_000:
+            pass
+        told.extend((time.thread_time_ns() - began_ns, event.read() - began))
+        event.close()
+        event.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    ran_ns, counted_ns = told
+    assert abs(counted_ns - ran_ns) < 0.05 * ran_ns
+
+
+def test_what_cannot_be_counted_is_named(bed):
+    one = cell("pvp", "bridge")
+    with deployed(bed, one) as deployment:
+        evidence = DataPlane(bed, one, deployment).evidence()
+    refused = ""
+    try:
+        cycles.Event.of_thread(threading.get_native_id()).close()
+    except OSError as error:
+        refused = error.strerror
+    assert refused in evidence["not_counted"].get("cycles", "")
+    assert bool(refused) is ("cycles" in evidence["not_counted"])

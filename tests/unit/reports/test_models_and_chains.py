@@ -1,0 +1,151 @@
+"""CPU beside throughput, the figure by networking model, and chains against their length, on made runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from made_parts import LATENCY, TESTBED, THROUGHPUT, Maker, cell, header
+
+from bmwg.methodology.records import Bound, OutcomeType
+from bmwg.reports.render.chain_section import chain_plot, series_of
+from bmwg.reports.render.facts import facts
+from bmwg.reports.render.option_panels import beside
+from bmwg.reports.render.option_plot import _places, option_plot
+from bmwg.reports.render.report import write_report
+from bmwg.reports.store import RunStore, read_run
+
+BED = {
+    **TESTBED,
+    "networks": {
+        "bridge": {"driver": "cni", "model": "kernel"},
+        "ebpf-tc": {"driver": "ebpf-tc", "model": "ebpf"},
+        "ovs-dpdk": {"driver": "ovs-dpdk", "model": "user-space"},
+    },
+}
+
+
+def used(cpus: float, part: str = "queues", memory_octets: int | None = None) -> dict[str, int]:
+    """Return the counts of a part that kept so many CPUs busy for a second."""
+    told = {f"host.dut.{part}.cpu_ns": round(cpus * 1e9), f"host.dut.{part}.window_ns": 10**9}
+    return told | ({} if memory_octets is None else {f"host.dut.{part}.memory_octets": memory_octets})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with RunStore.create(tmp_path, "one", header(testbed=BED)) as store:
+        maker = Maker(store)
+        maker.measured(cell("wire"), 1_400_000, 1_600_000, 900)
+        maker.measured(cell("pvp", "ebpf-tc"), 500_000, 1_400_000, 7_000, used=used(0.08))
+        poller = cell("pvp", "ovs-dpdk", function="testpmd")
+        counts = used(0.8, "vswitch", 64 << 20) | {"host.dut.vswitch.polling_cpu_ns": 790_000_000}
+        maker.measured(poller, 500_000, 1_400_000, 30_000, used=counts)
+        maker.measured(cell("pvp", "bridge"), 400_000, 1_400_000, 9_000, used=used(0.2))
+        for chain, capacity in (("a>b", 250_000), ("a>b>c", 160_000)):
+            one = cell("chain", "bridge", axes=(("chain", chain),))
+            maker.measured(one, capacity, 1_400_000, 15_000, used=used(0.3))
+        store.add_deployment("chain-bridge", {"chain": {"activation_s": 1.5, "vswitch_start_s": 0.0}})
+        lost = maker.trial(cell("pvp", "bridge", function="testpmd"), 10_000, loss_ratio=0.5, used=used(0.9))
+        maker.outcome(
+            cell("pvp", "bridge", function="testpmd"),
+            THROUGHPUT,
+            OutcomeType.AT_FLOOR,
+            upper=Bound(load_fps=10_000, trials=(lost,)),
+            trials=(lost,),
+            reason="made",
+        )
+        store.add_deployment(
+            "pvp-bridge", {"data_plane": {"parts": [], "not_counted": {"cycles": "no counter"}}}
+        )
+    return store.folder
+
+
+def _section(page: str, title: str) -> str:
+    return page[page.index(f"<h2>{title}</h2>") :].split("<h2>", 2)[1]
+
+
+def test_as_fast_at_ten_times_the_cpu_shows_beside_the_throughput(folder: Path) -> None:
+    told = facts(read_run(folder))
+    by_option = {o.cell.network: o for o in told.of_metric(THROUGHPUT) if o.cell.path == "pvp" and o.lower}
+    slow, fast = told.use(by_option["ovs-dpdk"]), told.use(by_option["ebpf-tc"])
+    assert slow is not None
+    assert fast is not None
+    assert by_option["ovs-dpdk"].lower.load_fps == by_option["ebpf-tc"].lower.load_fps
+    assert slow.cpus == pytest.approx(10 * fast.cpus)
+    page = write_report(folder).read_text(encoding="utf-8")
+    assert "0.80\u00a0CPUs" in page[page.index("What was found") : page.index('id="state-of-the-run"')]
+    section = _section(page, "CPU and memory of the data plane")
+    for words in ("polling threads 0.79", "vSwitch 64.0\u00a0MiB", "no counter", "all 1 trial of its search"):
+        assert words in section
+    assert section.index("ebpf-tc") > 0
+
+
+def test_a_run_without_counts_has_no_such_section(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "old", header()) as store:
+        Maker(store).measured(cell("pvp", "bridge"), 400_000, 1_400_000)
+    page = write_report(store.folder).read_text(encoding="utf-8")
+    assert "CPU and memory of the data plane" not in page
+    assert "data plane at that throughput" not in page
+    assert "CPUs in use" not in page
+    assert "<h2>Chains</h2>" not in page
+
+
+def test_rows_stand_by_model_in_the_drafts_order(folder: Path) -> None:
+    told = facts(read_run(folder))
+    models = [told.model(outcome.cell) for outcome in told.at_a_glance()]
+    assert list(dict.fromkeys(models)) == ["", "kernel", "user-space", "ebpf"]
+    plot = option_plot(told)
+    assert plot is not None
+    assert plot.title == "Throughput and latency of each option by networking model at 64 octets"
+    for words in ("model kernel", "model user-space", "model ebpf", "7\u00a0µs"):
+        assert words in plot.svg
+
+
+def test_a_run_of_one_model_has_no_headings() -> None:
+    assert _places(["", "kernel", "kernel"]) == ([0.0, 1.0, 2.0], [])
+    places, headings = _places(["", "kernel", "ebpf"])
+    assert places == [1.0, 3.0, 5.0]
+    assert headings == [(0.0, ""), (2.0, "kernel"), (4.0, "ebpf")]
+
+
+def test_marks_beside_a_row_say_no_more_than_the_run(folder: Path) -> None:
+    told = facts(read_run(folder))
+    (floor,) = (o for o in told.of_metric(THROUGHPUT) if o.type is OutcomeType.AT_FLOOR)
+    one = beside(told, floor)
+    assert (one.at_load, one.cpus, one.latency_ns) == (False, pytest.approx(0.9), ())
+    (kernel,) = (
+        o
+        for o in told.of_metric(THROUGHPUT)
+        if o.cell.network == "bridge" and o.lower and o.cell.path == "pvp"
+    )
+    assert beside(told, kernel).at_load
+    (latency,) = (o for o in told.of_metric(LATENCY) if o.cell == kernel.cell)
+    values = {value.metric.rpartition(".")[2]: value.number for value in latency.values}
+    assert beside(told, kernel).latency_ns == (("", values["p50"], values["p99"]),)
+
+
+def test_chains_stand_against_their_length_with_pvp_as_the_first(folder: Path) -> None:
+    told = facts(read_run(folder))
+    ((_, points),) = series_of(told).items()
+    assert [(number, outcome.cell.path) for number, outcome in points] == [
+        (1, "pvp"),
+        (2, "chain"),
+        (3, "chain"),
+    ]
+    plot = chain_plot(told)
+    assert plot is not None
+    page = write_report(folder).read_text(encoding="utf-8")
+    section = _section(page, "Chains")
+    assert "chain bridge of 3 functions" in section
+    assert section.count("not above the shorter chain") == 2
+    assert "1.50\u00a0s" in section
+
+
+def test_a_chain_that_would_be_faster_than_a_shorter_one_is_called_wrong(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "odd", header(testbed=BED)) as store:
+        maker = Maker(store)
+        maker.measured(cell("pvp", "bridge"), 200_000, 1_400_000)
+        maker.measured(cell("chain", "bridge", axes=(("chain", "a>b"),)), 300_000, 1_400_000)
+    page = write_report(store.folder).read_text(encoding="utf-8")
+    assert re.search("one of both\\s+answers is wrong", page)
