@@ -39,7 +39,7 @@ def _each(scope: Scope, what: str, check: Callable[[str, tuple[str, ...], Told],
 
 
 def _members(told: Told) -> Sequence[Told]:
-    chain = told.get("chain")
+    chain = told.get(chains.AXIS)
     found = chain.get("members") if isinstance(chain, Mapping) else None
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
@@ -63,7 +63,7 @@ def scheduled(scope: Scope) -> Answer:
         counted[trial.deployment_id] = min(pods, counted.get(trial.deployment_id, pods))
 
     def check(name: str, asked: tuple[str, ...], told: Told) -> bool:
-        chain = told.get("chain")
+        chain = told.get(chains.AXIS)
         activation_s = chain.get("activation_s") if isinstance(chain, Mapping) else None
         return isinstance(activation_s, (int, float)) and counted[name] == len(asked)
 

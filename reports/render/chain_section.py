@@ -75,7 +75,7 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
 def _activation(facts: Facts, outcome: Outcome) -> str:
     """Return how long the deployments of a cell took until all functions forwarded, vSwitch start apart."""
     names = {facts.run.trial(seq).deployment_id for seq in outcome.trials}
-    told = [facts.run.deployments.get(name, {}).get("chain") for name in names]
+    told = [facts.run.deployments.get(name, {}).get(chains.AXIS) for name in names]
     times = [
         (float(one["activation_s"]), float(one.get("vswitch_start_s", 0.0)))
         for one in told

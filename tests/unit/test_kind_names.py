@@ -123,6 +123,7 @@ DEBT = {  # how often each of these is made for frames alone
     # what a reader should ask of a choice, and is told of a submission
     "reports/verify/choices.py": 1,
     "reports/verify/told.py": 4,
+    "reports/verify/turns.py": 2,
     # columns of a comparison
     "reports/compare/comparison.py": 3,
     "reports/compare/screen.py": 9,

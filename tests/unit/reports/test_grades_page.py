@@ -101,7 +101,7 @@ def test_a_run_that_cannot_be_graded_says_why_first(tmp_path: Path) -> None:
 
 def test_a_run_without_such_a_benchmark_says_so(run_folder: Path) -> None:
     run = read_run(run_folder)
-    lines = module._benchmarks([one for one in judge(folder_evidence(run_folder)).grades if not one.counts])
+    lines = module.benchmarks([one for one in judge(folder_evidence(run_folder)).grades if not one.counts])
     assert lines == [module._NONE_HELD, ""]
     assert run.outcomes
 

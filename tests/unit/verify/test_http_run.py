@@ -179,7 +179,7 @@ def frames(lines):
 
 
 def unknown_kind(lines):
-    lines[0]["kind"] = "streams"
+    lines[0]["kind"] = "jobs"
 
 
 def without_bond(lines):
@@ -371,7 +371,7 @@ def no_such_axis(data):
 
 
 def unknown_kind_of_cell(data):
-    data["plan"][0]["cell"]["kind"] = "streams"
+    data["plan"][0]["cell"]["kind"] = "jobs"
 
 
 @pytest.mark.parametrize(
