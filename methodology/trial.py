@@ -180,6 +180,8 @@ class JudgedTrials:
 def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
     """Judge one trial: the first of fault, inconsistent, tester stalled, sent short, host stalled, valid.
 
+    Bursts that left too long are `sent_short` only where no CPU of the host stalled: a stall lengthens them.
+
     A tester that is too slow for the load is late all the time without ever pausing: that is `sent_short`,
     not `tester_stalled`, so that a load beyond the tester is told apart from a stall that a repeat may
     avoid. Where the policy asks for evidence of a CPU, a tester that was late without it is judged by what it
@@ -207,9 +209,7 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
         return Assessment(validity=Validity.SENT_SHORT, reason=short)
     if reason := _too_fast(result):  # it began late and caught up: another load than stated
         return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
-    if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
-        return Assessment(validity=Validity.HOST_STALLED, reason=reason)
-    return Assessment(validity=Validity.VALID)
+    return _assess_host(result, policy)
 
 
 def _assess_by_cpu(result: TrialResult, policy: TrialPolicy, short: str) -> Assessment:
@@ -218,8 +218,16 @@ def _assess_by_cpu(result: TrialResult, policy: TrialPolicy, short: str) -> Asse
         return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
     if reason := short or _too_fast(result):
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
+    return _assess_host(result, policy)
+
+
+def _assess_host(result: TrialResult, policy: TrialPolicy) -> Assessment:
+    """Judge a trial that was sent whole: by stalls of the host, then by the length of its bursts."""
     if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
         return Assessment(validity=Validity.HOST_STALLED, reason=reason)
+    slow = next(filter(None, (_slow_bursts(stream, result.spec) for stream in result.streams)), "")
+    if slow:
+        return Assessment(validity=Validity.SENT_SHORT, reason=slow)
     return Assessment(validity=Validity.VALID)
 
 
@@ -375,7 +383,7 @@ def _shortage(stream: StreamCounts, spec: TrialSpec, policy: TrialPolicy) -> str
     longest_ns = int(spec.total_s * _NS / policy.min_sent_ratio) + policy.max_stall_ns
     if stream.effective_duration_ns > longest_ns:
         return f"sending took {stream.effective_duration_ns} ns, expected at most {longest_ns} ns"
-    return _slow_bursts(stream, spec)
+    return ""
 
 
 def _slow_bursts(stream: StreamCounts, spec: TrialSpec) -> str:
