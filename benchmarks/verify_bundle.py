@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 
 from bmwg.methodology import planning, suites, throughput
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import FRAMES, Cell, LatencyHistogram, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import FRAMES, Cell, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.trial import JudgedTrial, assess
 from bmwg.reports.bundle.archive import write_archive

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bmwg.methodology import directions
-from bmwg.methodology.records import Cell, LatencyHistogram, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.trial import JudgedTrial, JudgedTrials
 
 METRIC = "latency.all_frames"

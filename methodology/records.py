@@ -9,17 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from bmwg.methodology import repeated_bursts
+from bmwg.methodology import repeated_bursts, trial_limits
 from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.frame_times import LatencyHistogram, LossTimes
 from bmwg.methodology.repeated_bursts import BurstTimes
 
-MIN_FRAME_OCTETS = 64  # rfc2544-9.1, smallest Ethernet frame
-MAX_FRAME_OCTETS = 9216  # choice: the largest jumbo frame that common NICs carry
 FCS_OCTETS = 4
 MIN_IPV6_OCTETS = 80  # headers and the signature of docs/adr/0011; 84 with a tag
 LARGEST_COUNT = 2**64 - 1  # no counter of a tester holds more; a ratio of larger numbers may be no float
-MAX_NETWORKS = 256  # RFC2544-12-03
-MAX_TAGS = 1024  # choice: twice what RFC 8219 7.2 asks for in a stream
 FRAMES = "frames"  # the kind of load that tests network devices; others stand in methodology.kinds
 FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
@@ -114,64 +111,7 @@ class TrialSpec:
 
     def __post_init__(self) -> None:
         """Refuse what no trial can be."""
-        if not MIN_FRAME_OCTETS <= self.frame_octets <= MAX_FRAME_OCTETS:
-            raise ValueError(
-                f"frame_octets: expected {MIN_FRAME_OCTETS}..{MAX_FRAME_OCTETS}, found {self.frame_octets}"
-            )
-        if self.load_fps < 1:
-            raise ValueError(f"load_fps: expected at least 1, found {self.load_fps}")
-        if not 0 < self.duration_s < 1e7:
-            raise ValueError(f"duration_s: expected above 0, found {self.duration_s}")
-        if self.flows < 1:
-            raise ValueError(f"flows: expected at least 1, found {self.flows}")
-        if not 1 <= self.destination_networks <= MAX_NETWORKS:
-            raise ValueError(
-                f"destination_networks: expected 1..{MAX_NETWORKS}, found {self.destination_networks}"
-            )
-        self._check_bursts()
-        if self.vlan_id is not None and not 1 <= self.vlan_id <= 4094:
-            raise ValueError(f"vlan_id: expected 1..4094, found {self.vlan_id}")
-        if (self.then_load_fps is None) != (self.then_duration_s is None):
-            raise ValueError("then_load_fps, then_duration_s: expected both or none, found one")
-        if self.then_load_fps is not None and self.then_load_fps < 1:
-            raise ValueError(f"then_load_fps: expected at least 1, found {self.then_load_fps}")
-        if self.then_duration_s is not None and not 0 < self.then_duration_s < 1e7:
-            raise ValueError(f"then_duration_s: expected above 0, found {self.then_duration_s}")
-        if (self.act is None) != (self.act_at_s is None):
-            raise ValueError("act, act_at_s: expected both or none, found one")
-        if self.act_at_s is not None and not 0 <= self.act_at_s < self.total_s:
-            raise ValueError(f"act_at_s: expected 0 to {self.total_s}, found {self.act_at_s}")
-        if self.broadcast_every is not None and self.broadcast_every < 1:
-            raise ValueError(f"broadcast_every: expected at least 1, found {self.broadcast_every}")
-        if (self.tag_after_s is None) != (self.tags is None):
-            raise ValueError("tag_after_s, tags: expected both or none, found one")
-        if self.tag_after_s is not None and not 0 < self.tag_after_s < self.duration_s:
-            raise ValueError(
-                f"tag_after_s: expected above 0, below {self.duration_s}, found {self.tag_after_s}"
-            )
-        if self.tags is not None and not 1 <= self.tags <= MAX_TAGS:
-            raise ValueError(f"tags: expected 1..{MAX_TAGS}, found {self.tags}")
-        if self.mix_octets and max(self.mix_octets) != self.frame_octets:
-            raise ValueError(
-                f"frame_octets: expected {max(self.mix_octets)} (mix_octets), found {self.frame_octets}"
-            )
-        if self.mix_octets and min(self.mix_octets) < MIN_FRAME_OCTETS:
-            raise ValueError(f"mix_octets: expected {MIN_FRAME_OCTETS} or more, found {min(self.mix_octets)}")
-
-    def _check_bursts(self) -> None:
-        """Refuse bursts that no trial can have: their load is at most that within a burst."""
-        if (self.burst_frames is None) != (self.burst_fps is None):
-            raise ValueError("burst_frames, burst_fps: expected both or none, found one")
-        if self.burst_frames is None or self.burst_fps is None:
-            return
-        if self.burst_frames < 2:
-            raise ValueError(f"burst_frames: expected at least 2, found {self.burst_frames}")
-        if self.burst_fps < self.load_fps:
-            raise ValueError(
-                f"burst_fps: expected {self.load_fps} (load_fps) or more, found {self.burst_fps}"
-            )
-        if self.burst or self.then_load_fps is not None:
-            raise ValueError("burst_frames: expected neither burst nor then_load_fps beside it")
+        trial_limits.refuse(self)
 
     @property
     def bursts(self) -> int:
@@ -240,57 +180,6 @@ class TrialSpec:
     def total_s(self) -> float:
         """How long the trial sends, seconds: both loads."""
         return self.duration_s + (self.then_duration_s or 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyHistogram:
-    """Latency of every received test frame, log-linear buckets (HDR).
-
-    A bucket is `(lowest_ns, highest_ns, frames)`; buckets ascend, do not overlap and are never empty.
-    `sum_ns` is exact, so the mean is. Latency is time stamp at receive minus time stamp at send in the
-    tester's software (no clause: RFC 2544 26.2 has a metric of its own).
-    """
-
-    buckets: tuple[tuple[int, int, int], ...] = ()
-    sum_ns: int = 0
-    min_ns: int | None = None
-    max_ns: int | None = None
-
-    @property
-    def frames(self) -> int:
-        """How many frames the histogram holds."""
-        return sum(count for _, _, count in self.buckets)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossRun:
-    """Frames in sequence that were missing when the next one came.
-
-    `before_ns` and `after_ns` are when the frames before and after them arrived, None where there was none;
-    times are nanoseconds since the trial's first frame was due.
-    """
-
-    first_frame: int
-    frames: int
-    before_ns: int | None
-    after_ns: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossTimes:
-    """When frames of one direction were lost; times are nanoseconds since the trial's first frame was due.
-
-    `runs` counts all runs of missing frames, `longest` holds the longest of them in order. `last_lost_ns` is
-    when the last frame that never came was due (None: none was lost); a frame leaves at most the stream's
-    `largest_lateness_ns` after it is due. `reduced_at_ns` is when the second load began (None: none did),
-    `first_received_frames` how many frames of the first load came.
-    """
-
-    runs: int
-    first_received_frames: int
-    longest: tuple[LossRun, ...] = ()
-    reduced_at_ns: int | None = None
-    last_lost_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

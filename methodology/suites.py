@@ -15,7 +15,8 @@ from typing import Any
 
 from bmwg.methodology import offers
 from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.records import MAX_NETWORKS, Direction, FrameFormat
+from bmwg.methodology.records import Direction, FrameFormat
+from bmwg.methodology.trial_limits import MAX_NETWORKS
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"

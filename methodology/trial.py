@@ -10,15 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bmwg.methodology.destinations import contradiction
 from bmwg.methodology.records import (
-    LARGEST_COUNT,
-    Direction,
     StreamCounts,
     TrialResult,
     TrialSpec,
     Validity,
 )
+from bmwg.methodology.trial_counts import contradiction
 
 BURST_STALL_RATIO = 0.02  # choice: a pause within a burst drains a queue, by at most that share of the answer
 BURST_STALL_FLOOR_NS = 100_000  # choice: what one system call of a busy sender takes
@@ -180,6 +178,8 @@ class JudgedTrials:
 def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
     """Judge one trial: the first of fault, inconsistent, tester stalled, sent short, host stalled, valid.
 
+    Bursts that left too long are `sent_short` only where no CPU of the host stalled: a stall lengthens them.
+
     A tester that is too slow for the load is late all the time without ever pausing: that is `sent_short`,
     not `tester_stalled`, so that a load beyond the tester is told apart from a stall that a repeat may
     avoid. Where the policy asks for evidence of a CPU, a tester that was late without it is judged by what it
@@ -188,7 +188,7 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
     policy = limits_for(result.spec, policy)
     if result.fault is not None:
         return Assessment(validity=Validity.FAULT, reason=result.fault)
-    if reason := _contradiction(result):
+    if reason := contradiction(result):
         return Assessment(validity=Validity.INCONSISTENT, reason=reason)
     short = next(filter(None, (_shortage(stream, result.spec, policy) for stream in result.streams)), "")
     if policy.stall_evidence is StallEvidence.CPU:
@@ -207,9 +207,7 @@ def assess(result: TrialResult, policy: TrialPolicy) -> Assessment:
         return Assessment(validity=Validity.SENT_SHORT, reason=short)
     if reason := _too_fast(result):  # it began late and caught up: another load than stated
         return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
-    if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
-        return Assessment(validity=Validity.HOST_STALLED, reason=reason)
-    return Assessment(validity=Validity.VALID)
+    return _assess_host(result, policy)
 
 
 def _assess_by_cpu(result: TrialResult, policy: TrialPolicy, short: str) -> Assessment:
@@ -218,8 +216,16 @@ def _assess_by_cpu(result: TrialResult, policy: TrialPolicy, short: str) -> Asse
         return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
     if reason := short or _too_fast(result):
         return Assessment(validity=Validity.SENT_SHORT, reason=reason)
+    return _assess_host(result, policy)
+
+
+def _assess_host(result: TrialResult, policy: TrialPolicy) -> Assessment:
+    """Judge a trial that was sent whole: by stalls of the host, then by the length of its bursts."""
     if policy.set_aside_host_stalls and (reason := host_stall(result, policy)):
         return Assessment(validity=Validity.HOST_STALLED, reason=reason)
+    slow = next(filter(None, (_slow_bursts(stream, result.spec) for stream in result.streams)), "")
+    if slow:
+        return Assessment(validity=Validity.SENT_SHORT, reason=slow)
     return Assessment(validity=Validity.VALID)
 
 
@@ -304,67 +310,6 @@ def _stalled(what: str, found_ns: int, limit_ns: int) -> Assessment:
     return Assessment(validity=Validity.TESTER_STALLED, reason=reason)
 
 
-def _contradiction(result: TrialResult) -> str:
-    wanted = 2 if result.spec.direction is Direction.BOTH else 1
-    if len(result.streams) != wanted:
-        return f"{len(result.streams)} streams for direction {result.spec.direction}, expected {wanted}"
-    for stream in result.streams:
-        if reason := _stream_contradiction(stream, result.spec):
-            return reason
-    return ""
-
-
-def _stream_contradiction(stream: StreamCounts, spec: TrialSpec) -> str:
-    for name in StreamCounts.__dataclass_fields__:
-        value = getattr(stream, name)
-        if isinstance(value, int) and not 0 <= value <= LARGEST_COUNT:
-            return f"{name} is {value}"
-    if abs(stream.intended_frames - spec.intended_frames) > 1:
-        return f"{stream.intended_frames} frames intended where the load gives {spec.intended_frames}"
-    if stream.sent_frames > stream.intended_frames:
-        return f"sent {stream.sent_frames} of {stream.intended_frames} intended frames"
-    if stream.received_frames > stream.sent_frames:
-        return f"received {stream.received_frames} of {stream.sent_frames} sent frames"
-    if stream.reordered_frames > stream.received_frames:
-        return f"{stream.reordered_frames} of {stream.received_frames} received frames reordered"
-    if len(stream.tagged_ns) != len(spec.tag_frames):
-        return f"{len(stream.tagged_ns)} tagged frames where the trial has {len(spec.tag_frames)}"
-    if stream.tagged_at_ns and len(stream.tagged_at_ns) != len(stream.tagged_ns):
-        return f"{len(stream.tagged_at_ns)} times of sending of {len(stream.tagged_ns)} tagged frames"
-    arrived = [value for value in stream.tagged_ns if value is not None]
-    if len(arrived) > stream.received_frames or len(stream.tagged_ns) - len(arrived) > max(
-        0, stream.intended_frames - stream.received_frames
-    ):
-        return f"{len(arrived)} of {len(stream.tagged_ns)} tagged frames, received {stream.received_frames}"
-    return contradiction(stream, spec.destination_networks) or _histogram_contradiction(stream)
-
-
-def _histogram_contradiction(stream: StreamCounts) -> str:
-    """Hold a histogram against itself and the count of frames, in one pass: it is most of a trial's data."""
-    latency = stream.latency
-    if not latency.buckets:
-        return ""
-    frames = lowest_sum = highest_sum = 0
-    highest = -1
-    disorder = ""
-    for low, high, count in latency.buckets:
-        if not disorder and (low <= highest or high < low or count < 1):
-            disorder = f"histogram bucket {low}..{high} ns with {count} frames out of order"
-        highest = high
-        frames += count
-        lowest_sum += low * count
-        highest_sum += high * count
-    if frames != stream.received_frames:
-        return f"histogram of {frames} frames, received {stream.received_frames}"
-    if disorder:
-        return disorder
-    if max(highest, latency.sum_ns) > LARGEST_COUNT:
-        return "latency that no counter of 64 bits holds"
-    if not lowest_sum <= latency.sum_ns <= highest_sum:
-        return f"latency sum of {latency.sum_ns} ns outside what its histogram allows"
-    return ""
-
-
 def _shortage(stream: StreamCounts, spec: TrialSpec, policy: TrialPolicy) -> str:
     least = 1.0 if spec.burst else policy.min_sent_ratio
     if stream.sent_frames < least * stream.intended_frames:
@@ -375,7 +320,7 @@ def _shortage(stream: StreamCounts, spec: TrialSpec, policy: TrialPolicy) -> str
     longest_ns = int(spec.total_s * _NS / policy.min_sent_ratio) + policy.max_stall_ns
     if stream.effective_duration_ns > longest_ns:
         return f"sending took {stream.effective_duration_ns} ns, expected at most {longest_ns} ns"
-    return _slow_bursts(stream, spec)
+    return ""
 
 
 def _slow_bursts(stream: StreamCounts, spec: TrialSpec) -> str:

@@ -15,7 +15,8 @@ from bmwg.drivers.kubernetes.flannel import Flannel
 
 API_PORT = 6443
 POD_NETWORK = "10.244.0.0/16"  # choice: flannel's own default; never leaves the run's nodes
-SERVICE_NETWORK = "198.18.240.0/20"  # a tester sends test frames to no other range (RFC 6815)
+# A tester sends test frames to no other range than 198.18.0.0/15 (RFC 6815); this part is no other's.
+SERVICE_NETWORK = "198.18.208.0/20"
 SOCKET = "/run/containerd/containerd.sock"  # in the node's own /run
 PAUSE_IMAGE = "bmwg.invalid/function:run"  # the name cannot be resolved: it is imported, never fetched
 POD_BRIDGE = "cni0"  # of the pods' own network, on each node

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from bmwg.drivers import registry
@@ -26,18 +26,16 @@ from bmwg.drivers.api import (
     PodNetwork,
     TesterPort,
 )
-from bmwg.drivers.network.handover import NETDEV, undriven
-from bmwg.drivers.paths import destinations, queues, routers, uplinks
+from bmwg.drivers.network.handover import undriven
+from bmwg.drivers.paths import destinations, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host, transit
-from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
+from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology import chains
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
 
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
 
 
@@ -132,7 +130,7 @@ class ChainPath:
             ends = list(self._ends(sides))
             attached = [item for pod in pods for item in pod.attached]
             for end, item in zip(ends, attached, strict=True):
-                self._widen(pods[end.member], item)
+                pod_ends.widen(bed, self._network, pods[end.member], item)
             for segment in range(len(self._members) + 1):
                 stack.enter_context(self._joined(node, segment, sides, ends, attached))
             links = self._links(sides, ends, attached)
@@ -149,7 +147,8 @@ class ChainPath:
             ]
             outer = ((pods[0], attached[0]), (pods[-1], attached[-1]))
             device_queues = [
-                self._queue(pod, side, item) for side, (pod, item) in zip(sides, outer, strict=True)
+                pod_ends.queue(bed, self._network, pod, side, item)
+                for side, (pod, item) in zip(sides, outer, strict=True)
             ]
             activation_s = round(time.monotonic() - began_s, 3)
             yield Deployment(
@@ -211,8 +210,6 @@ class ChainPath:
 
         `activation_s` includes the start of a vSwitch, which `vswitch_start_s` tells apart.
         """
-        if self.kind.name != ChainPath.kind.name:
-            return {}
         started = [float(item.evidence.get("vswitch_start_s", 0.0)) for item in attached]
         return {
             "chain": {
@@ -283,17 +280,6 @@ class ChainPath:
         return tuple(
             (subnet, host(via)) for subnet, via in zip(OUTER[end.side].subnets, self._next(end), strict=True)
         )
-
-    def _widen(self, pod: Pod, attached: Attached) -> None:
-        """Have the attachment carry what the links do; plugins make it for ordinary frames."""
-        if self._bed.mtu_octets == LINK_MTU_OCTETS:
-            return
-        if self._network.hands_over != NETDEV:
-            return  # no interface of the kernel; the network itself sees to its frames' room
-        wide: dict[str, JsonValue] = {"mtu_octets": self._bed.mtu_octets}
-        if attached.host_interface is not None:
-            pod.node.call(f"{_INTERFACES}:set_mtu", interface=attached.host_interface, **wide)
-        pod.inside(f"{_INTERFACES}:set_mtu", interface=attached.attachment.interface, **wide)
 
     @contextmanager
     def _joined(
@@ -367,26 +353,9 @@ class ChainPath:
 
     # ---------------------------------------------------------------- how it is entered
 
-    def _queue(self, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:
-        """Isolate the veth end that faces the tester, wherever the plugins have put it."""
-        if self._uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
-            return queues.isolate(self._bed, pod, attached.attachment.interface, side.number)
-        return queues.isolate(self._bed, pod.node, side.nic, side.number)
-
     def _port(self, side: Side, attached: Attached) -> TesterPort:
-        # the router's interface has the tag, so its address is asked for with the tag, too
-        port = replace(routed_port(self._bed, side), vlan_id=self._cell.vlan_id)
-        if not self._functions[0].answers_neighbours and self._uplink != uplinks.ROUTED:
-            return self._bed.port(
-                name=port.name,
-                device=port.device,
-                netns=str(port.netns),
-                mac=side.tester_mac,
-                ipv4=OUTER[side.number].far_ipv4,
-                ipv6=OUTER[side.number].far_ipv6,
-                peer_mac=attached.mac,
-            )
-        return port
+        answers = self._functions[0].answers_neighbours
+        return pod_ends.port(self._bed, self._cell, self._network, side, attached, answers=answers)
 
     def _hops(
         self, sides: tuple[Side, Side], ends: Sequence[_End], attached: Sequence[Attached]

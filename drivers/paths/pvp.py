@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import ClassVar
 
 from bmwg.drivers import registry
@@ -20,18 +19,16 @@ from bmwg.drivers.api import (
     PodNetwork,
     TesterPort,
 )
-from bmwg.drivers.network.handover import NETDEV, undriven
-from bmwg.drivers.paths import destinations, queues, routers, uplinks
+from bmwg.drivers.network.handover import undriven
+from bmwg.drivers.paths import destinations, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, host
-from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
+from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.destinations import Hop
 from bmwg.drivers.paths.frames import refuse, too_large
-from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import POD, Cell
 
-_INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
 
 
@@ -88,7 +85,7 @@ class PvpPath:
             pod = stack.enter_context(self._pod(node.name, [self._wanted(side) for side in sides]))
             attached = list(pod.attached)
             for interface in attached:
-                self._widen(pod, interface)
+                pod_ends.widen(bed, self._network, pod, interface)
             for side, interface in zip(sides, attached, strict=True):
                 stack.enter_context(self._joined(pod, side, interface))
             pod.start(self._function.furnish(pod, self._links(sides, attached)))
@@ -97,7 +94,10 @@ class PvpPath:
             settled = [
                 self._network.settled(node, item, pod_id=pod.pod_id, pod_pid=pod.pid) for item in attached
             ]
-            device_queues = [self._queue(pod, side, item) for side, item in zip(sides, attached, strict=True)]
+            device_queues = [
+                pod_ends.queue(bed, self._network, pod, side, item)
+                for side, item in zip(sides, attached, strict=True)
+            ]
             yield Deployment(
                 ports=(self._port(sides[0], attached[0]), self._port(sides[1], attached[1])),
                 evidence={
@@ -157,17 +157,6 @@ class PvpPath:
             )
         return PodNetwork(driver=self._network, attachment=attachment, bridge=_bridge(side))
 
-    def _widen(self, pod: Pod, attached: Attached) -> None:
-        """Have the attachment carry what the links do; plugins make it for ordinary frames."""
-        if self._bed.mtu_octets == LINK_MTU_OCTETS:
-            return
-        if self._network.hands_over != NETDEV:
-            return  # no interface of the kernel; the network itself sees to its frames' room
-        wide: dict[str, JsonValue] = {"mtu_octets": self._bed.mtu_octets}
-        if attached.host_interface is not None:
-            pod.node.call(f"{_INTERFACES}:set_mtu", interface=attached.host_interface, **wide)
-        pod.inside(f"{_INTERFACES}:set_mtu", interface=attached.attachment.interface, **wide)
-
     @contextmanager
     def _joined(self, pod: Pod, side: Side, attached: Attached) -> Iterator[None]:
         if self._uplink == uplinks.BRIDGE_PORT:
@@ -224,26 +213,9 @@ class PvpPath:
             return str(attached.host_mac)
         return side.tester_mac
 
-    def _queue(self, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:
-        """Isolate the veth end that faces the tester, wherever the plugins have put it."""
-        if self._uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
-            return queues.isolate(self._bed, pod, attached.attachment.interface, side.number)
-        return queues.isolate(self._bed, pod.node, side.nic, side.number)
-
     def _port(self, side: Side, attached: Attached) -> TesterPort:
-        # the router's interface has the tag, so its address is asked for with the tag, too
-        port = replace(routed_port(self._bed, side), vlan_id=self._cell.vlan_id)
-        if not self._function.answers_neighbours and self._uplink != uplinks.ROUTED:
-            return self._bed.port(
-                name=port.name,
-                device=port.device,
-                netns=str(port.netns),
-                mac=side.tester_mac,
-                ipv4=OUTER[side.number].far_ipv4,
-                ipv6=OUTER[side.number].far_ipv6,
-                peer_mac=attached.mac,
-            )
-        return port
+        answers = self._function.answers_neighbours
+        return pod_ends.port(self._bed, self._cell, self._network, side, attached, answers=answers)
 
     def _hops(self, sides: tuple[Side, Side], attached: list[Attached]) -> list[JsonValue]:
         hops: list[JsonValue] = []

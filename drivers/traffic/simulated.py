@@ -28,18 +28,10 @@ from bmwg.methodology.capabilities import EVERYTHING
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.destinations import SEED
 from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.latency import STORE_AND_FORWARD
-from bmwg.methodology.records import (
-    MAX_FRAME_OCTETS,
-    MIN_FRAME_OCTETS,
-    RESIDUAL_WAIT,
-    WIRE,
-    Direction,
-    LatencyHistogram,
-    StreamCounts,
-    TrialResult,
-    TrialSpec,
-)
+from bmwg.methodology.records import RESIDUAL_WAIT, WIRE, Direction, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS, MIN_FRAME_OCTETS
 
 ROUTE_UPDATES = "route-updates"  # a modifier of trials
 UPDATE_INTERVAL_S = 30.0  # rfc2544-11.3: RIP's own timer

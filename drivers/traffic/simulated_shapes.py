@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from bmwg.methodology.directions import sending
-from bmwg.methodology.records import LossRun, LossTimes, TrialSpec
+from bmwg.methodology.frame_times import LossRun, LossTimes
+from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.repeated_bursts import BurstTimes
 
 QUEUE_FRAMES = 256

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks.statistics import Spread, spread
-from bmwg.methodology.records import Cell, LossTimes, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
+from bmwg.methodology.frame_times import LossTimes
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
 from bmwg.methodology.trial import JudgedTrial
 
 RECOVERY_METRIC = "system_recovery.rfc2544_26_5"

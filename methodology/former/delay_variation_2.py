@@ -13,19 +13,13 @@ from itertools import pairwise
 from bmwg.methodology.benchmarks.statistics import median, percentile
 from bmwg.methodology.former.latency_2 import merge, percentile_ns
 from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Answered, Asked, settings
 from bmwg.methodology.measurements.remarks import load_remark
-from bmwg.methodology.records import (
-    MAX_TAGS,
-    Cell,
-    LatencyHistogram,
-    Outcome,
-    OutcomeType,
-    Quantity,
-    TrialSpec,
-)
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, Run, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial_limits import MAX_TAGS
 
 PDV_METRIC = "pdv.rfc8219_7_3_1"  # RFC8219-7.3.1-04
 SAMPLE_METRIC = "ipdv.rfc5481_4_1.sample"

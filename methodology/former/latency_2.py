@@ -12,17 +12,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.remarks import load_remark
-from bmwg.methodology.records import (
-    Cell,
-    LatencyHistogram,
-    Outcome,
-    OutcomeType,
-    Quantity,
-    TrialSpec,
-    Validity,
-)
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, TrialSpec, Validity
 from bmwg.methodology.trial import JudgedTrial, JudgedTrials, RecordedTrial, valid_trial
 
 _METRIC = "latency.all_frames"

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from bmwg.methodology.benchmarks.statistics import Spread, spread
 from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.frame_times import LossTimes
 from bmwg.methodology.measurements.measurement import Answered, Asked, settings
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Cell, LossTimes, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, StreamCounts, TrialSpec
 from bmwg.methodology.search.stepwise import Procedure, TesterShortError, valid_trial
 from bmwg.methodology.trial import JudgedTrial
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bmwg.methodology.cpu_watch import CpuWatch
-from bmwg.methodology.records import LossRun, StreamCounts, TrialResult
+from bmwg.methodology.frame_times import LossRun
+from bmwg.methodology.records import StreamCounts, TrialResult
 
 BEFORE_NS = 1_000_000  # an absence is told later than it began by up to one period (docs/adr/0261)
 _NS = 1_000_000_000

@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.frame_times import LossRun, LossTimes
 from bmwg.methodology.models.bench import ModelBench
-from bmwg.methodology.records import LossRun, LossTimes, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 
 BURST_FPS = 1_500_000  # at which a tester that was away sends what was due meanwhile
 _SUT_PERIOD_NS, _TESTER_PERIOD_NS = 500_000, 1_000_000  # docs/adr/0013, 0261

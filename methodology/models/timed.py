@@ -10,15 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
-from bmwg.methodology.records import (
-    Direction,
-    LatencyHistogram,
-    LossRun,
-    LossTimes,
-    StreamCounts,
-    TrialResult,
-    TrialSpec,
-)
+from bmwg.methodology.frame_times import LatencyHistogram, LossRun, LossTimes
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 _NS = 1_000_000_000

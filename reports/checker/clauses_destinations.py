@@ -7,7 +7,7 @@ counts and the seed; what a tester says of itself is no evidence.
 from __future__ import annotations
 
 from bmwg.methodology.destinations import FEWEST_FRAMES, MOST_DEVIATIONS, SEED, deviations, total
-from bmwg.methodology.records import MAX_NETWORKS
+from bmwg.methodology.trial_limits import MAX_NETWORKS
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.proof import NAMED
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_assessed

@@ -13,19 +13,13 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.former.registry import replayable
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import (
-    FRAMES,
-    LatencyHistogram,
-    Outcome,
-    TrialResult,
-    TrialSpec,
-    Validity,
-)
+from bmwg.methodology.records import FRAMES, Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.evidence import Evidence, Trial

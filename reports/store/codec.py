@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
+from bmwg.methodology.frame_times import LatencyHistogram, LossRun, LossTimes
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.records import (
@@ -15,9 +16,6 @@ from bmwg.methodology.records import (
     Cell,
     Direction,
     FrameFormat,
-    LatencyHistogram,
-    LossRun,
-    LossTimes,
     Outcome,
     OutcomeType,
     Quantity,

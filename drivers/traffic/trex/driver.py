@@ -29,7 +29,8 @@ from bmwg.drivers.traffic.watchdog.process import Watch, disturbance
 from bmwg.methodology.capabilities import Capability, refuse_beyond
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.latency import SOFTWARE_STAMPS, STORE_AND_FORWARD
-from bmwg.methodology.records import FCS_OCTETS, MAX_FRAME_OCTETS, FrameFormat, TrialResult, TrialSpec
+from bmwg.methodology.records import FCS_OCTETS, FrameFormat, TrialResult, TrialSpec
+from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS
 
 _ABLE = frozenset(
     {

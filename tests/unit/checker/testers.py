@@ -7,7 +7,8 @@ from dataclasses import replace
 from runs import Tester
 
 from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.records import LatencyHistogram, StreamCounts, TrialResult, TrialSpec
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 
 
 def counted(stream: StreamCounts, *, sent: int, received: int) -> StreamCounts:

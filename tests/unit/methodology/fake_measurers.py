@@ -4,7 +4,8 @@ import random
 from dataclasses import dataclass, field
 
 from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.records import LatencyHistogram, StreamCounts, TrialResult
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import StreamCounts, TrialResult
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, TrialPolicy, judge
 
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology.records import LatencyHistogram, OutcomeType, StreamCounts
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import OutcomeType, StreamCounts
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError

@@ -9,6 +9,7 @@ import pytest
 from bmwg.methodology import directions, latency
 from bmwg.methodology.benchmarks import delay_variation, tagged_latency
 from bmwg.methodology.former.delay_variation_2 import PDV_METRIC, pdv_outcome
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.profiles import load_profile
@@ -16,7 +17,6 @@ from bmwg.methodology.records import (
     Bound,
     Cell,
     Direction,
-    LatencyHistogram,
     Outcome,
     OutcomeType,
     StreamCounts,

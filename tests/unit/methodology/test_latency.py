@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bmwg.methodology import latency
 from bmwg.methodology.former import latency_2
-from bmwg.methodology.records import Cell, LatencyHistogram, OutcomeType, TrialSpec
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import Cell, OutcomeType, TrialSpec
 from bmwg.methodology.trial import TrialPolicy, valid_trial
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)

@@ -10,11 +10,12 @@ import pytest
 from bmwg.methodology.benchmarks import delay_variation, recovery, soak
 from bmwg.methodology.former import delay_variation_2, latency_2, tagged_latency_2
 from bmwg.methodology.former.rule import FormerRule
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.measurements.measurement import Answered, Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.models.time_truths import TimeCase, cases, findings
 from bmwg.methodology.models.timed import TimedBench, Timing
-from bmwg.methodology.records import LatencyHistogram, TrialSpec
+from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy
 
 CASES = {f"{case.measurement}: {case.name}": case for case in cases()}

@@ -8,14 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmwg.methodology.cpu_watch import HostDisturbance
-from bmwg.methodology.records import (
-    Direction,
-    LatencyHistogram,
-    StreamCounts,
-    TrialResult,
-    TrialSpec,
-    Validity,
-)
+from bmwg.methodology.frame_times import LatencyHistogram
+from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import TrialPolicy, assess, limits_for, valid_trial
 from bmwg.reports.store.codec import spec_from_json, spec_to_json
 

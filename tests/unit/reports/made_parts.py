@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import (
     Bound,
     Cell,
-    LatencyHistogram,
     Outcome,
     OutcomeType,
     Quantity,

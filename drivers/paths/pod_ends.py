@@ -1,0 +1,53 @@
+"""The ends of a pod that forwards: room for frames, the queue towards the tester, the tester's port."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bmwg.drivers.api import Attached, JsonValue, NetworkDriver, Pod, TesterPort
+from bmwg.drivers.network.handover import NETDEV
+from bmwg.drivers.paths import queues, uplinks
+from bmwg.drivers.paths.addresses import OUTER
+from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
+from bmwg.drivers.paths.node import routed_port
+from bmwg.methodology.records import Cell
+
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+
+
+def widen(bed: Bed, network: NetworkDriver, pod: Pod, attached: Attached) -> None:
+    """Have the attachment carry what the links do; plugins make it for ordinary frames."""
+    if bed.mtu_octets == LINK_MTU_OCTETS:
+        return
+    if network.hands_over != NETDEV:
+        return  # no interface of the kernel; the network itself sees to its frames' room
+    wide: dict[str, JsonValue] = {"mtu_octets": bed.mtu_octets}
+    if attached.host_interface is not None:
+        pod.node.call(f"{_INTERFACES}:set_mtu", interface=attached.host_interface, **wide)
+    pod.inside(f"{_INTERFACES}:set_mtu", interface=attached.attachment.interface, **wide)
+
+
+def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:
+    """Isolate the veth end that faces the tester, wherever the plugins have put it; return evidence."""
+    if network.spec.uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
+        return queues.isolate(bed, pod, attached.attachment.interface, side.number)
+    return queues.isolate(bed, pod.node, side.nic, side.number)
+
+
+def port(
+    bed: Bed, cell: Cell, network: NetworkDriver, side: Side, attached: Attached, *, answers: bool
+) -> TesterPort:
+    """Return the tester's port of a side; `answers` is whether the pod's function answers neighbours."""
+    # the router's interface has the tag, so its address is asked for with the tag, too
+    routed = replace(routed_port(bed, side), vlan_id=cell.vlan_id)
+    if answers or network.spec.uplink == uplinks.ROUTED:
+        return routed
+    return bed.port(
+        name=routed.name,
+        device=routed.device,
+        netns=str(routed.netns),
+        mac=side.tester_mac,
+        ipv4=OUTER[side.number].far_ipv4,
+        ipv6=OUTER[side.number].far_ipv6,
+        peer_mac=attached.mac,
+    )
