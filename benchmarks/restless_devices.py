@@ -1,7 +1,7 @@
 """Which searches give a plain number to devices that have none, or none to devices that have one.
 
 Models only, no traffic. Prints JSON: for each device and search the plain numbers of `--cases` searches, and
-how many of them are not the truth.
+how many of them are not the truth. `--first-seed` takes other cases than those by which rules were chosen.
 """
 
 from __future__ import annotations
@@ -55,11 +55,14 @@ DEVICES: dict[str, Callable[[int], Device]] = {
 }
 
 
-def tally(make: Callable[[int], Device], search: Algorithm, cases: int) -> dict[str, float]:
-    """Return of so many searches the plain numbers, the wrong ones among them, and the mean of trials."""
-    dice = random.Random(5)
+def tally(make: Callable[[int], Device], search: Algorithm, cases: int, first: int = 0) -> dict[str, float]:
+    """Return of so many searches the plain numbers, the wrong ones among them, and the mean of trials.
+
+    `first` is the seed of the first one.
+    """
+    dice = random.Random(5 + first)
     plain = wrong = trials = 0
-    for seed in range(cases):
+    for seed in range(first, first + cases):
         device = make(dice.randint(60_000, 1_200_000))
         found = search.answer(ModelBench(device=device, seed=seed, policy=POLICY))
         trials += found.trials
@@ -74,12 +77,16 @@ def main() -> None:
     """Compute and print."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--cases", type=int, default=60)
-    cases = options.parse_args().cases
+    options.add_argument("--first-seed", type=int, default=0)
+    options.add_argument("--devices", nargs="+", choices=DEVICES, default=list(DEVICES))
+    given = options.parse_args()
+    cases, first = given.cases, given.first_seed
     table = {
-        device: {name: tally(make, search, cases) for name, search in SEARCHES.items()}
-        for device, make in DEVICES.items()
+        device: {name: tally(DEVICES[device], search, cases, first) for name, search in SEARCHES.items()}
+        for device in given.devices
     }
-    print(json.dumps({"benchmark": "restless_devices", "cases": cases, "table": table}, indent=1))
+    shown = {"benchmark": "restless_devices", "cases": cases, "first_seed": first, "table": table}
+    print(json.dumps(shown, indent=1))
 
 
 if __name__ == "__main__":

@@ -89,8 +89,8 @@ class PlannedCell:
 
     @property
     def deployment(self) -> tuple[object, ...]:
-        """Path, hosting, function, network, axes: cells that are equal in these can share one deployment."""
-        return (self.cell.path, self.cell.hosting, self.cell.function, self.cell.network, *self.cell.axes)
+        """What must stand for it, by `deployment_of`."""
+        return deployment_of(self.cell)
 
     @property
     def block(self) -> Cell:
@@ -99,6 +99,11 @@ class PlannedCell:
         The 802.1Q tag is one of the network option.
         """
         return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None, axes=())
+
+
+def deployment_of(cell: Cell) -> tuple[object, ...]:
+    """Return path, hosting, function, network, axes: cells that are equal in these can share a deployment."""
+    return (cell.path, cell.hosting, cell.function, cell.network, *cell.axes)
 
 
 def cells(

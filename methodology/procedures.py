@@ -127,7 +127,9 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0268
         after="a34196f4a445",
-        what="destination networks are judged by what was sent to each, and repeated bursts by how they left",
+        what="RFC 2544 section 12 is judged by the frames that a tester counted to each destination network, "
+        "no longer by the number of flows and what the tester says of itself; section 21 has rules for "
+        "repeated bursts",
         versions={RULES: 4},
     ),
     Change(  # docs/adr/0269
@@ -140,8 +142,9 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0296, docs/adr/0297
         after="a34196f4a445",
-        what="verdicts on frames, links and modifiers by what testers and routers tell, and no rule that "
-        "could say one thing alone",
+        what="twelve more rows of RFC 2544 on frames, links and modifiers have verdicts by what testers and "
+        "routers tell; of the ten rules that could only say met, three are held against trials and testbed "
+        "now and the others gave way to a reason; chains of functions are judged",
         versions={RULES: 5},
     ),
     Change(  # docs/adr/0263

@@ -2,8 +2,9 @@
 
 A trial is set aside when it was not valid and nothing broke: another one at the same load counts in its
 place. So it can raise an answer unseen (design decision 13). Each answer says how many there were and what
-all of them together allow; above the profile's share it is no answer but `unstable`. A single one is no
-share: where a watchdog saw the tester's CPU gone, an answer of few trials may have one (docs/adr/0269).
+all of them together allow; above the profile's share it is no answer but `unstable`. That share is of trials
+at more than half of the answer (docs/adr/0263). A single one is no share: where a watchdog saw the tester's
+CPU gone, an answer of few trials may have one (docs/adr/0269).
 """
 
 from __future__ import annotations
@@ -116,10 +117,10 @@ def standing(
 ) -> Outcome:
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
-    `trials` are all of the outcome, `most_ratio` (0..1) is the share of them that may be set aside (None:
-    any), `continued` says that the run was cut off between them. With `by_cpu` a tester has stalled only
-    where a watchdog saw its CPU gone: one such trial is within every share. The tester's own qualification is
-    not held to the share: what disturbs it lowers what devices may be credited with.
+    `trials` are all of the outcome, `most_ratio` (0..1) is the share of those `above_half` that may be set
+    aside (None: any), `continued` says that the run was cut off between them. With `by_cpu` a tester has
+    stalled only where a watchdog saw its CPU gone: one such trial is within every share. The tester's own
+    qualification is not held to the share: what disturbs it lowers what devices may be credited with.
     """
     aside = set_aside(trials)
     lower_fps = outcome.lower.load_fps if outcome.lower is not None else None

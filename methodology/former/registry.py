@@ -12,6 +12,8 @@ from bmwg.methodology.former import (
     latency_2,
     maximum_2,
     recovery_2,
+    standing_1,
+    standing_2,
     tagged_latency_2,
     unclosed_2,
     unrested_3,
@@ -29,6 +31,7 @@ RULES: tuple[FormerRule, ...] = (
     *unclosed_2.RULES,
     *unrested_3.RULES,
 )
+STANDING = (standing_1.VERSION, standing_2.VERSION)  # of no metric: `reports.verify.replay` runs them
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 
 
@@ -40,10 +43,13 @@ def former_rule(metric: str, version: int) -> FormerRule | None:
 def replayable(name: str) -> tuple[int, ...]:
     """Return every version of a procedure that can be replayed, ascending."""
     kept = {version for metric, version in _BY_VERSION if metric == name}
+    if name == procedures.STANDING:
+        kept |= {*STANDING}
     return tuple(sorted({procedures.version(name), *kept}))
 
 
 def not_replayable(recorded: Mapping[str, int], metric: str) -> tuple[tuple[str, int], ...]:
-    """Return of `trial` and one procedure those recorded with a version that nothing here can replay."""
-    pairs = ((name, recorded.get(name, procedures.FIRST)) for name in (procedures.TRIAL, metric))
+    """Return of `trial`, `standing` and one procedure those whose recorded version cannot be replayed."""
+    names = (procedures.TRIAL, procedures.STANDING, metric)
+    pairs = ((name, recorded.get(name, procedures.FIRST)) for name in names)
     return tuple((name, version) for name, version in pairs if version not in replayable(name))

@@ -1,6 +1,6 @@
 """What stood beside an answer in version 2: any share above the profile's made it unstable, one of two too.
 
-Frozen. Commits after 77e44c9b3248 up to a34196f4a445 wrote it; docs/adr/0269 says what version 3 does
+Frozen. Commits after 77e44c9b3248 up to a34196f4a445 wrote it; docs/adr/0263 and 0269 say what version 3 does
 otherwise.
 """
 

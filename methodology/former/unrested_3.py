@@ -1,8 +1,8 @@
 """Throughput by all three searches, version 3: no load above the answer was tried after a rest.
 
-Frozen. Commits up to a34196f4a445 measured by it; docs/adr/0263 says what version 4 does otherwise. The
-searches themselves are those of today: pinned by what the code of that time told
-(tests/unit/methodology/test_procedure_versions.py).
+Frozen. Commits up to a34196f4a445 measured by it, bisection after 939b29af8664 and the others after
+77e44c9b3248; docs/adr/0263 says what version 4 does otherwise. The searches themselves are those of today:
+pinned by what the code of that time told (tests/unit/methodology/test_procedure_versions.py).
 """
 
 from __future__ import annotations

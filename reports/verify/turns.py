@@ -54,7 +54,7 @@ def _of_load(evidence: Evidence, load: str) -> Iterator[Shortfall]:
         places = _once(
             _Place(
                 key=one.cell.cell_id,
-                deployment=(one.cell.path, one.cell.hosting, one.cell.function, one.cell.network),
+                deployment=planning.deployment_of(one.cell),
                 block=None,
                 free=one.cell.path == WIRE,
             )

@@ -200,6 +200,8 @@ def test_versions_are_replayable_when_current_or_kept() -> None:
     assert not_replayable({envelope: 2, "trial": 1}, envelope) == ()
     assert not_replayable({envelope: 4, "trial": 2}, envelope) == (("trial", 2), (envelope, 4))
     assert not_replayable({}, envelope) == ((envelope, 1),)
+    assert replayable(procedures.STANDING) == (1, 2, 3)
+    assert not_replayable({envelope: 3, "standing": 4}, envelope) == (("standing", 4),)
     assert procedures.last_commit(envelope, 1) == "59ca94f3b37c"
     assert procedures.last_commit(envelope, 3) is None
     assert [change.versions[envelope] for change in procedures.changes_after(envelope, 1)] == [2, 3]
