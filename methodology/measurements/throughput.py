@@ -18,6 +18,8 @@ from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.search import bisection, closing, tst009
 
 NAME = "throughput"
+# what the journal calls the trials of each search for a device's throughput
+FOUND_BY = (throughput.METRIC, tst009.METRIC, goal_outcomes.METRIC)
 _GENOME = "7a4d1g"  # choice: 64, 512 and 1518 octets as 7 to 4 to 1
 _CLOSING_TRIALS = 2  # of a bisection: half of what was found, and a load above it
 _ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries

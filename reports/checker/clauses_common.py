@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import MIN_IPV6_OCTETS, Direction, FrameFormat, Outcome
-from bmwg.methodology.throughput import METRIC as THROUGHPUT
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -43,7 +43,7 @@ def filters_only(scope: Scope) -> Answer:
     filtered = _modified(scope, FILTERS)
     if not filtered:
         return not_applicable("no trial with filters is in the run")
-    plain = {(t.cell_id, t.deployment_id) for t in scope.evidence.trials if t.metric == THROUGHPUT}
+    plain = {(t.cell_id, t.deployment_id) for t in scope.evidence.trials if t.metric in FOUND_BY}
     other = sorted(
         {
             trial.deployment_id

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from bmwg.methodology.directions import sending
 from bmwg.methodology.measurements.modifiers import BRIDGES, MEASUREMENTS, METRIC, ROUTERS
+from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import Direction, Outcome, OutcomeType
-from bmwg.methodology.throughput import METRIC as THROUGHPUT
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import (
     Answer,
@@ -87,7 +87,7 @@ def plain_then_each(scope: Scope) -> Answer:
         return not_applicable(_NONE)
     wrong: list[str] = []
     for one in tried:
-        plain = [trial.trial.seq for trial in scope.evidence.of(one.cell.cell_id, THROUGHPUT)]
+        plain = [t.trial.seq for name in FOUND_BY for t in scope.evidence.of(one.cell.cell_id, name)]
         mine = scope.evidence.of(one.cell.cell_id, one.metric)
         specs = [trial.trial.result.spec for trial in mine]
         single = all((spec.modifier is None) != (spec.broadcast_every is None) for spec in specs)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bmwg.methodology.latency import RFC2544_METRIC
+from bmwg.methodology.measurements.registry import recorded_as
+from bmwg.methodology.measurements.throughput import FOUND_BY
 from bmwg.methodology.records import OutcomeType
-from bmwg.methodology.throughput import METRIC as THROUGHPUT
 from bmwg.reports.checker.clauses_common import ETHERNET_SIZES, conditions
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
@@ -61,7 +62,9 @@ def latency_rows(scope: Scope) -> Answer:
     rated = [
         one
         for one in scope.evidence.outcomes
-        if one.metric == THROUGHPUT and one.type is OutcomeType.MEASURED and not one.cell.qualifies_tester
+        if recorded_as(one.metric) in FOUND_BY
+        and one.type is OutcomeType.MEASURED
+        and not one.cell.qualifies_tester
     ]
     wanted, found = conditions(rated), conditions(scope.outcomes)
     if not wanted:
