@@ -23,7 +23,7 @@ from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
 from bmwg.methodology.search.bisection import search
 from bmwg.methodology.standing import standing
-from bmwg.methodology.trial import JudgedTrial, RecordedTrial, assess, valid_trial
+from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, assess, valid_trial
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
@@ -178,7 +178,8 @@ class Session:
                 if wire:
                     self.envelopes[cell.frame_octets] = outcome.lower.load_fps
         most = self.profile.policy.most_set_aside_ratio
-        outcome = standing(outcome, trials, most_ratio=most, continued=False)
+        by_cpu = self.profile.policy.stall_evidence is StallEvidence.CPU
+        outcome = standing(outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu)
         if planned.metric != latency.METRIC:
             self.throughputs[cell.cell_id] = outcome
         self.store.add_outcome(outcome)
@@ -210,6 +211,11 @@ def make_run(
         data["trial"] |= {**conforming, "max_repeats": 10}
         del data["search"]["most_relative_width"]
     data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
+    data["suites"] = {
+        name: one
+        for name, one in data["suites"].items()
+        if name == "rfc2544" or all(plan["path"] in paths for plan in one["paths"])
+    }
     data["latency"] |= {"frame_octets": [size for size in data["latency"]["frame_octets"] if size in sizes]}
     profile = parse_profile(json.dumps(data), source="made")
     plan = list(planning.cells(profile, dict.fromkeys(TESTBED["networks"])))
