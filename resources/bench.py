@@ -19,8 +19,6 @@ from bmwg.methodology.measurements.remarks import without_load
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
-from bmwg.reports.render.summary import summary_lines
-from bmwg.reports.store import Run
 from bmwg.resources import rooms
 from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
@@ -62,10 +60,6 @@ class Bench:
     def line(self, outcome: Outcome) -> str:
         """Say an outcome in one line, without its cell."""
         return f"{outcome.type.value}  {outcome.statement or outcome.reason}"
-
-    def last_lines(self, run: Run) -> list[str]:
-        """Return the run's answers in a few lines."""
-        return summary_lines(run)
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""

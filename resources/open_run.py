@@ -18,6 +18,7 @@ from bmwg.drivers.locks import reserve_claims
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.records import Outcome
 from bmwg.reports.render.report import write_report
+from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import Run, RunHeader, RunStore, read_run
 from bmwg.resources import rooms
 from bmwg.resources.clock import Clock, HostClock
@@ -110,9 +111,8 @@ class OpenRun:
     def _report(self) -> None:
         report = write_report(self.store.folder)
         run = read_run(self.store.folder)
-        for _, bench in self.benches.values():
-            for line in bench.last_lines(run):
-                self.display.note(line)
+        for line in summary_lines(run):
+            self.display.note(line)
         self.display.note(f"report: {report.resolve()}")
 
 

@@ -65,10 +65,6 @@ class Bench(Protocol):
         """End what would work on while another kind is measured; what is needed again is made anew."""
         ...
 
-    def last_lines(self, run: Run) -> Sequence[str]:
-        """Return what is told of the run's answers at its end."""
-        ...
-
 
 class Share(Protocol):
     """What one kind of load asks of a run that is about to begin or go on; nothing is made of it yet.

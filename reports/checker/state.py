@@ -28,7 +28,8 @@ def state(evidence: Evidence) -> tuple[str, ...]:
     for load in evidence.loads:
         profile = loads.said_of(run, load)["profile"]
         if profile.get("indicative", True):
-            said.append(f"indicative: the profile {profile['name']} shortens the procedures")
+            of_kind = f" of {load}" if len(evidence.loads) > 1 else ""
+            said.append(f"indicative: the profile {profile['name']}{of_kind} shortens the procedures")
     if run["status"] != "complete":
         said.append(f"incomplete: the run is {run['status']}")
     if not evidence.outcomes:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bmwg.methodology import directions
 from bmwg.methodology.disturbed import hardly_usable
 from bmwg.methodology.ladder import Rung, ladder, stands_on
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
+from bmwg.methodology.records import FRAMES, Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports import rooms
 from bmwg.reports.render.facts import (
@@ -80,16 +80,17 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run.simulated:
         found.append(("simulated", "Simulated: no frame was sent. These are no measurements."))
-    for profile in (run.of_load(load).profile for load in run.kinds):
+    for load in run.kinds:
+        profile = run.of_load(load).profile
         if not is_indicative(profile):
             continue
+        of_kind = f" of {load}" if len(run.kinds) > 1 else ""
         count = len(profile["deviations"])
+        some = f"{count} declared deviation{'s' if count != 1 else ''}, listed in the report"
+        told = f"shortens the procedures ({some})"
+        first = "is for a first look, and declares no deviation"
         found.append(
-            (
-                "indicative",
-                f"Indicative: profile {profile['name']} shortens the procedures "
-                f"({count} declared deviation{'s' if count != 1 else ''}, listed below).",
-            )
+            ("indicative", f"Indicative: profile {profile['name']}{of_kind} {told if count else first}.")
         )
     if run.status == "running":
         found.append(("interrupted", "Cut off: the run never came to its end."))
@@ -125,8 +126,9 @@ def banner(facts: Facts) -> list[tuple[str, str]]:
 def summary(facts: Facts) -> list[str]:
     """Return the state of the run: where, when and with what it was made, and its answers by type."""
     rows = []
-    for metric in dict.fromkeys(outcome.metric for outcome in facts.outcomes):
-        counted = Counter(outcome.type for outcome in facts.outcomes if outcome.metric == metric)
+    each = (*facts.outcomes, *(one for one in facts.run.outcomes if one.cell.kind != FRAMES))
+    for metric in dict.fromkeys(outcome.metric for outcome in each):
+        counted = Counter(outcome.type for outcome in each if outcome.metric == metric)
         rows.append([esc(metric), *(str(counted[kind]) for kind in OutcomeType), str(counted.total())])
     head = ["metric", *(TYPE_WORDS[kind] for kind in OutcomeType), "answers"]
     counted_types = table(head, rows, "Answers by metric and type")
@@ -149,6 +151,8 @@ def _run_facts(facts: Facts) -> list[str]:
     ]
     if run.trials:
         rows.append(("trials in the journal", str(len(run.trials))))
+    if run.executions:
+        rows.append(("executions in the journal", str(len(run.executions))))
     return [*pairs(rows), *_interruptions(facts)]
 
 

@@ -33,11 +33,10 @@ def summary_lines(run: Run) -> list[str]:
             lines.append(
                 "  ".join(part.ljust(width) for part, width in zip(row, widths, strict=False)) + f"  {row[3]}"
             )
-    counted = Counter(outcome.type for outcome in told.outcomes)
-    lines.append(
-        ", ".join(f"{counted[kind]} {TYPE_WORDS[kind]}" for kind in OutcomeType if counted[kind])
-        or "no answer"
-    )
+    for load in run.kinds:
+        counted = Counter(outcome.type for outcome in run.of_kind(load))
+        words = ", ".join(f"{counted[kind]} {TYPE_WORDS[kind]}" for kind in OutcomeType if counted[kind])
+        lines.append(f"{load}: {words or 'no answer'}" if len(run.kinds) > 1 else words or "no answer")
     if hardly_usable(told.outcomes, (trial.validity for trial in run.trials)):
         lines.append(f"hint: {HINT}")
     return [line.rstrip() for line in lines]

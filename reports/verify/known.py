@@ -87,7 +87,7 @@ def strangers(evidence: Evidence, in_history: Callable[[str], bool] | None = Non
         own = {key: value for key, value in profile.items() if key not in added}
         if name in known().profiles and sha256_of(own) not in known().profiles[name]:
             said.append(
-                f"unknown profile: it is called {shown(name)} and holds something else than the toolkit's"
-                " profile of that name ever did"
+                f"unknown profile: that of {load} is called {shown(name)} and holds something else than"
+                " the toolkit's profile of that name ever did"
             )
     return tuple(said)

@@ -92,10 +92,6 @@ class HttpBench:
         """Say an outcome in one line, without its cell."""
         return line_of(outcome)
 
-    def last_lines(self, run: Run) -> list[str]:
-        """Nothing: each answer was told when it was there."""
-        return []
-
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
         self._guard.begin_suite(suite)

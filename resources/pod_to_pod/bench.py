@@ -57,10 +57,6 @@ class StreamsBench:
         """Say an outcome in one line, without its cell."""
         return line_of(outcome)
 
-    def last_lines(self, run: Run) -> list[str]:
-        """Nothing: each answer was told when it was there."""
-        return []
-
     def rest(self) -> None:
         """Remove nodes and links; whoever asks next gets new ones."""
         self._bed = None

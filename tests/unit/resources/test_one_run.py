@@ -12,6 +12,7 @@ from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.records import Repetition
 from bmwg.methodology.records import FRAMES, OutcomeType
+from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources import open_run, rooms
@@ -138,6 +139,8 @@ def started(no_proxy, monkeypatch):
 
 def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, capsys):
     run = open_run.open_run(settings(tmp_path), {"CN-TPUT-1.1", "HP-START-1"})
+    noted: list[str] = []
+    run.display.note = noted.append
     try:
         time.sleep(0.01)
         (start,) = run.outcomes("HP-START-1")
@@ -150,7 +153,14 @@ def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, caps
     assert found.status == "complete"
     assert (len(found.executions), bool(found.trials)) == (3, True)
     assert [str(one) for one in verify_folder(folder).findings] == []
+    lines = summary_lines(found)
+    assert any("profile quick of frames shortens" in line for line in lines)
+    assert any("profile quick of requests shortens" in line for line in lines)
+    assert lines[-2].startswith("frames: ")
+    assert lines[-1] == "requests: 1 measured"
+    assert set(lines) <= set(noted)
     text = (folder / "report.rst").read_text()
+    assert "* - start\\_time\n" in text.partition("Answers by metric and type")[2].partition("Grades")[0]
     assert "HTTP proxy by hosting form" in text
     assert "and 3 repetitions" in text or "from 3 repetitions" in text
     assert text.count("banner-indicative") == 2
