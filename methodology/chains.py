@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from bmwg.methodology.records import Cell, Outcome
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 
 CHAIN, PVP = "chain", "pvp"  # paths through pods that forward
 AXIS = "chain"  # of a cell, and of a line of a profile's plan
@@ -104,6 +104,8 @@ def against_shorter(outcomes: Iterable[Outcome]) -> tuple[Link, ...]:
 
 
 def _holds(longer: Outcome, shorter: Outcome) -> bool | None:
+    if {longer.type, shorter.type} & {OutcomeType.UNSTABLE, OutcomeType.INVALID}:
+        return None  # their trials contradict each other, or are too few: such bounds prove nothing
     if longer.lower and shorter.upper and longer.lower.load_fps >= shorter.upper.load_fps:
         return False
     if longer.upper and shorter.lower and longer.upper.load_fps <= shorter.lower.load_fps:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -133,15 +134,29 @@ def sample(*, pid: int) -> dict[str, JsonValue]:
     return use_of(session(pid))
 
 
-def use_of(pids: Iterable[int]) -> dict[str, JsonValue]:
-    """CPU time (ns, user and system) and memory (proportional share, octets) of processes, now."""
-    cpu_ns, memory_octets = 0, 0
+def use_of(pids: Iterable[int], *, pollers: re.Pattern[str] | None = None) -> dict[str, JsonValue]:
+    """CPU time (ns, user and system) and memory (proportional share, octets) of processes, now.
+
+    `polling_cpu_ns` is that of threads whose names `pollers` matches, out of the same readings: two passes
+    could give the pollers more time than all threads together.
+    """
+    cpu_ns = polling_ns = memory_octets = 0
+    pids = list(pids)
     for pid in pids:
         with contextlib.suppress(OSError):
             for task in os.listdir(f"/proc/{pid}/task"):
-                cpu_ns += int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
+                thread = Path(f"/proc/{pid}/task/{task}")
+                with contextlib.suppress(OSError):  # a thread may end meanwhile
+                    ran_ns = int((thread / "schedstat").read_text().split()[0])
+                    cpu_ns += ran_ns
+                    if pollers is not None and pollers.match((thread / "comm").read_text()):
+                        polling_ns += ran_ns
+    at_ns = time.monotonic_ns()  # before memory, which takes longer to read
+    for pid in pids:
+        with contextlib.suppress(OSError):
             memory_octets += _share_octets(pid)
-    return {"at_ns": time.monotonic_ns(), "cpu_ns": cpu_ns, "memory_octets": memory_octets}
+    polling = {} if pollers is None else {"polling_cpu_ns": polling_ns}
+    return {"at_ns": at_ns, "cpu_ns": cpu_ns, "memory_octets": memory_octets, **polling}
 
 
 def _share_octets(pid: int) -> int:

@@ -317,12 +317,7 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    polling_ns = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(OSError):
-            if _POLLER.match(Path(f"/proc/{pid}/task/{task}/comm").read_text()):
-                polling_ns += int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
-    return {"vswitch": {"pid": pid, "polling_cpu_ns": polling_ns, **programs.use_of([pid])}}
+    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)}}
 
 
 def ask(*words: str) -> str:

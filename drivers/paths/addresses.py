@@ -62,6 +62,7 @@ def _segment(ipv4: str, ipv6: str) -> Segment:
 OUTER = (_segment("198.18.0", "2001:2:0:0"), _segment("198.19.0", "2001:2:0:1"))
 # Between the node (the router) and a pod's interface (the far end), where the node routes.
 INNER = (_segment("198.18.128", "2001:2:0:8000"), _segment("198.19.128", "2001:2:0:8001"))
+# Within a chain; 198.18.64 on is of HTTP clients (TRex) and of the routes that a modifier announces.
 _FIRST_TRANSIT, _TRANSITS = 64, 64
 # Between two nodes, under a tunnel.
 UNDERLAY = _segment("198.18.192", "2001:2:0:c000")
@@ -73,7 +74,7 @@ def transit(number: int) -> Segment:
     """Return the subnet of one segment within a chain, 0 to 63."""
     if not 0 <= number < _TRANSITS:
         raise ValueError(f"segment of a chain: expected 0..{_TRANSITS - 1}, found {number}")
-    return _segment(f"198.18.{_FIRST_TRANSIT + number}", f"2001:2:0:{0x4000 + number:x}")
+    return _segment(f"198.19.{_FIRST_TRANSIT + number}", f"2001:2:0:{0x4000 + number:x}")
 
 
 # Of two pods on one L2 segment.

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver, TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -44,6 +44,8 @@ class ClusterPath:
     def probe(self) -> Missing | None:
         """Return what is missing: a network that joins nodes, its daemon on both, room for the frame."""
         name = self._cell.network
+        if found := destinations.unroutable(self._cell, "behind a pod is its own address alone"):
+            return found
         if not joins_nodes(self._network):
             return Missing(
                 what=f"network {name} between nodes",

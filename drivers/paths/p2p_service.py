@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
-from bmwg.drivers.paths import endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -38,6 +38,8 @@ class ServicePath:
     def probe(self) -> Missing | None:
         """Return what is missing: Services, a network that the node routes, frames that rules translate."""
         cell, name = self._cell, self._cell.network
+        if found := destinations.unroutable(cell, "a Service has one address"):
+            return found
         if not hasattr(self._bed.runtime, "service"):
             return Missing(
                 what="a Service",

@@ -69,8 +69,9 @@ BENCHMARKS = {
     "burst_interval.rfc2544_21": Definition(
         unit="ns",
         clause="RFC 2544 section 21",
-        meaning="least time from the last frame of a burst to the first of the next at which none was lost,"
-        " for bursts at the maximum rate of as many frames as the name ends with",
+        meaning="least time from the end of a burst, the gap behind its last frame included, to the first"
+        " frame of the next at which none was lost, for bursts at the maximum rate of as many frames as"
+        " the name ends with",
     ),
     "burst_interval.rfc2544_21.lossy": Definition(
         unit="ns", clause="RFC 2544 section 21", meaning="longest interval tried at which frames were lost"

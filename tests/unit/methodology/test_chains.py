@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -112,6 +113,14 @@ def test_a_chain_is_never_faster_than_a_shorter_one_and_the_bounds_say_so(longer
     (link,) = chains.against_shorter([outcome("a>b", *longer), outcome("", 100, 110)])
     assert link.shorter.cell.path == "pvp"
     assert link.holds is holds
+
+
+@pytest.mark.parametrize("kind", [OutcomeType.UNSTABLE, OutcomeType.INVALID])
+def test_bounds_that_prove_nothing_accuse_no_chain(kind):
+    longer, shorter = outcome("a>b", 115, 120), outcome("", 100, 110)
+    for pair in ((replace(longer, type=kind), shorter), (longer, replace(shorter, type=kind))):
+        (link,) = chains.against_shorter(pair)
+        assert link.holds is None
 
 
 def test_chains_of_other_options_are_not_compared():
