@@ -83,7 +83,7 @@ class Endpoint:
         """Return the hops from the port outwards."""
         hops: list[JsonValue] = [
             {
-                "at": f"{self.pod.pod_id}/{INTERFACE}",
+                "at": f"pod{self.number}/{INTERFACE}",  # its id is drawn anew at each deployment
                 "what": f"{_PLACES[self.speaker]}, {self.attached.link_kind} in the pod",
             }
         ]

@@ -107,7 +107,7 @@ class StreamsBench:
         if lack is None:
             path = registry.load(registry.PATH, cell.path)(cell, self._open_bed())
             lack = path.probe_pods()
-        workloads = {} if lack else self._workloads(group)
+        workloads = {} if lack else self._workloads(cell.path, cell.network)
         left = []
         for planned in group:
             missing = lack or workloads[planned.spec.workload].probe()
@@ -179,11 +179,15 @@ class StreamsBench:
             self._bed = self._stack.enter_context(opened)
         return self._bed
 
-    def _workloads(self, group: Sequence[Planned]) -> dict[str, StreamsWorkload]:
-        """Return what offers the load of these cells, made of the nodes that the pods may stand on."""
+    def _workloads(self, path: str, network: str) -> dict[str, StreamsWorkload]:
+        """Return what offers the load of all cells of a way, made of the nodes that the pods may stand on.
+
+        Those of answered cells are among them: each deployment of a way has the same programs in its record.
+        """
         bed = self._open_bed()
         nodes = [bed.node(node.name) for node in self._testbed.nodes]
-        names = dict.fromkeys(planned.spec.workload for planned in group)
+        cells = (one for one in self._plan if (one.cell.path, one.cell.network) == (path, network))
+        names = dict.fromkeys(planned.spec.workload for planned in cells)
         return {name: registry.workload(name, kind=KIND)(nodes) for name in names}
 
     def _recorded(self, planned: Planned) -> list[Any]:
