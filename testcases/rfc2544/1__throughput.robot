@@ -1,7 +1,8 @@
 *** Settings ***
 Documentation       Throughput after RFC 2544 section 26.1, one way and both ways, with one flow and with many,
-...                 to one network and to 256, over IPv4 and IPv6 (RFC 5180). Paths and frame sizes come from the profile; each cell has an
-...                 outcome of its own. A slow device fails no test; a procedure that did not hold does.
+...                 to one network and to 256, over IPv4 and IPv6 (RFC 5180). Paths and frame sizes come from
+...                 the profile; each cell has an outcome of its own. A slow device fails no test; a procedure
+...                 that did not hold does.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           metric:throughput    clause:rfc2544-26.1    req:RFC2544-26.1-01    req:RFC2544-26.1-08

@@ -28,7 +28,7 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.render.text import esc
 from bmwg.reports.verify.replay import contradictions
-from bmwg.resources import bench, session
+from bmwg.resources import bench, frames
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
@@ -79,7 +79,7 @@ class Operator(threading.Thread):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guard")
     profile = parse_profile(yaml.safe_dump(PROFILE), source="test")
-    before, session.load_profile = session.load_profile, lambda name, **_: profile
+    before, frames.load_profile = frames.load_profile, lambda name, **_: profile
     try:
         opened = bench.Bench.open(Settings(results=folder, run_id="run"), TESTS)
         operator = Operator(folder / "run" / "trials.jsonl", opened._session.bed.node("dut1").pid)
@@ -93,7 +93,7 @@ def run(tmp_path_factory):
             operator.join(15)
             opened.close()
     finally:
-        session.load_profile = before
+        frames.load_profile = before
     assert operator.failed == []
     assert operator.left == {}
     return folder / "run", {outcome.cell.frame_octets: outcome for outcome in outcomes}
