@@ -1,8 +1,9 @@
 *** Settings ***
 Documentation       What a cluster itself makes: the way between the pods of two nodes by its network's
-...                 daemons (flannel), and a Service in front of a pod (ClusterIP, by the rules of kube-proxy). They are host bridge and
-...                 routes of draft-ietf-bmwg-containerized-infra 5.1.1. The profile names the network options;
-...                 without a cluster that has them the cells are not assessed, by name.
+...                 daemons (flannel), and a Service in front of a pod (ClusterIP, by the rules of
+...                 kube-proxy). They are host bridge and routes of draft-ietf-bmwg-containerized-infra
+...                 5.1.1. The profile names the network options; without a cluster that has them the
+...                 cells are not assessed, by name.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           clause:draft-ietf-bmwg-containerized-infra-5.1.1    req:CINF08-5.1.1-01
