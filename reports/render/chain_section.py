@@ -129,7 +129,8 @@ def chain_plot(facts: Facts) -> Plot | None:
         "Throughput and latency against the length of a chain",
         "Filled marks are plain numbers, and lines join these alone; a stroke is an interval between its"
         " ends, an arrow up means at least, an arrow down less than, a cross an unstable answer. Latency is"
-        f" at each chain's own throughput, so loads differ. One function is the path pvp.{more}",
+        f" at each chain's own throughput, so loads differ; of two directions the one with the"
+        f" greater p99. One function is the path pvp, or a chain of one.{more}",
         (7.2, 3.6),
         draw,
     )
@@ -161,7 +162,9 @@ def _throughput(
 
 
 def _latency(axes: Any, points: Sequence[tuple[int, Extent, Beside]], colour: str, marker: str) -> None:
-    medians = [(number, one.latency_ns[0]) for number, _, one in points if one.latency_ns]
+    medians = [
+        (number, max(one.latency_ns, key=lambda way: way[2])) for number, _, one in points if one.latency_ns
+    ]
     axes.plot(
         [number for number, _ in medians],
         [median for _, (_, median, _) in medians],
