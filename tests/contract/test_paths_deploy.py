@@ -282,7 +282,7 @@ def test_what_a_network_hands_over_and_nobody_drives_is_refused_by_name(bed):
     for cell, said in (
         (_cell("pvp", "ovs-dpdk"), "function kernel-l3 on network ovs-dpdk"),
         (_cell("pvp", "af-xdp"), "function kernel-l3 on network af-xdp"),
-        (_cell("p2p", "ovs-dpdk"), "a tester port in a pod on network ovs-dpdk"),
+        (_cell("p2p", "ovs-dpdk"), "an end of a path in a pod on network ovs-dpdk"),
     ):
         assert path_driver(cell, bed).probe().what == said
 
