@@ -40,4 +40,4 @@ def test_every_deployment_of_the_default_plan_is_closed(tmp_path):
                 require_closed(bed)
                 assert Standing(bed).fault() is None
                 closed.append(cell.path)
-    assert {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan"} == set(closed)
+    assert {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan", "chain"} == set(closed)

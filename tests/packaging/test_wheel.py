@@ -30,7 +30,11 @@ found = importlib.metadata.distribution("bmwg-toolkit")
 print(found.locate_file("").resolve())
 for point in found.entry_points:
     offered = point.load()
-    if not (isinstance(offered, tuple) if point.group == "bmwg.cases" else callable(offered)):
+    if point.group in ("bmwg.kinds", "bmwg.reports", "bmwg.rooms"):
+        fits = (offered.name if point.group == "bmwg.kinds" else offered.kind) == point.name
+    else:
+        fits = isinstance(offered, tuple) if point.group == "bmwg.cases" else callable(offered)
+    if not fits:
         sys.exit(f"{point} is not what its group asks for")
     if not sys.modules[point.module].__file__.startswith(str(found.locate_file("").resolve())):
         sys.exit(f"{point} was loaded from elsewhere")
