@@ -46,7 +46,9 @@ TRIAL = {
     "loop_passes": 7,
     "no_buffer_events": 0,
     "real_time": True,
-    "extras": [{"port": 0, "sent_frames": 1, "answered_frames": 1}],
+    "extras": [
+        {"port": 0, "sent_frames": 1, "answered_frames": 1, "verified_frames": 1, "first_after_frames": 0}
+    ],
     "watchdogs": [WATCHDOG],
 }
 PORTS = tuple(TesterPort(name=name, io="af_packet", device=name) for name in ("p0", "p1"))
