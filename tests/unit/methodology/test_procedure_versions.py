@@ -203,26 +203,26 @@ def test_the_versions_of_a_plan_are_named_and_others_are_told() -> None:
     named = procedures.versions([throughput.METRIC, latency.METRIC, throughput.METRIC])
     assert named == {
         procedures.RULES: 5,
-        procedures.STANDING: 3,
+        procedures.STANDING: 4,
         latency.METRIC: 3,
-        throughput.METRIC: 4,
+        throughput.METRIC: 5,
         "trial": 1,
     }
     assert procedures.other_versions(named, throughput.METRIC) == ()
-    assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 4),)
-    newer = {throughput.METRIC: 5, "trial": 2}
-    assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 5, 4))
+    assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 5),)
+    newer = {throughput.METRIC: 6, "trial": 2}
+    assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 6, 5))
 
 
 def test_versions_are_replayable_when_current_or_kept() -> None:
     envelope = throughput.ENVELOPE_METRIC
     assert replayable(envelope) == (2, 3)
-    assert replayable(throughput.METRIC) == (3, 4)
+    assert replayable(throughput.METRIC) == (3, 4, 5)
     assert not_replayable({envelope: 2, "trial": 1}, envelope) == ()
     assert not_replayable({envelope: 4, "trial": 2}, envelope) == (("trial", 2), (envelope, 4))
     assert not_replayable({}, envelope) == ((envelope, 1),)
-    assert replayable(procedures.STANDING) == (1, 2, 3)
-    assert not_replayable({envelope: 3, "standing": 4}, envelope) == (("standing", 4),)
+    assert replayable(procedures.STANDING) == (1, 2, 3, 4)
+    assert not_replayable({envelope: 3, "standing": 5}, envelope) == (("standing", 5),)
     assert procedures.last_commit(envelope, 1) == "59ca94f3b37c"
     assert procedures.last_commit(envelope, 3) is None
     assert [change.versions[envelope] for change in procedures.changes_after(envelope, 1)] == [2, 3]
