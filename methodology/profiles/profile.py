@@ -230,7 +230,7 @@ class Profile:
         closing = self.closing(cell, load_fps, goal)
         strict = self.search.algorithm == BISECTION
         return Checks(
-            offer=closing.offer,
+            offer=Traffic.of(cell, loss_times=True) if strict and self.loss_times else closing.offer,
             load=load_fps,
             upper=upper_fps,
             max_load=max_load_fps,
