@@ -156,6 +156,21 @@ CHANGES: tuple[Change, ...] = (
             "throughput.tst009_12_3": 4,
         },
     ),
+    Change(  # docs/adr/0286
+        after="6211dd0befea",
+        what="what was found is checked by short trials below and above it, and is unstable where equal ones "
+        "come through at other rates, or the lower load loses frames",
+        versions={
+            "conditional_throughput.rfc9971": 5,
+            "throughput.rfc2544_26_1": 5,
+            "throughput.tst009_12_3": 5,
+        },
+    ),
+    Change(
+        after="6211dd0befea",
+        what="the share set aside is of trials at least half as long as the longest one",
+        versions={STANDING: 4},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -3,8 +3,9 @@
 A trial is set aside when it was not valid and nothing broke: another one at the same load counts in its
 place. So it can raise an answer unseen (design decision 13). Each answer says how many there were and what
 all of them together allow; above the profile's share it is no answer but `unstable`. That share is of trials
-at more than half of the answer (docs/adr/0263). A single one is no share: where a watchdog saw the tester's
-CPU gone, an answer of few trials may have one (docs/adr/0269).
+at more than half of the answer (docs/adr/0263) that last at least half as long as the longest one
+(docs/adr/0286). A single one is no share: where a watchdog saw the tester's CPU gone, an answer of few trials
+may have one (docs/adr/0269).
 """
 
 from __future__ import annotations
@@ -103,8 +104,17 @@ def _load(trial: JudgedTrial) -> int:
 
 
 def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
-    """Return the trials at more than half of an answer (frames/s): lower ones say little of what disturbs."""
-    return [trial for trial in trials if lower_fps is None or 2 * _load(trial) > lower_fps + 1]
+    """Return the trials at more than half of an answer (frames/s) and at least half as long as the longest.
+
+    Others say little of what disturbs: thirty checks of two seconds would make a disturbed answer look calm.
+    """
+    longest_s = max((trial.result.spec.duration_s for trial in trials), default=0.0)
+    return [
+        trial
+        for trial in trials
+        if (lower_fps is None or 2 * _load(trial) > lower_fps + 1)
+        and 2 * trial.result.spec.duration_s >= longest_s
+    ]
 
 
 def standing(

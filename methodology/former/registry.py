@@ -14,9 +14,11 @@ from bmwg.methodology.former import (
     recovery_2,
     standing_1,
     standing_2,
+    standing_3,
     tagged_latency_2,
     unclosed_2,
     unrested_3,
+    unsettled_4,
 )
 from bmwg.methodology.former.rule import FormerRule
 
@@ -30,8 +32,13 @@ RULES: tuple[FormerRule, ...] = (
     *maximum_2.RULES,
     *unclosed_2.RULES,
     *unrested_3.RULES,
+    *unsettled_4.RULES,
 )
-STANDING = (standing_1.VERSION, standing_2.VERSION)  # of no metric: `reports.verify.replay` runs them
+STANDING = (
+    standing_1.VERSION,
+    standing_2.VERSION,
+    standing_3.VERSION,
+)  # of no metric: `reports.verify.replay` runs them
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 
 

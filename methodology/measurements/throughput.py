@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput, throughput_search
@@ -15,7 +16,8 @@ from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH, TST009
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
-from bmwg.methodology.search import bisection, closing, tst009
+from bmwg.methodology.search import bisection, closing, steadiness, tst009
+from bmwg.methodology.search.stepwise import Procedure
 
 NAME = "throughput"
 # what the journal calls the trials of each search for a device's throughput
@@ -67,18 +69,20 @@ class Throughput:
         profile = self._searching(profile)
         if cell.qualifies_tester or profile.search.algorithm == BISECTION:
             trials = float(bisection_trials(profile, max_load_fps))
-            return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+            if cell.qualifies_tester:
+                return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+            return _with_checks(trials, trials * profile.trial_duration_s, profile)
         if profile.search.algorithm == TST009:
             halvings = math.ceil(math.log2(1 + max_load_fps / profile.search.step_fps))
             trials = halvings * (1 + profile.search.max_trials) / 2  # half of the loads pass at once
             trials += closing.USUAL_TRIALS
-            return Cost(trials=trials, traffic_s=trials * profile.trial_duration_s)
+            return _with_checks(trials, trials * profile.trial_duration_s, profile)
         limit = int(max_load_fps * _ASSUMED_SHARE)
         bench = ModelBench(device=HardLimit(limit_fps=limit), seed=0)
         found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
         ends = [closing.USUAL_TRIALS * goal.goal_final_trial_duration_s for goal in profile.search.goals]
         trials = float(len(found.trials) + closing.USUAL_TRIALS * len(ends))
-        return Cost(trials=trials, traffic_s=found.traffic_s + sum(ends))
+        return _with_checks(trials, found.traffic_s + sum(ends), profile, answers=len(ends))
 
     def measure(self, asked: Asked) -> Answered:
         """Search the cell."""
@@ -93,9 +97,15 @@ class Throughput:
             envelope_fps=asked.envelope_fps,
             medium_fps=asked.medium_fps,
         )
-        if answered.error is not None or self._searching(asked.profile).search.algorithm == BISECTION:
+        if answered.error is not None:
             return Answered(outcomes=answered.outcomes, error=answered.error)
-        return closed(asked, self._searching(asked.profile), answered.outcomes)
+        profile, outcomes = self._searching(asked.profile), answered.outcomes
+        if profile.search.algorithm != BISECTION:
+            tried = closed(asked, profile, outcomes)
+            if tried.error is not None:
+                return tried
+            outcomes = tried.outcomes
+        return checked(asked, profile, outcomes)
 
     def _qualify(self, asked: Asked) -> Answered:
         goal = asked.profile.goal(asked.cell, max_load_fps=asked.max_load_fps, qualifies_tester=True)
@@ -115,6 +125,35 @@ def closed(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...], *, abo
     Where the measurer fails meanwhile no goal has an answer: not all of them were tried again. `above` also
     tries a load that has to lose frames (docs/adr/0263).
     """
+
+    def again(number: int, lower_fps: int, upper_fps: int | None) -> Procedure[str]:
+        above_fps = None
+        if above and upper_fps is not None:
+            above_fps = closing.above_fps(upper_fps, asked.max_load_fps)
+        return closing.procedure(profile.closing(asked.cell, lower_fps, number, above_fps=above_fps))
+
+    return _after(asked, outcomes, again)
+
+
+def checked(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...]) -> Answered:
+    """Check that the device is in one state (docs/adr/0286); each outcome then names these trials as well."""
+
+    def check(number: int, lower_fps: int, upper_fps: int | None) -> Procedure[str]:
+        return steadiness.procedure(
+            profile.checks(
+                asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
+            )
+        )
+
+    return _after(asked, outcomes, check)
+
+
+def _after(
+    asked: Asked,
+    outcomes: tuple[Outcome, ...],
+    procedure: Callable[[int, int, int | None], Procedure[str]],
+) -> Answered:
+    """Run a procedure for each plain number, by its place and bounds; what it says takes the number away."""
     left: list[Outcome] = []
     sequence = list(outcomes[0].trials) if outcomes else []
     error: Exception | None = None
@@ -122,11 +161,8 @@ def closed(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...], *, abo
         if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
             left.append(outcome)
             continue
-        above_fps = None
-        if above and outcome.upper is not None:
-            above_fps = closing.above_fps(outcome.upper.load_fps, asked.max_load_fps)
-        again = profile.closing(asked.cell, outcome.lower.load_fps, number, above_fps=above_fps)
-        ended = asked.run(closing.procedure(again))
+        upper_fps = outcome.upper.load_fps if outcome.upper is not None else None
+        ended = asked.run(procedure(number, outcome.lower.load_fps, upper_fps))
         sequence += [trial.seq for trial in ended.trials]
         left.append(closing.closed(outcome, ended))
         if ended.error is not None:
@@ -134,6 +170,12 @@ def closed(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...], *, abo
             left = [closing.closed(one, ended) for one in outcomes]
             break
     return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
+
+
+def _with_checks(trials: float, traffic_s: float, profile: Profile, answers: int = 1) -> Cost:
+    checks = answers * profile.search.state_checks
+    check_s = min(steadiness.CHECK_S, profile.trial_duration_s)
+    return Cost(trials=trials + checks, traffic_s=traffic_s + checks * check_s)
 
 
 def bisection_trials(profile: Profile, max_load_fps: int) -> int:

@@ -12,7 +12,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
 from bmwg.methodology.records import Direction, OutcomeType
-from bmwg.methodology.search import bisection, closing, stepwise, tst009
+from bmwg.methodology.search import bisection, closing, steadiness, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.standing import above_half, set_aside
@@ -105,6 +105,37 @@ def _closed(
     return OutcomeType.UNSTABLE if ended.found else ended.type
 
 
+def _checked(
+    bench: ModelBench,
+    kind: OutcomeType,
+    claim: Claim,
+    lower_fps: int | None,
+    upper_fps: int | None,
+    below: float = steadiness.BELOW,
+) -> OutcomeType:
+    """Return the type of a search after its device was checked for states, as in a conformance profile."""
+    if kind is not OutcomeType.MEASURED or lower_fps is None:
+        return kind
+    direction = Direction.BOTH if bench.reverse else Direction.FORWARD
+    checks = steadiness.Checks(
+        offer=Traffic(frame_octets=FRAME_OCTETS, direction=direction),
+        load=lower_fps,
+        upper=upper_fps,
+        max_load=MAX_LOAD_FPS,
+        duration_s=claim.duration_s,
+        count=steadiness.CHECKS,
+        below=below,
+        loss_ratio=claim.loss_ratio,
+        exceed_ratio=claim.exceed_ratio,
+        max_repeats=_REPEATS,
+        short_limit=2,
+    )
+    ended = stepwise.run(steadiness.procedure(checks), bench.measure)
+    if ended.found == "":
+        return kind
+    return OutcomeType.UNSTABLE if ended.found else ended.type
+
+
 def bisect(
     *,
     duration_s: float = 60.0,
@@ -131,17 +162,20 @@ def bisect(
         found = bisection.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
+        below = max(steadiness.BELOW, most_width or 0.0)
+        kind = _checked(bench, found.type, claim, lower, upper, below)
         return Answer(
-            type=_standing(bench, found.type, lower, upper),
+            type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
             upper_fps=upper,
             traffic_s=bench.traffic_s,
             trials=bench.count,
         )
 
+    claim = Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s)
     return Algorithm(
         name=f"bisection, {duration_s:g} s, width {width:g}, {verification} more trials a bound",
-        claim=Claim(loss_ratio=0.0, exceed_ratio=0.0, duration_s=duration_s),
+        claim=claim,
         relative_width=width if most_width is None else most_width,
         step_fps=1,
         shortest_s=duration_s,
@@ -169,6 +203,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
         kind = _closed(bench, found.type, duration_s, lower, claim, goal.short_limit, upper)
+        kind = _checked(bench, kind, claim, lower, upper)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -231,6 +266,7 @@ def mlrsearch(
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
         kind = _closed(bench, kind, duration_s, lower, claim, wanted.short_limit, upper)
+        kind = _checked(bench, kind, claim, lower, upper)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper),
             lower_fps=lower,

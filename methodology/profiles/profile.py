@@ -12,6 +12,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal,
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.search.closing import Closing
 from bmwg.methodology.search.goal import ThroughputGoal
+from bmwg.methodology.search.steadiness import BELOW, CHECKS, Checks
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import TrialPolicy
@@ -24,7 +25,8 @@ class SearchSettings:
     """The numbers of the throughput search; see ThroughputGoal.
 
     `algorithm` says which search they are for. TST009's has `step_fps`, `max_trials` and `threshold_frames`
-    (see Tst009Goal), MLRsearch `goals` and `warmup_s` (see ControllerInput).
+    (see Tst009Goal), MLRsearch `goals` and `warmup_s` (see ControllerInput). `state_checks` is
+    how often each answer is checked after its search (see steadiness).
     """
 
     min_load_fps: int
@@ -39,6 +41,7 @@ class SearchSettings:
     threshold_frames: int | None = None
     goals: tuple[SearchGoal, ...] = ()
     warmup_s: float = 0.0
+    state_checks: int = CHECKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +218,29 @@ class Profile:
             max_repeats=self.policy.max_repeats,
             short_limit=search.short_limit,
             above_fps=None if loss_ratio else above_fps,
+        )
+
+    def checks(
+        self, cell: Cell, load_fps: int, goal: int = 0, *, upper_fps: int | None, max_load_fps: int
+    ) -> Checks:
+        """Return what to check after a search; the goal of MLRsearch by its number.
+
+        Where the profile lets an interval widen, since machines vary, what varies by as much is no state.
+        """
+        closing = self.closing(cell, load_fps, goal)
+        strict = self.search.algorithm == BISECTION
+        return Checks(
+            offer=Traffic.of(cell, loss_times=True) if strict and self.loss_times else closing.offer,
+            load=load_fps,
+            upper=upper_fps,
+            max_load=max_load_fps,
+            duration_s=closing.duration_s,
+            count=self.search.state_checks,
+            below=max(BELOW, self.search.most_relative_width or 0.0),
+            loss_ratio=closing.loss_ratio,
+            exceed_ratio=0.0 if strict else closing.exceed_ratio,
+            max_repeats=closing.max_repeats,
+            short_limit=closing.short_limit,
         )
 
     def controller_input(

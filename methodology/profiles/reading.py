@@ -33,6 +33,7 @@ from bmwg.methodology.profiles.set_aside import (
 )
 from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.requirements import catalogue
+from bmwg.methodology.search.steadiness import CHECKS, INDICATIVE_CHECKS
 from bmwg.methodology.trial import Learning, StallEvidence, TrialPolicy
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
@@ -264,6 +265,7 @@ def _build(data: dict[str, Any]) -> Profile:
             threshold_frames=search.get("threshold_frames"),
             goals=tuple(read_goal(goal) for goal in search.get("goals", ())),
             warmup_s=float(search.get("warmup_s", 0.0)),
+            state_checks=int(search.get("state_checks", INDICATIVE_CHECKS if data["indicative"] else CHECKS)),
         ),
         latency=LatencySettings(
             duration_s=float(latency["duration_s"]), frame_octets=tuple(map(int, latency["frame_octets"]))

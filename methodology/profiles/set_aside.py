@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.methodology.search.steadiness import CHECKS
 from bmwg.methodology.trial import StallEvidence
 from bmwg.schemas.validation import Problem
 
@@ -39,7 +40,8 @@ def undeclared(data: Mapping[str, Any]) -> list[Undeclared]:
     """Say what a profile sets aside beyond what it may (not indicative) or says (any).
 
     PRF-06: which trials are set aside, and how many. PRF-07: how often one is repeated, and for how little.
-    PRF-08: frames that were never sent. PRF-09: an interval wider than asked for.
+    PRF-08: frames that were never sent. PRF-09: an interval wider than asked for, or fewer checks of an
+    answer than show a device of two states (docs/adr/0286).
     """
     declared = {deviation["requirement"] for deviation in data["deviations"]}
     found = _unsaid(data, declared)
@@ -99,6 +101,9 @@ def _conformance(data: Mapping[str, Any]) -> list[Undeclared]:
         found.append(
             _one("PRF-09", "most_relative_width", expected, search["most_relative_width"], hint, "search")
         )
+    if search.get("state_checks", CHECKS) < CHECKS:
+        expected = f"at least {CHECKS}"
+        found.append(_one("PRF-09", "state_checks", expected, search["state_checks"], hint, "search"))
     return found
 
 

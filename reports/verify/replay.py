@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import latency, planning, procedures, throughput
-from bmwg.methodology.former import standing_1, standing_2
+from bmwg.methodology.former import standing_1, standing_2, standing_3
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.profiles.profile import BISECTION
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
 from bmwg.methodology.search.bisection import legal_next
-from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
+from bmwg.methodology.search.goal import SearchResult
 from bmwg.methodology.search.procedure import Ask, IllegalTrialError
 from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import RecordedTrial, StallEvidence, TrialPolicy, valid_trial
@@ -53,8 +52,8 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from _unqualified(evidence, outcome)
     elif (former := former_rule_of(evidence, outcome)) is not None:
         yield from _measured(evidence, evidence.profile, outcome, former)
-    elif outcome.metric in SEARCHED:
-        yield from _search(evidence, evidence.profile, outcome)
+    elif outcome.metric == throughput.ENVELOPE_METRIC:
+        yield from _qualification(evidence, evidence.profile, outcome)
     elif outcome.metric == latency.METRIC:
         yield from _latency(evidence, evidence.profile, outcome)
     else:
@@ -108,25 +107,12 @@ def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
     )
 
 
-def _goal(evidence: Evidence, profile: Profile, cell: Cell) -> ThroughputGoal | None:
-    if cell.qualifies_tester:
-        return profile.goal(cell, max_load_fps=qualification_max_fps(evidence, cell), qualifies_tester=True)
-    limit = evidence.envelope_fps(cell)
-    if limit is None:
-        return None
-    return profile.searching(BISECTION).goal(
-        cell, max_load_fps=limit, envelope_fps=limit, medium_fps=evidence.medium_fps(cell), closes=True
-    )
-
-
-def _search(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
+def _qualification(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
     where = outcome.outcome_id
     group = evidence.of(outcome.cell.cell_id, outcome.metric)
     yield from _all_there(outcome, group)
-    goal = _goal(evidence, profile, outcome.cell)
-    if goal is None:
-        yield where, "a tester qualified for this traffic before the search", "no envelope in the run"
-        return
+    limit_fps = qualification_max_fps(evidence, outcome.cell)
+    goal = profile.goal(outcome.cell, max_load_fps=limit_fps, qualifies_tester=True)
     try:
         proven = legal_next([entry.trial for entry in group], goal)
     except IllegalTrialError as error:
@@ -269,6 +255,8 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
     if version == standing_2.VERSION:
         return standing_2.standing(computed, trials, most_ratio=most, continued=continued)
     by_cpu = policy.stall_evidence is StallEvidence.CPU
+    if version == standing_3.VERSION:
+        return standing_3.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
     return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
 
 

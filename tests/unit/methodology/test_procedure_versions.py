@@ -27,12 +27,12 @@ from bmwg.methodology.trial import JudgedTrial, assess
 PROFILE = load_profile("quick")
 LIMITS = (9_000, 10_000, 123_456, 700_001, 1_499_999, 9_000_000)
 TOLD = {  # measurement: metric, version, SHA-256 of what it then asked for and concluded
-    "throughput": (throughput.METRIC, 4, "ecb46e19f7ad47e82b63ee45bd9c503ca694928d0c99f1cbe353b38a7578bbbd"),
-    "tst009": (tst009.METRIC, 4, "82706f2d1bff43b413a8f7a842afe6de2bf06e51d5db0d5b16768c9a6cbdfb5b"),
+    "throughput": (throughput.METRIC, 5, "3a2eaf7a80153878d431ee9fbe1a7af71602e5f7be76ab8347bb5f7b8f604a31"),
+    "tst009": (tst009.METRIC, 5, "2c5f00c93551e958e9680e86d76a65e95c6bd7b8bf3ee114809170d6e701fd24"),
     "mlrsearch": (
         goal_outcomes.METRIC,
-        4,
-        "010c8e5f86c1c751b5cc821ac8d82324f2fced2028cce249a02c49fc91b17355",
+        5,
+        "aaad6ccc9187a7ed4b2f72b2511e0a1fbe3bf85779938150a0ada426b1a00815",
     ),
 }
 
@@ -40,6 +40,12 @@ TOLD = {  # measurement: metric, version, SHA-256 of what it then asked for and 
 TOLD_3 = {  # what the code of a34196f told, whose versions are all 3
     "tst009": (tst009.METRIC, "9806eca3a93af23a970be0cf58f9c43a76f79bd2251e66d2ab78647c76f3e6fb"),
     "mlrsearch": (goal_outcomes.METRIC, "99b12f3bbf64466259fe0cf8ee9fc70a867182a1fbe894a9c792e1e77cbdfd3d"),
+}
+
+
+TOLD_4 = {  # what the code of 6211dd0 told, whose versions are all 4; of throughput without the wire
+    "tst009": (tst009.METRIC, "82706f2d1bff43b413a8f7a842afe6de2bf06e51d5db0d5b16768c9a6cbdfb5b"),
+    "mlrsearch": (goal_outcomes.METRIC, "010c8e5f86c1c751b5cc821ac8d82324f2fced2028cce249a02c49fc91b17355"),
 }
 
 
@@ -104,7 +110,7 @@ class Restless(Transcript):
         return JudgedTrial(seq=len(self.lines), result=result, validity=said.validity, reason=said.reason)
 
 
-def told_of_restless(metric: str) -> str:
+def told_of_restless(metric: str, measure: Callable[[Asked], Answered] | None = None) -> str:
     """Return a hash of the loads and the answers on restless devices."""
     lines: list[str] = []
     wire = metric == throughput.ENVELOPE_METRIC
@@ -119,13 +125,13 @@ def told_of_restless(metric: str) -> str:
             max_load_fps=planning.QUALIFICATION_MAX_FPS if wire else 1_500_000,
             envelope_fps=None if wire else 1_500_000,
         )
-        answered = measurement("throughput").measure(asked)
+        answered = (measure or measurement("throughput").measure)(asked)
         lines += [*transcript.lines, *map(concluded, answered.outcomes)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 RESTLESS = {  # metric: version, SHA-256 of what it asked for and concluded on restless machines
-    throughput.METRIC: (4, "afb2e9fb0c6a47297774979d5441cef4eea1b738a49f62d8428951ddac14de00"),
+    throughput.METRIC: (5, "afb2e9fb0c6a47297774979d5441cef4eea1b738a49f62d8428951ddac14de00"),
     throughput.ENVELOPE_METRIC: (3, "17a16987b807a628e887ed248049185bce025df50be7848170ae13196d838fd4"),
 }
 
@@ -170,6 +176,21 @@ def test_version_3_of_a_search_answers_as_it_did(name: str) -> None:
     assert told(name, rule.measure) == expected
 
 
+@pytest.mark.parametrize("name", list(TOLD_4))
+def test_version_4_of_a_search_answers_as_it_did(name: str) -> None:
+    metric, expected = TOLD_4[name]
+    rule = former_rule(metric, 4)
+    assert rule is not None
+    assert told(name, rule.measure) == expected
+
+
+def test_version_4_of_throughput_answers_as_it_did_on_restless_machines() -> None:
+    rule = former_rule(throughput.METRIC, 4)
+    assert rule is not None
+    told_then = "afb2e9fb0c6a47297774979d5441cef4eea1b738a49f62d8428951ddac14de00"
+    assert told_of_restless(throughput.METRIC, rule.measure) == told_then
+
+
 @pytest.mark.parametrize("name", list(TOLD))
 def test_a_changed_procedure_has_another_version(name: str) -> None:
     metric, version, expected = TOLD[name]
@@ -182,26 +203,26 @@ def test_the_versions_of_a_plan_are_named_and_others_are_told() -> None:
     named = procedures.versions([throughput.METRIC, latency.METRIC, throughput.METRIC])
     assert named == {
         procedures.RULES: 5,
-        procedures.STANDING: 3,
+        procedures.STANDING: 4,
         latency.METRIC: 3,
-        throughput.METRIC: 4,
+        throughput.METRIC: 5,
         "trial": 1,
     }
     assert procedures.other_versions(named, throughput.METRIC) == ()
-    assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 4),)
-    newer = {throughput.METRIC: 5, "trial": 2}
-    assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 5, 4))
+    assert procedures.other_versions({}, throughput.METRIC) == ((throughput.METRIC, 1, 5),)
+    newer = {throughput.METRIC: 6, "trial": 2}
+    assert procedures.other_versions(newer, throughput.METRIC) == (("trial", 2, 1), (throughput.METRIC, 6, 5))
 
 
 def test_versions_are_replayable_when_current_or_kept() -> None:
     envelope = throughput.ENVELOPE_METRIC
     assert replayable(envelope) == (2, 3)
-    assert replayable(throughput.METRIC) == (3, 4)
+    assert replayable(throughput.METRIC) == (3, 4, 5)
     assert not_replayable({envelope: 2, "trial": 1}, envelope) == ()
     assert not_replayable({envelope: 4, "trial": 2}, envelope) == (("trial", 2), (envelope, 4))
     assert not_replayable({}, envelope) == ((envelope, 1),)
-    assert replayable(procedures.STANDING) == (1, 2, 3)
-    assert not_replayable({envelope: 3, "standing": 4}, envelope) == (("standing", 4),)
+    assert replayable(procedures.STANDING) == (1, 2, 3, 4)
+    assert not_replayable({envelope: 3, "standing": 5}, envelope) == (("standing", 5),)
     assert procedures.last_commit(envelope, 1) == "59ca94f3b37c"
     assert procedures.last_commit(envelope, 3) is None
     assert [change.versions[envelope] for change in procedures.changes_after(envelope, 1)] == [2, 3]

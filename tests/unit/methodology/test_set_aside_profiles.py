@@ -25,6 +25,7 @@ CONFORMANCE = (files("bmwg.methodology.profiles") / "rfc2544.yaml").read_text()
         ("RFC2544-23-03", "RFC2544-24-03", "PRF-08", "or a deviation from RFC2544-23-03"),
         ("min_sent_ratio: 0.999", "min_sent_ratio: 0.99", "PRF-08", "expected at least 0.999"),
         ("max_reopenings: 1", "max_reopenings: 1\n  most_relative_width: 0.2", "PRF-09", "expected none"),
+        ("max_reopenings: 1", "max_reopenings: 1\n  state_checks: 4", "PRF-09", "expected at least 30"),
     ],
 )
 def test_a_conformance_profile_that_sets_aside_more_than_it_may_is_refused(

@@ -1,0 +1,207 @@
+"""What stood beside an answer in version 3: short trials were part of the share that may be set aside.
+
+Frozen. Commits after a34196f4a445 up to 6211dd0 wrote it; docs/adr/0286 says what version 4 does otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bmwg.methodology import throughput
+from bmwg.methodology.benchmarks import burst_interval
+from bmwg.methodology.contradictions import contradiction
+from bmwg.methodology.measurements.remarks import CONTINUED
+from bmwg.methodology.mlr import outcome as goal_outcomes
+from bmwg.methodology.records import Outcome, OutcomeType, Validity
+from bmwg.methodology.search import tst009
+from bmwg.methodology.trial import JudgedTrial
+
+VERSION = 3
+_WORDS = {
+    Validity.TESTER_STALLED: "tester stalled",
+    Validity.HOST_STALLED: "the SUT's host stalled",
+    Validity.SENT_SHORT: "sent short",
+}
+_NO_LOSS = "d0l"  # in the code of a goal of RFC 9971: a loss ratio of 0
+_BROKEN = (Validity.FAULT, Validity.INCONSISTENT)
+# Answers that say that a load, or more, passed: what is set aside can only have raised them.
+_CLAIMS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """How many of the trials of an answer were set aside, by why; `tried` are all in which nothing broke.
+
+    `sent_frames` and `lost_frames` are those of the trials set aside, all directions.
+    """
+
+    tried: int
+    by_validity: tuple[tuple[Validity, int], ...]
+    sent_frames: int
+    lost_frames: int
+
+    @property
+    def count(self) -> int:
+        """Trials that were set aside."""
+        return sum(count for _, count in self.by_validity)
+
+    @property
+    def ratio(self) -> float:
+        """Share of the trials that were set aside, 0..1."""
+        return self.count / self.tried if self.tried else 0.0
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        why = ", ".join(f"{_WORDS[validity]} {count}" for validity, count in self.by_validity)
+        return (
+            f"{self.count} of {self.tried} trials set aside ({why}),"
+            f" in which {self.lost_frames} of {self.sent_frames} frames were lost"
+        )
+
+
+def set_aside(trials: Sequence[JudgedTrial]) -> SetAside:
+    """Count the trials of an answer that were set aside.
+
+    One that was sent short is when a valid one at its load counted in its place: else it says itself that the
+    tester cannot send that load.
+    """
+    counted = {trial.result.spec for trial in trials if trial.valid}
+    aside = [
+        trial
+        for trial in trials
+        if trial.validity in (Validity.TESTER_STALLED, Validity.HOST_STALLED)
+        or (trial.validity is Validity.SENT_SHORT and trial.result.spec in counted)
+    ]
+    number = Counter(trial.validity for trial in aside)
+    return SetAside(
+        tried=sum(trial.validity not in _BROKEN for trial in trials),
+        by_validity=tuple((validity, number[validity]) for validity in _WORDS if number[validity]),
+        sent_frames=sum(trial.result.sent_frames for trial in aside),
+        lost_frames=sum(trial.result.lost_frames for trial in aside),
+    )
+
+
+def lossless_over_all(trials: Sequence[JudgedTrial]) -> int | None:
+    """Return the highest load (frames/s) without loss over all trials, those set aside as well.
+
+    No trial at that load or at a lower one lost a frame, whatever became of it, and a valid one passed at
+    that load; None when there is no such load.
+    """
+    lossy = [_load(trial) for trial in trials if trial.result.lost_frames]
+    lowest = min(lossy, default=None)
+    passed = [_load(trial) for trial in trials if trial.valid]
+    return max((load for load in passed if lowest is None or load < lowest), default=None)
+
+
+def _load(trial: JudgedTrial) -> int:
+    return max(trial.result.spec.load_fps, trial.result.spec.then_load_fps or 0)
+
+
+def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
+    """Return the trials at more than half of an answer (frames/s): lower ones say little of what disturbs."""
+    return [trial for trial in trials if lower_fps is None or 2 * _load(trial) > lower_fps + 1]
+
+
+def standing(
+    outcome: Outcome,
+    trials: Sequence[JudgedTrial],
+    *,
+    most_ratio: float | None,
+    continued: bool,
+    by_cpu: bool = False,
+) -> Outcome:
+    """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
+
+    `trials` are all of the outcome, `most_ratio` (0..1) is the share of those `above_half` that may be set
+    aside (None: any), `continued` says that the run was cut off between them. With `by_cpu` a tester has
+    stalled only where a watchdog saw its CPU gone: one such trial is within every share. The tester's own
+    qualification is not held to the share: what disturbs it lowers what devices may be credited with.
+    """
+    aside = set_aside(trials)
+    lower_fps = outcome.lower.load_fps if outcome.lower is not None else None
+    share = set_aside(above_half(trials, lower_fps))
+    refused = (
+        most_ratio is not None
+        and share.ratio > most_ratio
+        and not (by_cpu and aside.by_validity == ((Validity.TESTER_STALLED, 1),))
+        and outcome.type in _CLAIMS
+        and not outcome.cell.qualifies_tester
+    )
+    over_all = _over_all(trials)
+    remarks: list[str] = []
+    if aside.count:
+        remarks.append(f"{aside}; without loss over all trials: {over_all}{_leans(outcome, trials)}")
+    if unsent := _unsent(outcome, trials):
+        remarks.append(unsent)
+    if continued:
+        remarks.append(CONTINUED)
+    outcome = replace(outcome, quality=(*outcome.quality, *remarks))
+    if not refused:
+        return _uncontradicted(outcome, trials)
+    assert most_ratio is not None
+    return replace(
+        outcome,
+        type=OutcomeType.UNSTABLE,
+        values=(),
+        statement=f"too many trials set aside; without loss over all trials: {over_all}",
+        reason=f"{share.count} of {share.tried} trials were set aside, more than {most_ratio:.0%} of them",
+    )
+
+
+def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
+    """Return the answer of a search for zero loss, `unstable` where its own valid trials contradict it."""
+    bursty = outcome.metric.startswith(f"{burst_interval.METRIC}.")
+    if not (bursty or _for_zero_loss(outcome)) or outcome.type not in (*_CLAIMS, OutcomeType.AT_FLOOR):
+        return outcome
+    lower = outcome.lower.load_fps if outcome.lower is not None else None
+    # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
+    upper = outcome.upper.load_fps if outcome.upper is not None and not bursty else None
+    reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
+    if not reason:
+        return outcome
+    return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
+
+
+def _for_zero_loss(outcome: Outcome) -> bool:
+    """Whether the outcome is of a search on a device for the highest load without any loss."""
+    metric = outcome.metric
+    goal = metric.removeprefix(f"{goal_outcomes.METRIC}.")
+    return metric in (throughput.METRIC, tst009.METRIC) or (goal != metric and _NO_LOSS in goal)
+
+
+def _over_all(trials: Sequence[JudgedTrial]) -> str:
+    found = lossless_over_all(trials)
+    return "no load" if found is None else f"{found} frames/s"
+
+
+def _leans(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
+    """Say that an answer is no longer the same, within its width, when all trials count.
+
+    Nothing is said where it is the valid trials that lost frames below it: the search allows for that.
+    """
+    if outcome.type not in _CLAIMS or outcome.lower is None:
+        return ""
+    lower, found = outcome.lower.load_fps, lossless_over_all(trials)
+    if found == lossless_over_all([trial for trial in trials if trial.valid]):
+        return ""
+    width = throughput.WIDE * lower
+    if outcome.upper is not None:
+        width = max(width, outcome.upper.load_fps - lower)
+    return (
+        "" if found is not None and found >= lower - width else ", so the answer stands on setting them aside"
+    )
+
+
+def _unsent(outcome: Outcome, trials: Sequence[JudgedTrial]) -> str:
+    """Say how many frames of the trials that prove a lower bound were never sent."""
+    if outcome.lower is None:
+        return ""
+    proof = [trial for trial in trials if trial.seq in set(outcome.lower.trials)]
+    streams = [stream for trial in proof for stream in trial.result.streams]
+    unsent = sum(stream.unsent_frames for stream in streams)
+    if not unsent:
+        return ""
+    intended = sum(stream.intended_frames for stream in streams)
+    return f"at {outcome.lower.load_fps} frames/s {unsent} of {intended} intended frames were never sent"

@@ -1,0 +1,113 @@
+"""Short trials after a search: is the device in one state, or was it luck which one it was found in?
+
+A search takes few trials near its answer. A device that is in another state in a share q of its trials
+passes k checks with a probability of (1 - q)^k; one that changes its state between two trials with a
+probability of p is still in the one that it was found in with (1 - p)^k: both 4 % for a tenth and 30 checks.
+A state that lasts longer than search and checks is not seen, and none that carries the load of a check.
+
+Each check is short, since a device that carries a load for a whole trial carries it for its first seconds.
+Two loads take turns: one below what was found, which has to come through, and one far above it, whose rate
+tells the state whatever it is. Equal trials are held against each other, so buffers and slow starts, which
+are the same in each of them, say nothing. Pure, as stepwise's procedures are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.methodology.contradictions import APART
+from bmwg.methodology.search.closing import PHASE
+from bmwg.methodology.search.offer import Offer, Tried
+from bmwg.methodology.search.stepwise import Procedure, valid_trial
+
+CHECKS = 30  # choice: a state in a tenth of the trials then passes in 4 of 100 searches (docs/adr/0286)
+INDICATIVE_CHECKS = 4  # choice: one in 40 % of them in 13 of 100; a quick search is about 20 trials
+CHECK_S = 2.0  # choice: a hundred times what a queue of 256 frames needs, and a thirtieth of a trial
+BELOW = 0.05  # choice: of what was found; rates that move by less are the search's own business
+ABOVE = 1.5  # choice: of the upper bound; what carries half of its rate at times shows either state there
+_LEAST_FRAMES = 1000  # choice: fewer say little of a rate
+_FEW_FRAMES = 10  # choice: a difference that is none, at loads of some frames a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What to check: `load` is what was found of `offer` by trials of `duration_s`, in `count` checks.
+
+    `upper` is the bound above it (None: there is none), `max_load` the highest load. The lower load is
+    `below` (0..1) under what was found. The ratios are the goal's, the other fields as in `Closing`.
+    """
+
+    offer: Offer
+    load: int
+    upper: int | None
+    max_load: int
+    duration_s: float
+    count: int
+    below: float
+    loss_ratio: float
+    exceed_ratio: float
+    max_repeats: int
+    short_limit: int
+
+    @property
+    def lower_load(self) -> int:
+        """The load that has to come through."""
+        return max(1, int(self.load * (1 - self.below)))
+
+    @property
+    def higher_load(self) -> int | None:
+        """The load whose rate tells the state; None where the highest load is too near to what was found."""
+        if self.upper is None or self.max_load < APART * self.upper:
+            return None
+        return min(self.max_load, int(ABOVE * self.upper))
+
+    @property
+    def check_s(self) -> float:
+        """How long a check lasts, seconds."""
+        return min(self.duration_s, max(CHECK_S, float(-(-_LEAST_FRAMES // self.lower_load))))
+
+
+def procedure(checks: Checks) -> Procedure[str]:
+    """Try both loads in turns; say why the answer does not stand. Empty when it does."""
+    loads = (checks.lower_load, checks.higher_load or checks.lower_load)
+    by_load: dict[int, list[Tried]] = {load: [] for load in loads}
+    for number in range(checks.count):
+        load = loads[number % 2]
+        trial = yield from valid_trial(
+            checks.offer.spec(load, checks.check_s),
+            PHASE,
+            max_repeats=checks.max_repeats,
+            short_limit=checks.short_limit,
+        )
+        if trial is not None:
+            by_load[load].append(trial)
+            if said := _apart(by_load[load], load, checks.offer.unit):
+                return said
+    return _lost(by_load[checks.lower_load], checks)
+
+
+def _apart(alike: list[Tried], load: int, unit: str) -> str:
+    """Say that two equal trials came through at rates that no one device has."""
+    slow, fast = min(alike, key=_carried), max(alike, key=_carried)
+    by_frames = (_carried(fast) - _carried(slow)) * slow.spec.duration_s
+    if by_frames <= _FEW_FRAMES or _carried(fast) <= APART * _carried(slow):
+        return ""
+    return (
+        f"{load} {unit} came through at {_carried(slow):.0f} {unit} (trial {slow.seq}) and at"
+        f" {_carried(fast):.0f} {unit} (trial {fast.seq}): the device is not the same from trial to trial"
+    )
+
+
+def _carried(trial: Tried) -> float:
+    return trial.carried_per_s
+
+
+def _lost(trials: list[Tried], checks: Checks) -> str:
+    """Say that a load below the answer lost frames. A goal that allows loss may lose all of it at once."""
+    worse = [trial.seq for trial in trials if trial.lost]
+    if checks.loss_ratio or len(worse) <= checks.exceed_ratio * len(trials):
+        return ""
+    return (
+        f"{checks.lower_load} {checks.offer.unit}, {checks.below:.0%} below what was found, lost frames in"
+        f" {len(worse)} of {len(trials)} checks after the search (trials {worse[:10]})"
+    )
