@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from bmwg.methodology import suites
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.verify.known import known
@@ -43,8 +43,9 @@ def _tests(evidence: Evidence) -> Iterator[str]:
     own = {one.test_id for one in suites.cases()} - {
         one.test_id for one in suites.outside([one.test_id for one in evidence.plan])
     }
-    others = [one for one in dict.fromkeys(planned.test_id for planned in evidence.plan) if one not in own]
-    if others and evidence.of_frames:
+    asked = dict.fromkeys(planned.test_id for planned in evidence.plan if planned.cell.kind == FRAMES)
+    others = [one for one in asked if one not in own]
+    if others:
         yield f"tests: {_listed(others)} come with no toolkit: what do they ask for?"
 
 

@@ -243,8 +243,8 @@ def make_run(
     clock = Clock()
     with RunStore.create(results, run_id, header, clock=clock) as store:
         store.set_platform(before=record())
-        for name in dict.fromkeys(deployment(p.cell) for p in plan):
-            store.add_deployment(name, DESCRIBED or {"path": name})
+        for name, path in {deployment(p.cell): p.cell.path for p in plan}.items():
+            store.add_deployment(name, DESCRIBED or {"path": path})
         session = Session(
             store, profile, seed=seed, stall_every=stall_every, clock=clock, simulated=simulated
         )
