@@ -75,18 +75,18 @@ def shipped() -> tuple[Source, ...]:
 @cache
 def unjudged() -> Mapping[str, Unjudged]:
     """Return the shipped rows by id. Raises ToolkitBug CAT-04 with the first fault of reading."""
-    rows, faults = read(shipped())
+    rows, faults = read(shipped(), ours=True)
     if faults:
         raise ToolkitBug("CAT-04", "rows without a rule", found=faults[0])
     return MappingProxyType(rows)
 
 
-def read(sources: Iterable[Source]) -> tuple[dict[str, Unjudged], list[str]]:
-    """Read files; return the rows by id, and what is wrong with their form."""
+def read(sources: Iterable[Source], *, ours: bool = False) -> tuple[dict[str, Unjudged], list[str]]:
+    """Read files; return the rows by id, and what is wrong with their form. `ours` are of the package."""
     rows: dict[str, Unjudged] = {}
     faults: list[str] = []
     for source in sources:
-        document = parse(source.text)
+        document = parse(source.text, ours=ours)
         wrong = [str(one) for one in (*document.problems, *problems(document.data, "unjudged"))]
         faults += [f"{source.name}: {one}" for one in wrong]
         if wrong:

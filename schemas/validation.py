@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
-from referencing.exceptions import NoSuchResource
+from typing import TYPE_CHECKING, Any
 
 from bmwg.schemas import load
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from referencing import Resource
 
 MAX_PROBLEMS = 50  # choice: more than a person mends in one round
 _Error = Any  # jsonschema's ValidationError, whose stubs call every field maybe unset
@@ -92,8 +92,17 @@ def problems(instance: object, name: str) -> list[Problem]:
 
     At most MAX_PROBLEMS. Raises LookupError for an unknown schema.
     """
+    return _problems(instance, _named(name))
+
+
+def problems_of(instance: object, schema: Mapping[str, Any]) -> list[Problem]:
+    """Return the same after a schema that does not come with the toolkit."""
+    return _problems(instance, _validator(schema))
+
+
+def _problems(instance: object, validator: Draft202012Validator) -> list[Problem]:
     found: dict[Problem, None] = {}
-    errors = sorted(_validator(name).iter_errors(instance), key=lambda error: _order(error.absolute_path))
+    errors = sorted(validator.iter_errors(instance), key=lambda error: _order(error.absolute_path))
     for error in errors:
         for problem in _translate(error):
             found.setdefault(problem)
@@ -103,14 +112,25 @@ def problems(instance: object, name: str) -> list[Problem]:
 
 
 @cache
-def _validator(name: str) -> Draft202012Validator:
+def _named(name: str) -> Draft202012Validator:
+    return _validator(load(name))
+
+
+def _validator(schema: Mapping[str, Any]) -> Draft202012Validator:
+    # imported here: a document that keeps to its schema is mostly known by the compiled form, which is faster
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
     registry: Registry[Any] = Registry(retrieve=_retrieve)  # type: ignore[call-arg]
     return Draft202012Validator(
-        load(name), registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER
+        dict(schema), registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER
     )
 
 
 def _retrieve(uri: str) -> Resource[Any]:
+    from referencing import Resource
+    from referencing.exceptions import NoSuchResource
+
     try:
         return Resource.from_contents(load(uri.rsplit("/", 1)[-1].removesuffix(".schema.json")))
     except LookupError as error:

@@ -49,7 +49,7 @@ class Execution:
 class Kind(Protocol):
     """A kind of load whose trials are not of frames; those have modules of their own throughout.
 
-    `unit` is that of its load, `schema` the name of the schema of `spec` and `result`, `profile_format` that
+    `unit` is that of its load, `schema` the JSON Schema of `spec` and `result`, `profile_format` that
     of a profile of this kind, `headline` the metrics by which runs are compared. What a kind's reports, rules
     and benches are stands in rooms of its own (`reports.rooms`, `resources.rooms`).
     """
@@ -65,8 +65,8 @@ class Kind(Protocol):
         ...
 
     @property
-    def schema(self) -> str:
-        """The name of the schema of `spec` and `result`."""
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of `spec` and `result`; it refers to no other file."""
         ...
 
     @property

@@ -13,6 +13,7 @@ from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.kind import Kind
 from bmwg.methodology.records import FRAMES
+from bmwg.schemas import load as schema
 
 GROUP = "bmwg.kinds"
 
@@ -32,8 +33,8 @@ def kinds() -> Mapping[str, Kind]:
 
 
 @cache
-def _bodies() -> Mapping[str, str]:
-    return {FRAMES: FRAMES, **{name: one.schema for name, one in kinds().items()}}
+def _bodies() -> Mapping[str, Mapping[str, Any]]:
+    return {FRAMES: schema(FRAMES), **{name: one.schema for name, one in kinds().items()}}
 
 
 def names() -> tuple[str, ...]:
@@ -41,8 +42,8 @@ def names() -> tuple[str, ...]:
     return tuple(_bodies())
 
 
-def body_schema(name: str, where: str) -> str:
-    """Return the name of the schema of a kind's `spec` and `result`. Raises ConfigError STORE-03."""
+def body_schema(name: str, where: str) -> Mapping[str, Any]:
+    """Return the schema of a kind's `spec` and `result`. Raises ConfigError STORE-03."""
     if name not in _bodies():
         raise unknown(name, where)
     return _bodies()[name]

@@ -17,6 +17,7 @@ from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
 from bmwg.methodology.repeated import quantities
 from bmwg.methodology.trial import Assessment
+from bmwg.schemas import load
 from bmwg.schemas.validation import problems
 
 NAME = KIND
@@ -190,7 +191,7 @@ class _Requests:
 
     name = NAME
     unit = "requests/s"
-    schema = "requests"
+    schema = load(KIND)
     profile_format = "http_profile/1.0"
     headline = (f"{PROCESSING}.mean", f"{START}.mean", f"{RATE}.lossless")
     cites_catalogue = False

@@ -10,12 +10,10 @@ tester's share arrives, and every higher load is answered so without traffic; ne
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch
-from MLRsearch import SearchGoal as PackageGoal
 
 from bmwg.methodology.mlr.classify import GoalResult, by_load, grouped_result, trial_outputs
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
@@ -113,7 +111,8 @@ def legal_next(trials: Sequence[Any], wanted: ControllerInput) -> Step | SearchR
 def _run(controller: _Controller) -> SearchResult:
     wanted, reason, error = controller.wanted, "", None
     kind = OutcomeType.INVALID
-    config = Config()
+    package = _package()
+    config = package.Config()
     # In this order: the package holds each new limit against the other one's old value.
     config.max_load = max(wanted.max_load_fps, config.min_load + 1)
     config.min_load = wanted.min_load_fps
@@ -123,7 +122,7 @@ def _run(controller: _Controller) -> SearchResult:
     config.warmup_duration = 0.0
     try:
         controller.warm_up()
-        MultipleLossRatioSearch(config=config).search(controller, debug=_silent)
+        package.MultipleLossRatioSearch(config=config).search(controller, debug=_silent)
         for goal in wanted.goals:
             controller.close(goal)
     except StopError as stop:
@@ -143,14 +142,19 @@ def _run(controller: _Controller) -> SearchResult:
     )
 
 
+def _package() -> Any:
+    """Import the package when a search begins: its import takes a fifth of a second, and few runs use it."""
+    return importlib.import_module(PACKAGE)
+
+
 def _silent(_: str) -> None:
     """Take the package's log lines, which say nothing that the journal does not."""
 
 
-def _package_goal(goal: SearchGoal) -> PackageGoal:
+def _package_goal(goal: SearchGoal) -> Any:
     """Translate a goal."""
     first = goal.initial_trial_duration_s
-    return PackageGoal(
+    return _package().SearchGoal(
         loss_ratio=goal.goal_loss_ratio,
         exceed_ratio=goal.goal_exceed_ratio,
         relative_width=goal.goal_width * _WIDTH_MARGIN,
@@ -162,8 +166,8 @@ def _package_goal(goal: SearchGoal) -> PackageGoal:
     )
 
 
-class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no type information
-    """Answers the package from trials that `take` gives."""
+class _Controller:
+    """Answers the package from trials that `take` gives: it has the one method of `AbstractMeasurer`."""
 
     def __init__(self, take: Callable[[Step], JudgedTrial], wanted: ControllerInput) -> None:
         self.wanted = wanted
@@ -198,7 +202,7 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
             if self._valid(self.wanted.spec(load, goal.goal_final_trial_duration_s), "close") is None:
                 return
 
-    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
+    def measure(self, intended_duration: float, intended_load: float) -> Any:
         """Answer one ask of the package."""
         load = min(max(int(intended_load), self.wanted.min_load_fps), self.wanted.max_load_fps)
         spec = self.wanted.spec(load, intended_duration)
@@ -208,18 +212,18 @@ class _Controller(AbstractMeasurer):  # type: ignore[misc]  # the package has no
         if trial is None:
             return self._beyond(load, intended_duration, intended_load)
         sent, lost = trial.sent, trial.lost
-        return MeasurementResult(
+        return _package().MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
             offered_count=sent,
             loss_count=lost,
         )
 
-    def _beyond(self, load: int, duration_s: float, intended_load: float) -> MeasurementResult:
+    def _beyond(self, load: int, duration_s: float, intended_load: float) -> Any:
         """Steer the package below a load that the tester cannot send."""
         frames = self.wanted.spec(load, duration_s).intended
         passing = min(self._beyond_share * frames, 0.999 * frames * (1 - self._highest_loss()))
-        return MeasurementResult(
+        return _package().MeasurementResult(
             intended_duration=duration_s,
             intended_load=intended_load,
             offered_count=max(frames, 1000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bmwg.methodology import axes, directions
@@ -38,7 +38,7 @@ _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 class Facts:
     """A run with what several sections ask of it: answers of frames, in the order of the ladder.
 
-    `never_reached` are planned cells of any kind of load.
+    `never_reached` are planned cells of any kind of load. `counted` keeps each trial that was asked for once.
     """
 
     run: Run
@@ -46,6 +46,7 @@ class Facts:
     never_reached: tuple[PlannedCell, ...]
     by_cell: Mapping[str, tuple[JournalTrial, ...]]
     validity: Mapping[Validity, int]
+    counted: dict[int, JudgedTrial] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def indicative(self) -> bool:
@@ -90,11 +91,11 @@ class Facts:
         """Return what the data plane used at a search's lossless load; None where nothing was counted."""
         if outcome.lower is None:
             return None
-        return use_of(self.run.trial(seq).result for seq in outcome.lower.trials)
+        return use_of(self.counts(seq).result for seq in outcome.lower.trials)
 
     def use_over_all(self, outcome: Outcome) -> Use | None:
         """Return what it used over all valid trials of a search."""
-        trials = [self.run.trial(seq) for seq in outcome.trials]
+        trials = self.judged(outcome)
         return use_of(trial.result for trial in trials if trial.validity is Validity.VALID)
 
     def not_assessed(self) -> tuple[Outcome, ...]:
@@ -115,8 +116,17 @@ class Facts:
         return set_aside(self.judged(outcome))
 
     def judged(self, outcome: Outcome) -> list[JudgedTrial]:
-        """Return the trials of an outcome as a search saw them."""
-        return [_judged(self.run.trial(seq)) for seq in outcome.trials]
+        """Return the trials of an outcome as a search saw them, without their histograms."""
+        return [self.counts(seq) for seq in outcome.trials]
+
+    def counts(self, seq: int) -> JudgedTrial:
+        """Return a trial as a search saw it, without its histogram: several sections ask for the same one."""
+        if seq not in self.counted:
+            trial = self.run.trial(seq)
+            self.counted[seq] = JudgedTrial(
+                seq=seq, result=trial.counts, validity=trial.validity, reason=trial.reason
+            )
+        return self.counted[seq]
 
 
 def is_indicative(profile: Mapping[str, Any]) -> bool:
@@ -164,10 +174,6 @@ def _model_order(model: str) -> tuple[int, str]:
 def _traffic(cell: Cell) -> tuple[object, ...]:
     frames = (cell.frame_octets, cell.direction, cell.frame_format, cell.vlan_id, cell.imix)
     return (*frames, cell.flows, cell.destination_networks)
-
-
-def _judged(trial: JournalTrial) -> JudgedTrial:
-    return JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
 
 
 def cell_words(cell: Cell) -> str:

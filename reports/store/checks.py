@@ -14,7 +14,7 @@ from bmwg.methodology.kinds import registry as kinds
 from bmwg.reports.store import loads
 from bmwg.schemas import load
 from bmwg.schemas.formats import READABLE, is_format, unreadable
-from bmwg.schemas.validation import problems
+from bmwg.schemas.validation import problems, problems_of
 
 _SHOWN_PROBLEMS = 10
 _SHOWN_CHARACTERS = 80
@@ -51,10 +51,15 @@ def check_kind_of_load(run: Mapping[str, Any], where: str) -> None:
     A profile without a format is from before profiles had one. Each further kind of load has its own.
     """
     if "schema" in run["profile"]:
-        check_version(run["profile"], "profile", f"{where}: profile")
+        _check_profile(run["profile"], f"{where}: profile")
     for name, said in run.get(loads.KEY, {}).items():
-        check_version(said["profile"], "profile", f"{where}: loads: {name}: profile")
+        _check_profile(said["profile"], f"{where}: loads: {name}: profile")
         kinds.kind(name, f"{where}: loads")
+
+
+def _check_profile(profile: Mapping[str, Any], where: str) -> None:
+    if profile.get("schema") not in {one.profile_format for one in kinds.kinds().values()}:
+        check_version(profile, "profile", where)
 
 
 def _named(found: object) -> str:
@@ -63,20 +68,37 @@ def _named(found: object) -> str:
 
 def check_document(data: Any, kind: str, where: str) -> None:
     """Raise ConfigError STORE-04, listing the problems, unless `data` keeps to schema `kind`."""
-    found = _found(data, kind)
-    if found:
+    if found := _found(data, kind):
+        raise _mismatch(where, found)
+
+
+def check_body(data: Any, kind: str, where: str) -> None:
+    """Raise ConfigError STORE-04 unless `spec` and `result` keep to the schema of their kind of load.
+
+    A kind that nothing registers is STORE-03.
+    """
+    if found := _found_of_kind(data, kind, where):
         raise _mismatch(where, found)
 
 
 def check_own(data: Any, kind: str) -> None:
     """Raise ToolkitBug STORE-05, nothing written, when what we are about to write breaks our own schema."""
-    found = _found(data, kind)
-    if found:
-        raise ToolkitBug(
-            "STORE-05",
-            f"{kind}: refused to write a document that breaks its schema",
-            found="; ".join(found[:_SHOWN_PROBLEMS]),
-        )
+    if found := _found(data, kind):
+        raise _broken_own(kind, found)
+
+
+def check_own_body(data: Any, kind: str) -> None:
+    """Raise ToolkitBug STORE-05, nothing written, for a trial that breaks the schema of its kind of load."""
+    if found := _found_of_kind(data, kind, "trial"):
+        raise _broken_own(kind, found)
+
+
+def _broken_own(kind: str, found: list[str]) -> ToolkitBug:
+    return ToolkitBug(
+        "STORE-05",
+        f"{kind}: refused to write a document that breaks its schema",
+        found="; ".join(found[:_SHOWN_PROBLEMS]),
+    )
 
 
 def _found(data: Any, kind: str) -> list[str]:
@@ -85,6 +107,15 @@ def _found(data: Any, kind: str) -> list[str]:
         _compiled(kind)(data)
     except fastjsonschema.JsonSchemaValueException as error:
         return [str(problem) for problem in problems(data, kind)] or [str(error.message)]
+    return []
+
+
+def _found_of_kind(data: Any, kind: str, where: str) -> list[str]:
+    schema = kinds.body_schema(kind, where)
+    try:
+        _compiled_body(kind)(data)
+    except fastjsonschema.JsonSchemaValueException as error:
+        return [str(problem) for problem in problems_of(data, schema)] or [str(error.message)]
     return []
 
 
@@ -100,7 +131,16 @@ def _mismatch(where: str, texts: list[str]) -> ConfigError:
 
 @cache
 def _compiled(kind: str) -> Callable[[Any], Any]:
-    validator: Callable[[Any], Any] = fastjsonschema.compile(load(kind), use_default=False)
+    return _compile(load(kind))
+
+
+@cache
+def _compiled_body(kind: str) -> Callable[[Any], Any]:
+    return _compile(dict(kinds.body_schema(kind, "a trial")))
+
+
+def _compile(schema: dict[str, Any]) -> Callable[[Any], Any]:
+    validator: Callable[[Any], Any] = fastjsonschema.compile(schema, use_default=False)
     return validator
 
 

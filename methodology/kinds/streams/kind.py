@@ -26,6 +26,7 @@ from bmwg.methodology.repeated import Repeated, Tried
 from bmwg.methodology.student import interval
 from bmwg.methodology.trial import Assessment
 from bmwg.methodology.turns import Turn
+from bmwg.schemas import load
 
 MEASURED = "measured"  # the phase of every execution
 FAMILIES = (GOODPUT, ROUND_TRIP)
@@ -121,7 +122,7 @@ class _Streams:
 
     name = KIND
     unit = "bit/s"
-    schema = "streams"
+    schema = load(KIND)
     profile_format = profiles.FORMAT
     headline = (f"{GOODPUT}.mean", f"{ROUND_TRIP}.mean")
     cites_catalogue = True

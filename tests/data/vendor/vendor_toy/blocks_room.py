@@ -1,0 +1,155 @@
+"""Blocks as a share of a run: the profile and its plan, and the bench that measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from bmwg.drivers import registry
+from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.records import Outcome
+from bmwg.methodology.repeated import Tried
+from bmwg.reports.store import PlannedCell, Run, RunHeader
+from bmwg.resources.header import header_of
+from bmwg.resources.open_run import OpenRun
+from bmwg.resources.platform import PlatformGuard
+from bmwg.resources.rooms import PlanAsked, Room, Share
+from bmwg.resources.settings import Settings
+from vendor_toy import blocks
+
+
+class BlocksBench:
+    """The cells of blocks of one run."""
+
+    def __init__(self, run: OpenRun, profile: dict[str, Any], continued: Run | None) -> None:
+        self._run = run
+        self._plan = blocks.plan_of(profile)
+        self._workload = registry.workload(profile["workload"], kind=blocks.KIND)()
+        earlier = run.continued.platform if run.continued else None
+        self._guard = PlatformGuard(None, run.store.platform, run.display.note, run.machine, earlier)
+        self._executions = continued.executions if continued else ()
+        self._outcomes = {
+            one.cell.cell_id: one for one in (continued.of_kind(blocks.KIND) if continued else ())
+        }
+        self._deployments = continued.last_deployment if continued else 0
+        self.mends: dict[str, str] = {}
+
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once before each suite."""
+        self._guard.begin_suite(suite)
+
+    def line(self, outcome: Outcome) -> str:
+        """Say an outcome in one line, without its cell."""
+        told = f"{outcome.values[0].number:.0f} blocks/s" if outcome.values else outcome.reason
+        return f"{outcome.type.value}  {told}"
+
+    def rest(self) -> None:
+        """Nothing works on."""
+
+    def outcomes(self, test_id: str) -> list[Outcome]:
+        """Answer the test: an outcome for each of its cells, measured now unless it stands already."""
+        left = [one for name, one in self._plan.items() if name not in self._outcomes]
+        if left:
+            self._deployments += 1
+            name = f"blocks-{self._deployments}"
+            evidence = {"workload": self._workload.describe()}
+            self._run.store.add_deployment(name, evidence)
+            begun = any(self._recorded(one) for one in left)
+            with self._workload, self._guard.watched(name, evidence, dict, goes_on=begun):
+                self._workload.attach(())
+                for planned in left:
+                    self._keep(planned, name)
+                self._workload.detach()
+        return [self._outcomes[name] for name in self._plan]
+
+    def _keep(self, planned: blocks.Planned, deployment: str) -> None:
+        done = self._recorded(planned)
+        while not planned.asked.ended(done, 0.0):
+            spec = replace(planned.spec, number=len(done) + 1)
+            body = blocks.body_of(spec, self._workload.run(spec))
+            found = blocks.BLOCKS.assess(body)
+            seq = self._run.store.append(
+                cell_id=planned.cell.cell_id,
+                deployment_id=deployment,
+                metric=blocks.METRIC,
+                test_id=blocks.TEST_ID,
+                phase="measured",
+                body=body,
+                validity=found.validity,
+                reason=found.reason,
+            )
+            done.append(blocks.tried(seq, body))
+        (outcome,) = self._guard.judged([blocks.answered(planned, done)])
+        self._run.store.add_outcome(outcome)
+        self._outcomes[planned.cell.cell_id] = outcome
+
+    def _recorded(self, planned: blocks.Planned) -> list[Tried[blocks.BlocksResult]]:
+        mine = (one for one in self._executions if one.cell_id == planned.cell.cell_id)
+        return [blocks.tried(one.seq, one.body) for one in mine]
+
+
+class BlocksShare:
+    """What blocks ask of a run: no port, no CPU of their own."""
+
+    words = "blocks hashed on this machine"
+    claims: tuple[str, ...] = ()
+    awake: tuple[KeepAwake, Collection[int]] = (KeepAwake.NONE, ())
+    elsewhere = ""
+    traffic_s = 0.0
+
+    def __init__(self, settings: Settings, continued: Run | None) -> None:
+        self._continued = continued
+        if continued is None and settings.profile not in blocks.PROFILES:
+            known = " or ".join(blocks.PROFILES)
+            raise ConfigError("TOY-01", "profile of blocks", expected=known, found=settings.profile)
+        self._profile = dict(continued.profile) if continued else blocks.PROFILES[settings.profile]
+
+    @property
+    def header(self) -> RunHeader:
+        """The header of a run of blocks alone."""
+        return header_of(
+            testbed={"name": "this machine"},
+            profile=self._profile,
+            medium_kind="none",
+            plan=tuple(
+                PlannedCell(test_id=blocks.TEST_ID, metric=blocks.METRIC, cell=one.cell)
+                for one in blocks.plan_of(self._profile).values()
+            ),
+            families=(blocks.METRIC,),
+        )
+
+    def awake_note(self, held: Held) -> str:
+        """Nothing is asked for."""
+        return ""
+
+    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, Any]] | None:
+        """Nothing: the machine under test is this one."""
+        return None
+
+    def begin(self, run: OpenRun) -> BlocksBench:
+        """Make the bench."""
+        return BlocksBench(run, self._profile, self._continued)
+
+
+class _Blocks:
+    """The kind as runs know it."""
+
+    kind = blocks.KIND
+
+    def tests(self, selected: Collection[str]) -> frozenset[str]:
+        """Return the one test there is."""
+        return frozenset(selected) & {blocks.TEST_ID}
+
+    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+        """Return a line for each cell."""
+        return [f"{blocks.TEST_ID} {name}" for name in blocks.plan_of(blocks.PROFILES["quick"])]
+
+    def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
+        """Return the share of blocks."""
+        return BlocksShare(settings, continued)
+
+
+BLOCKS: Room = _Blocks()
