@@ -270,7 +270,8 @@ def _refusal(
     error_id: str, file: Path, document: Document, found: list[Problem], what: str = ""
 ) -> ConfigError:
     lines = [f"{file}:{document.line(problem.location)}: {problem}" for problem in found]
-    what = f"{what or f'testbed file {file}'}: {len(found)} problem{'s' if len(found) > 1 else ''}, nothing was started"
+    what = what or f"testbed file {file}"
+    what += f": {len(found)} problem{'s' if len(found) > 1 else ''}, nothing was started"
     return ConfigError(error_id, "\n          ".join([what, *lines]))
 
 

@@ -178,7 +178,7 @@ class _Frames:
 
 
 def _design(plan: Sequence[planning.PlannedCell]) -> list[str]:
-    """Say which factors a design varies, which combinations it has, how long it takes and what it cannot tell."""
+    """Say which factors a design varies, in which combinations, how long that takes, what it cannot tell."""
     mine = [planned for planned in plan if in_design(planned.cell)]
     design = design_of(planned.cell for planned in mine)
     if design is None:

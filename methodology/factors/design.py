@@ -1,7 +1,7 @@
 """The factors of a design, read from its cells, and what such a design can tell apart. Pure.
 
-A design is a plan whose cells have the axis `replicate`. Whatever differs between its cells is a factor: path,
-network, frame size, a chain, a setting of the testbed file. Two factors that change together are one.
+A design is a plan whose cells have the axis `replicate`. Whatever differs between its cells is a factor:
+path, network, frame size, a chain, a setting of the testbed file. Two factors that change together are one.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Design:
         return self._rank([*rest, term]) - self._rank(rest) == self.width(term)
 
     def confounded_with(self, term: Term, others: Sequence[Term]) -> tuple[Term, ...]:
-        """Return those of the others without which a term would be told apart better; all where no single one.
+        """Return those of the others without which a term would be told apart better; none: several together.
 
         Only for a term that is not separable.
         """

@@ -1,19 +1,20 @@
 """What each factor of a design does to the throughput: ratios of levels with intervals. Pure.
 
-Least squares on the logarithm of the throughput, with a constant for each replicate (a block of docs/adr/0267),
-all main effects, and the interactions of two factors that the measured combinations tell apart. An effect is a
-ratio: a level's throughput over that of the factor's first level, averaged over the other factors' levels.
+Least squares on the logarithm of the throughput, with a constant for each replicate (a block of
+docs/adr/0267), all main effects, and those interactions of two factors that the measured combinations tell
+apart. An effect is a ratio: a level's throughput over that of the factor's first level, averaged over the other
+factors' levels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bmwg.methodology import axes
-from bmwg.methodology.factors.design import Design, Term, design_of, independent
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.factors.design import Design, Term, design_of, in_design, independent
+from bmwg.methodology.records import Cell, Outcome, OutcomeType
 from bmwg.methodology.student import CONFIDENCE, quantile
 
 
@@ -22,8 +23,8 @@ class Effect:
     """A ratio of throughputs with its 95 % interval; None where nothing is left to estimate the spread from.
 
     Of an interaction the ratio by which one factor's effect differs between the levels of the other one.
-    `levels` and `against` are level names, one for each factor of the term. `resolution` is how far the search's
-    width alone could have moved the ratio.
+    `levels` and `against` are level names, one for each factor of the term. `resolution` is how far the
+    search's width alone could have moved the ratio.
     """
 
     term: Term
@@ -36,7 +37,7 @@ class Effect:
 
     @property
     def moved(self) -> bool | None:
-        """Whether the figure moved: the interval is clear of 1, and the ratio is beyond the search's width."""
+        """Whether the figure moved: the interval is clear of 1, the ratio beyond the search's width."""
         if self.low is None or self.high is None:
             return None
         beyond = abs(math.log(self.ratio)) > math.log(self.resolution)
@@ -47,7 +48,8 @@ class Effect:
 class Effects:
     """What a run says of its design.
 
-    `used` counts answers that are plain numbers; `left_out` are the others. `unmeasured` are combinations
+    `used` counts answers that are plain numbers; `left_out` are the others, `unreached` counts planned cells
+    without an answer. `unmeasured` are combinations
     without any. `inseparable` are terms with those that they cannot be told from (none named: several
     together). `assumed` are the interactions that had to be taken as nil. `freedom` are degrees of freedom,
     `spread` is the residual standard deviation as a ratio, `resolution` the widest answer's upper bound over
@@ -58,6 +60,7 @@ class Effects:
     replicates: tuple[int, ...]
     used: int
     left_out: tuple[Outcome, ...]
+    unreached: int
     unmeasured: tuple[tuple[int, ...], ...]
     main: tuple[Effect, ...]
     interactions: tuple[Effect, ...]
@@ -68,9 +71,14 @@ class Effects:
     resolution: float
 
 
-def effects_of(outcomes: Sequence[Outcome]) -> Effects | None:
-    """Return the effects that the throughputs of a run's design show; None for a run without a design."""
-    design = design_of(outcome.cell for outcome in outcomes)
+def effects_of(outcomes: Sequence[Outcome], planned: Iterable[Cell] = ()) -> Effects | None:
+    """Return the effects that the throughputs of a run's design show; None for a run without a design.
+
+    `planned` are the cells of the plan: a run that was cut short has not answered all of them.
+    """
+    answered = {outcome.cell for outcome in outcomes}
+    cells = list(dict.fromkeys([*planned, *(outcome.cell for outcome in outcomes)]))
+    design = design_of(cells)
     if design is None:
         return None
     mine = [outcome for outcome in outcomes if axes.replicate(outcome.cell.axes) is not None]
@@ -97,6 +105,7 @@ def effects_of(outcomes: Sequence[Outcome]) -> Effects | None:
         replicates=tuple(sorted({replicate for _, replicate, _ in rows})),
         used=len(plain),
         left_out=left_out,
+        unreached=sum(in_design(cell) and cell not in answered for cell in cells),
         unmeasured=tuple(one for one in design.combinations if one not in seen.combinations),
         main=tuple(one for term in told for one in fitted.effects(term, resolution)) if fitted else (),
         interactions=tuple(one for term in pairs for one in fitted.effects(term, resolution))

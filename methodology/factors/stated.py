@@ -11,7 +11,7 @@ from bmwg.methodology.factors.effects import Effect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """One effect: of which row, on which factor (a pattern of its place), and whether the throughput moves."""
+    """One effect: of which row, on which factor (a pattern of its place), and if the throughput moves."""
 
     requirement: str
     place: str
@@ -44,8 +44,8 @@ STATED = (
 def against(design: Design, effect: Effect) -> tuple[Stated, bool | None] | None:
     """Return what is stated of a main effect's factor and whether it was found so; None: nothing is stated.
 
-    Found is None where the effect was not told apart from none. That the figure did not move is never shown by
-    an interval that holds 1; it is only not contradicted, which is None as well.
+    Found is None where the effect was not told apart from none. That the figure did not move is never shown
+    by an interval that holds 1; it is only not contradicted, which is None as well.
     """
     places = [place for factor in effect.term for place in design.factors[factor].places]
     one = next((one for one in STATED for place in places if re.fullmatch(one.place, place)), None)

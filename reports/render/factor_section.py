@@ -24,7 +24,7 @@ _MOVED = {
 
 def section(facts: Facts, figure: Sequence[str]) -> list[str]:
     """Return the section; nothing for a run without a design. `figure`: the lines of its plot."""
-    found = effects_of(facts.of_metric(THROUGHPUT))
+    found = _found(facts)
     if found is None:
         return []
     lines = [*title("Effects of factors", 1), *_design(found), *figure]
@@ -33,6 +33,10 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
     if found.interactions:
         lines += _effects("How far effects depend on each other", found, found.interactions)
     return [*lines, *_limits(found), *_stated(found), *_left_out(found)]
+
+
+def _found(facts: Facts) -> Effects | None:
+    return effects_of(facts.of_metric(THROUGHPUT), (planned.cell for planned in facts.run.plan))
 
 
 def _design(found: Effects) -> list[str]:
@@ -47,13 +51,13 @@ def _design(found: Effects) -> list[str]:
     )
     words = (
         f"{asked} of {design.possible} combinations of levels were planned, in {runs} "
-        f"replicate{'' if runs == 1 else 's'} with plain numbers; in each replicate all combinations take turns in"
-        f" a random order. {found.used} answers are plain numbers and make up the effects, {len(found.left_out)}"
-        " are not. An effect is the ratio of geometric means of the throughput, averaged over the levels of the"
-        " other factors, with a 95 % interval (least squares on logarithms, a constant for each replicate)."
-        f" Bounds of one answer lie at most a factor of {found.resolution:.3f} apart: a smaller effect is never"
-        f" said to have moved the figure.{spread} Each interval is for itself: of twenty without an effect, one"
-        " is expected to miss 1."
+        f"replicate{'' if runs == 1 else 's'} that gave plain numbers; in each replicate all combinations take"
+        f" turns in a random order. {found.used} answers are plain numbers and make up the effects,"
+        f" {len(found.left_out)} are not, and {found.unreached} planned cells were not reached. An effect is the ratio of geometric means of the throughput, averaged"
+        " over the levels of the other factors, with a 95 % interval (least squares on logarithms, a constant"
+        f" for each replicate). Bounds of one answer lie at most a factor of {found.resolution:.3f} apart: a"
+        f" smaller effect is never said to have moved the figure.{spread} Each interval is for itself: of"
+        " twenty without an effect, one is expected to miss 1."
     )
     if found.left_out:
         words += (
@@ -136,7 +140,7 @@ def _left_out(found: Effects) -> list[str]:
 
 def factor_plot(facts: Facts) -> Plot | None:
     """Draw each effect as a ratio with its interval; None for a run without a design or an effect."""
-    found = effects_of(facts.of_metric(THROUGHPUT))
+    found = _found(facts)
     if found is None:
         return None
     every = [*found.main, *found.interactions]
@@ -173,9 +177,9 @@ def factor_plot(facts: Facts) -> Plot | None:
     return draw_plot(
         NAME,
         "Effects of factors on the throughput",
-        "Ratio of a level's throughput to that of the factor's first level, with its 95 % interval. A filled mark"
-        " moved the figure, an open one is not told apart from no effect. Diamonds are interactions: by how much"
-        f" one effect differs with the other factor's level; 1 is no difference.{more}",
+        "Ratio of a level's throughput to that of the factor's first level, with its 95 % interval. A filled"
+        " mark moved the figure, an open one is not told apart from no effect. Diamonds are interactions: by"
+        f" how much one effect differs with the other factor's level; 1 is no difference.{more}",
         (7.2, 1.2 + 0.32 * len(shown)),
         draw,
     )
