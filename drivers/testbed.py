@@ -5,6 +5,7 @@ The records say what the user wrote, checked; whether the machine has it is anot
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -160,14 +161,35 @@ def parse_testbed(text: str, file: Path) -> Testbed:
     document = parse(text)
     if document.problems:
         raise _refusal("CFG-02", file, document, list(document.problems))
+    return _checked(document, file, f"testbed file {file}")
+
+
+def with_settings(testbed: Testbed, settings: Mapping[tuple[str, ...], object], where: str) -> Testbed:
+    """Return a testbed with other settings at these places, checked as a whole; `where` asked for them.
+
+    Raises ConfigError CFG-03 and CFG-04 as `load_testbed` does, CFG-05 on a network that the file lacks.
+    """
+    data: dict[str, Any] = copy.deepcopy(dict(testbed.data))
+    for place, value in settings.items():
+        if place[0] == "networks":
+            testbed.network(place[1])
+        at = data
+        for key in place[:-1]:
+            at = at.setdefault(key, {})
+        at[place[-1]] = value
+    file = Path(testbed.file)
+    return _checked(Document(data=data), file, f"testbed file {file} as {where} sets it")
+
+
+def _checked(document: Document, file: Path, what: str) -> Testbed:
     found = problems(document.data, SCHEMA)
     if found:
-        raise _refusal("CFG-03", file, document, found)
+        raise _refusal("CFG-03", file, document, found, what)
     testbed = _build(document.data, str(file))
     from bmwg.drivers.testbed_contradictions import contradictions  # it needs the records of this module
 
     if clashes := list(contradictions(testbed)):
-        raise _refusal("CFG-04", file, document, clashes)
+        raise _refusal("CFG-04", file, document, clashes, what)
     return testbed
 
 
@@ -244,9 +266,12 @@ def _siblings(file: Path) -> list[str]:
         return []
 
 
-def _refusal(error_id: str, file: Path, document: Document, found: list[Problem]) -> ConfigError:
+def _refusal(
+    error_id: str, file: Path, document: Document, found: list[Problem], what: str = ""
+) -> ConfigError:
     lines = [f"{file}:{document.line(problem.location)}: {problem}" for problem in found]
-    what = f"testbed file {file}: {len(found)} problem{'s' if len(found) > 1 else ''}, nothing was started"
+    what = what or f"testbed file {file}"
+    what += f": {len(found)} problem{'s' if len(found) > 1 else ''}, nothing was started"
     return ConfigError(error_id, "\n          ".join([what, *lines]))
 
 

@@ -1,11 +1,15 @@
 """What cells of frames vary beside path, option and frame: axes by name, with what their values may be. Pure.
 
-A path says which axes it has (`PathKind.axes`); a line of a profile's plan names the values, and each
+A path says which axes it has (`PathKind.axes`), and every path has two kinds more: `replicate`, which counts
+repetitions of a design, and settings of the testbed file, whose axes are named by their place in it
+(`pods.memory`, `networks.ovs-dpdk.options.rx_queues`). A line of a profile's plan names the values, and each
 combination of values is a cell.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,6 +17,10 @@ from itertools import product
 from bmwg.methodology import chains
 
 Value = int | str
+REPLICATE = "replicate"
+MOST_REPLICATES = 99
+_PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi")
+_READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +32,52 @@ class Axis:
     words: Callable[[object], str]
 
 
+def _wrong_replicate(value: object) -> str:
+    if isinstance(value, int) and 1 <= value <= MOST_REPLICATES:
+        return ""
+    return f"a whole number from 1 to {MOST_REPLICATES}, found {value!r}"
+
+
 AXES: Mapping[str, Axis] = {
-    one.name: one for one in (Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),)
+    one.name: one
+    for one in (
+        Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
+        Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
+    )
 }
+
+
+def setting_place(name: str) -> tuple[str, ...]:
+    """Return the place in the testbed file of the setting that an axis varies; empty for any other axis.
+
+    What a pod gets, and options of networks. Tester, nodes, links and lab ports stand for a whole run.
+    """
+    parts = tuple(name.split("."))
+    if len(parts) == 2 and parts[0] == "pods" and parts[1] in _PODS:
+        return parts
+    if len(parts) == 4 and parts[0] == "networks" and parts[2] == "options" and all(parts):
+        return parts
+    return ()
+
+
+def setting_value(value: Value) -> object:
+    """Return what an axis's value means in a testbed file: `true`, `false` and `[...]` are no texts there."""
+    if isinstance(value, str) and _READ.fullmatch(value):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def settings(axes: Sequence[tuple[str, Value]]) -> dict[tuple[str, ...], object]:
+    """Return what the axes of a cell set in the testbed file, by place."""
+    return {place: setting_value(value) for name, value in axes if (place := setting_place(name))}
+
+
+def replicate(axes: Sequence[tuple[str, Value]]) -> int | None:
+    """Return which repetition of a design a cell belongs to; None for a cell of none."""
+    return next((int(value) for name, value in axes if name == REPLICATE), None)
 
 
 def contradictions(
@@ -34,8 +85,11 @@ def contradictions(
 ) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
     """Yield place, expected and found of each axis that a path lacks, and of each value that cannot be."""
     for name, values in axes.items():
-        if name not in known or name not in AXES:
-            yield (name,), f"an axis of this path ({', '.join(known) or 'it has none'})", repr(name)
+        if setting_place(name):
+            continue
+        if name not in AXES or name not in (*known, REPLICATE):
+            every = (*known, REPLICATE, "settings of the testbed file by their place, such as pods.memory")
+            yield (name,), f"an axis of this path ({', '.join(every)})", repr(name)
             continue
         for place, value in enumerate(values):
             if said := AXES[name].wrong(value):

@@ -96,13 +96,27 @@ class PlannedCell:
     def block(self) -> Cell:
         """What it is compared by: cells of one path that differ in form, function, network and axes alone.
 
-        The 802.1Q tag is one of the network option.
+        The 802.1Q tag is one of the network option. A repetition of a design is a block of its own, in which
+        all combinations of its factors take turns, whatever they vary (docs/adr/0300).
         """
+        if (repetition := axes.replicate(self.cell.axes)) is not None:
+            return Cell(
+                path=NOTHING,
+                hosting=NOTHING,
+                function=NOTHING,
+                network=NOTHING,
+                axes=((axes.REPLICATE, repetition),),
+            )
         return replace(self.cell, hosting=NOTHING, function=NOTHING, network=NOTHING, vlan_id=None, axes=())
 
 
 def deployment_of(cell: Cell) -> tuple[object, ...]:
-    """Return path, hosting, function, network, axes: cells that are equal in these can share a deployment."""
+    """Return path, hosting, function, network, axes: cells that are equal in these can share a deployment.
+
+    Each cell of a design has one of its own, so that its answers are independent of each other.
+    """
+    if axes.replicate(cell.axes) is not None:
+        return (cell.cell_id,)
     return (cell.path, cell.hosting, cell.function, cell.network, *cell.axes)
 
 

@@ -22,7 +22,13 @@ CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
 CHAINS, CLUSTER_NETWORK = "chains", "cluster-network"
-NAMED = (*MODELS, CLUSTER_NETWORK, CHAINS)  # suites whose cells a profile names, or that measure none
+FACTORS = "factors"
+NAMED = (
+    *MODELS,
+    CLUSTER_NETWORK,
+    CHAINS,
+    FACTORS,
+)  # suites whose cells a profile names, or that measure none
 _OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
 
@@ -103,6 +109,8 @@ CLUSTER_CASES = tuple(
     for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
     for number, path in enumerate(("p2p-cluster", "p2p-service"), start=1)
 )
+# Effects of factors on the throughput, by designs that a profile names; not in the default folder.
+FACTORS_CASES = (Case(test_id="CN-TPUT-6.1", suite=FACTORS, measurement="throughput"),)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),

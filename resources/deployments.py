@@ -13,7 +13,9 @@ from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.addresses import host
 from bmwg.drivers.workload import modifiers
+from bmwg.methodology import axes
 from bmwg.methodology.measurements.registry import measurement
+from bmwg.methodology.planning import deployment_of
 from bmwg.methodology.records import Cell
 from bmwg.resources.session import Session
 from bmwg.resources.tester import tester_of
@@ -67,13 +69,9 @@ class Deployments:
             "port_kind": session.bed.port_kind.evidence(),
             "test_addresses": [[host(one) for one in mine] for mine in addresses],
         }
-        mine = (
-            cell.path,
-            cell.hosting,
-            cell.function,
-            cell.network,
-            *cell.axes,
-        )  # as `PlannedCell.deployment`
+        mine = deployment_of(cell)
+        if settings := axes.settings(cell.axes):
+            told["settings"] = {".".join(place): value for place, value in settings.items()}  # type: ignore[misc]
         texts: dict[str, dict[str, JsonValue]] = {}
         for one in session.plan:
             name = str(getattr(measurement(one.measurement), "modifier", ""))

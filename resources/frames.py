@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
@@ -14,8 +14,9 @@ from bmwg.drivers.locks import claims
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import load_testbed
-from bmwg.methodology import budget, keep_awake, planning, suites, turns
+from bmwg.methodology import axes, budget, keep_awake, planning, suites, turns
 from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import FRAMES as KIND
@@ -157,6 +158,7 @@ class _Frames:
                 "with the one above" if planned.part else clock_text(planned.traffic_s)
             )
             lines.append(f"{planned.test_id:<14} {planned.metric:<40} {planned.cell.cell_id:<48} {estimate}")
+        lines += _design(plan)
         traffic_s, whole_s = planning.traffic_s(plan), planning.duration_s(plan)
         finish = datetime.now().astimezone() + timedelta(seconds=whole_s)
         lines += [
@@ -173,6 +175,30 @@ class _Frames:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
+
+
+def _design(plan: Sequence[planning.PlannedCell]) -> list[str]:
+    """Say which factors a design varies, in which combinations, how long that takes, what it cannot tell."""
+    mine = [planned for planned in plan if in_design(planned.cell)]
+    design = design_of(planned.cell for planned in mine)
+    if design is None:
+        return []
+    runs = len({axes.replicate(planned.cell.axes) for planned in mine})
+    lines = ["design: all combinations take turns at random in each replicate"]
+    lines += [f"  factor {one.name}: {'; '.join(one.levels)}" for one in design.factors]
+    lines.append(
+        f"  {len(design.combinations)} of {design.possible} combinations, {runs} replicates,"
+        f" about {clock_text(planning.duration_s(mine))} with waits"
+    )
+    lines += [f"  not planned: {design.words(one)}" for one in design.missing()]
+    every = [*design.main, *design.pairs]
+    for term in every:
+        if not design.separable(term, every):
+            partners = " or ".join(design.name(one) for one in design.confounded_with(term, every))
+            lines.append(
+                f"  cannot tell apart: {design.name(term)} and {partners or 'several others together'}"
+            )
+    return lines
 
 
 def _proposal(

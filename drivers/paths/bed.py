@@ -6,6 +6,8 @@ does not fit, PATH-04 a combination that cannot be realized.
 
 from __future__ import annotations
 
+import copy
+import itertools
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,7 +21,7 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
-from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed
+from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
@@ -78,7 +80,7 @@ class Bed:
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
-        self._deployments = 0
+        self._deployments = itertools.count(1)
 
     def open(self, stack: ExitStack) -> None:
         """Start the nodes and cable them; `stack` ends them. A simulated tester needs neither."""
@@ -154,6 +156,20 @@ class Bed:
         if key not in self._described:
             self._described[key] = self.network(network).describe(self.node(node))
         return self._described[key]
+
+    def varied(self, settings: Mapping[tuple[str, ...], object], where: str) -> Bed:
+        """Return the same bed, with other settings of its testbed file for one deployment (docs/adr/0300).
+
+        Nodes, links, runtime and port kind are those of the run. Raises ConfigError CFG-03 to CFG-05.
+        """
+        if not settings:
+            return self
+        found = copy.copy(self)
+        if self.testbed.tester.driver != SIMULATED:
+            found.__dict__["runtime"], found.__dict__["port_kind"] = self.runtime, self.port_kind
+        found.testbed = with_settings(self.testbed, settings, where)
+        found._missing, found._described = {}, {}  # by options, which may differ
+        return found
 
     def sides(self) -> tuple[Side, Side]:
         """Return the two sides of a chain: where the tester's ports are cabled to, on one node."""
@@ -246,8 +262,7 @@ class Bed:
 
     def next_id(self) -> str:
         """Return an id that no other deployment of any run on this machine has."""
-        self._deployments += 1
-        return f"{self.token}-{self._deployments}"
+        return f"{self.token}-{next(self._deployments)}"
 
     def evidence(self) -> Mapping[str, JsonValue]:
         """Return what was made once for the run: nodes and links."""

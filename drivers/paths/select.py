@@ -16,7 +16,7 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
     """Return the driver of a cell's path, with what the cell says about function and network.
 
     Raises ConfigError DRIVER-01 on a path that is not installed, PATH-04 on a combination that cannot be
-    realized, CFG-05 on an unknown network option.
+    realized, CFG-03 to CFG-05 on an unknown network option or a setting that the testbed file cannot have.
     """
     driver: type[PathDriver] = registry.load(registry.PATH, cell.path, where=f"cell {cell.cell_id}")
     problems = [
@@ -36,6 +36,7 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
             found="; ".join(problems),
             hint="nothing was deployed",
         )
+    bed = bed.varied(axes.settings(cell.axes), cell.cell_id)
     if bed.testbed.tester.driver == SIMULATED:
         return SimulatedPath(cell, bed)
     if driver.kind.apart and apart(bed.testbed.tester.driver):

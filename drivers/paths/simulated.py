@@ -34,8 +34,8 @@ class SimulatedPath:
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
-        """Yield two ports by name, with the addresses of the outer networks."""
-        model = WIRE if self._cell.qualifies_tester else "dut"
+        """Yield two ports by name, with the addresses of the outer networks; their device is the cell."""
+        model = WIRE if self._cell.qualifies_tester else self._cell.cell_id
         first, second = (
             TesterPort(
                 name=name,

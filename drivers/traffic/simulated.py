@@ -5,9 +5,10 @@ It says so: `describe()["simulated"]` is true, and what it counts is never a mea
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -46,7 +47,9 @@ class SimulatedConfig:
     `tester_limit_fps` is the most that the simulated tester can send. Latency is `latency_ns` on an idle DUT
     and grows towards the knee. `verifies`, `latency_definition`, `answers_resolution`, and `test_frame` with
     its `signature` (first octet, length) are what it says of itself, as every tester does. `mtu_octets` are
-    those of the two links.
+    those of the two links. `effects` are factors of the knee by parts of a cell's id, joined by `+` where all
+    must be there (`ptp`, `chain=a>b`, `ptp+chain=a>b`); `spread` is the standard deviation of the knee's
+    logarithm between deployments.
     """
 
     knee_fps: int = 1_000_000
@@ -62,6 +65,8 @@ class SimulatedConfig:
     test_frame: tuple[int, ...] = tuple(echo_frame(MIN_FRAME_OCTETS))
     signature: tuple[int, int] = (UDP_DATA, 14)
     mtu_octets: tuple[int, int] = (1500, 1500)
+    effects: Mapping[str, float] = field(default_factory=dict)
+    spread: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is no model (TST-30)."""
@@ -86,11 +91,12 @@ class SimulatedTraffic(OfFrames):
         self._random = random.Random(self.config.seed)
         self.updates = 0  # routing updates sent, whose states take turns
         self._ports: tuple[TesterPort, TesterPort] | None = None
+        self._knee_fps: float = self.config.knee_fps
 
     @classmethod
     def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> SimulatedTraffic:
         """Make the model that `tester.options` of a testbed file describes."""
-        known = {field.name: field.type for field in fields(SimulatedConfig)}
+        known = {one.name: one.type for one in fields(SimulatedConfig)}
         for name in testbed.tester.options:
             if name not in known:
                 near = get_close_matches(name, known, 1)
@@ -112,11 +118,21 @@ class SimulatedTraffic(OfFrames):
     def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
         """Take note of the ports; every port is fine, for no frame is sent."""
         self._ports = ports
+        self._knee_fps = self._knee_of(ports[0].device)
         return TrafficLimits(
             min_frame_octets=MIN_FRAME_OCTETS,
             max_frame_octets=MAX_FRAME_OCTETS,
             capabilities=EVERYTHING,
         )
+
+    def _knee_of(self, cell_id: str) -> float:
+        """Return the knee of a deployment: with the factors of its cell, and its own luck."""
+        parts = set(cell_id.split("/"))
+        factors = [
+            factor for names, factor in self.config.effects.items() if parts.issuperset(names.split("+"))
+        ]
+        luck = random.Random(f"{self.config.seed}/{cell_id}").gauss(0, self.config.spread)
+        return self.config.knee_fps * math.prod(factors) * math.exp(luck)
 
     def detach(self) -> None:
         """Forget the ports."""
@@ -192,7 +208,7 @@ class SimulatedTraffic(OfFrames):
         intended = spec.intended_frames
         sent = min(intended, max(1, int(config.tester_limit_fps * spec.total_s)))
         offered_fps = min(spec.load_fps, config.tester_limit_fps)
-        knee_fps = config.knee_fps / directions
+        knee_fps = self._knee_fps / directions
         wired = self._ports is not None and self._ports[0].device == WIRE  # no DUT between the ports
         passed = sent if wired else passed_frames(spec, sent, offered_fps, knee_fps)
         lost = self._binomial(passed, config.random_loss_ratio)
@@ -281,6 +297,8 @@ class SimulatedTraffic(OfFrames):
             "stall_ratio": self.config.stall_ratio,
             "tester_limit_fps": self.config.tester_limit_fps,
             "seed": self.config.seed,
+            "effects": dict(self.config.effects),
+            "spread": self.config.spread,
             "verifies": list(self.config.verifies),
             "latency_definition": self.config.latency_definition,
             "answers_resolution": list(self.config.answers_resolution),

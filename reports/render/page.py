@@ -12,6 +12,7 @@ from bmwg.reports.render import (
     data_plane,
     declarations,
     evidence,
+    factor_section,
     glance,
     grades,
     guard,
@@ -57,6 +58,7 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += [*results.latency(facts), *_plot(by_name, "latency")]
     lines += data_plane.section(facts)
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
+    lines += factor_section.section(facts, _plot(by_name, factor_section.NAME))
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     if facts.outcomes:
         lines += rooms.sections(facts.run, lambda name: _plot(by_name, name))

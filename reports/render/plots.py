@@ -14,6 +14,7 @@ from bmwg.reports import rooms
 from bmwg.reports.render.chain_section import chain_plot
 from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
 from bmwg.reports.render.extent import Extent, Known, extent
+from bmwg.reports.render.factor_section import factor_plot
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
 from bmwg.reports.render.frame_loss_plot import frame_loss_plot
 from bmwg.reports.render.guest import guest_words
@@ -31,6 +32,7 @@ def plots(facts: Facts) -> tuple[Plot, ...]:
         option_plot(facts),
         _latency(facts),
         chain_plot(facts),
+        factor_plot(facts),
         frame_loss_plot(facts),
         _search(facts),
     )

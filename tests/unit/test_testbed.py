@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed
+from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed_row import row_hosts
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas import load
@@ -293,3 +293,19 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, change, error_id, fragments):
     assert error.error_id == error_id
     for fragment in fragments:
         assert fragment in str(error)
+
+
+def test_a_setting_of_an_axis_is_checked_as_the_whole_file_is() -> None:
+    testbed = load_testbed()
+    varied = with_settings(testbed, {("pods", "memory"): "64MiB"}, "a cell")
+    assert (varied.pods.memory_octets, testbed.pods.memory_octets) == (64 << 20, 256 << 20)
+    busy = with_settings(testbed, {("networks", "af-xdp", "options", "busy_poll"): True}, "a cell")
+    assert busy.network("af-xdp").options == {"busy_poll": True}
+    for wrong, error_id in (
+        ({("pods", "memory"): "plenty"}, "CFG-03"),
+        ({("pods", "cpus"): "0"}, "CFG-04"),
+        ({("networks", "af-xpd", "options", "busy_poll"): True}, "CFG-05"),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            with_settings(testbed, wrong, "cell x")
+        assert refused.value.error_id == error_id

@@ -1,0 +1,1 @@
+"""Designs of factors: which combinations are measured, and what each factor does to the throughput. Pure."""

@@ -1,0 +1,185 @@
+"""Designs of factors: the effect of each on the throughput with its interval, in a figure and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bmwg.methodology.factors import stated
+from bmwg.methodology.factors.effects import Effect, Effects, effects_of
+from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
+from bmwg.reports.render.facts import THROUGHPUT, Facts
+from bmwg.reports.render.results import type_badge
+from bmwg.reports.render.text import NONE, esc, table, title
+
+NAME = "factors"
+_MOST_ROWS = 30  # of the figure: choice, more is no reading
+_MOST_NAMED = 12
+_MOVED = {
+    True: "moved the figure",
+    False: "not told apart from no effect",
+    None: "no interval: nothing is left to estimate the spread from",
+}
+
+
+def section(facts: Facts, figure: Sequence[str]) -> list[str]:
+    """Return the section; nothing for a run without a design. `figure`: the lines of its plot."""
+    found = _found(facts)
+    if found is None:
+        return []
+    lines = [*title("Effects of factors", 1), *_design(found), *figure]
+    if found.main:
+        lines += _effects("Effect of each factor on the throughput", found, found.main)
+    if found.interactions:
+        lines += _effects("How far effects depend on each other", found, found.interactions)
+    return [*lines, *_limits(found), *_stated(found), *_left_out(found)]
+
+
+def _found(facts: Facts) -> Effects | None:
+    return effects_of(facts.of_metric(THROUGHPUT), (planned.cell for planned in facts.run.plan))
+
+
+def _design(found: Effects) -> list[str]:
+    design, runs = found.design, len(found.replicates)
+    rows = [[esc(one.name), esc("; ".join(one.levels)), esc(one.levels[0])] for one in design.factors]
+    asked = len(design.combinations)
+    spread = (
+        f" The residual standard deviation is a factor of {found.spread:.3f}, from {found.freedom} degrees of"
+        " freedom."
+        if found.spread is not None
+        else ""
+    )
+    words = (
+        f"{asked} of {design.possible} combinations of levels were planned, in {runs} "
+        f"replicate{'' if runs == 1 else 's'} that gave plain numbers; in each replicate all combinations take"
+        f" turns in a random order. {found.used} answers are plain numbers and make up the effects,"
+        f" {len(found.left_out)} are not, and {found.unreached} planned cells were not reached. An effect is the ratio of geometric means of the throughput, averaged"
+        " over the levels of the other factors, with a 95 % interval (least squares on logarithms, a constant"
+        f" for each replicate). Bounds of one answer lie at most a factor of {found.resolution:.3f} apart: a"
+        f" smaller effect is never said to have moved the figure.{spread} Each interval is for itself: of"
+        " twenty without an effect, one is expected to miss 1."
+    )
+    if found.left_out:
+        words += (
+            " Answers that are no plain numbers are not missing by chance; effects of levels that have them"
+            " hold for the others alone."
+        )
+    head = ["factor", "levels", "held against"]
+    return [esc(words), "", *table(head, rows, "Factors of the design and their levels")]
+
+
+def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[str]:
+    rows = [
+        [
+            esc(found.design.name(one.term)),
+            esc(_levels(one)),
+            f"{one.ratio:.3f}",
+            NONE if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}",
+            esc(_MOVED[one.moved]),
+        ]
+        for one in effects
+    ]
+    head = ["factor", "level against level", "ratio of throughputs", "95 % interval", "what it shows"]
+    return table(head, rows, caption)
+
+
+def _levels(one: Effect) -> str:
+    pairs = [f"{level} / {other}" for level, other in zip(one.levels, one.against, strict=True)]
+    return " \u00d7 ".join(pairs)
+
+
+def _limits(found: Effects) -> list[str]:
+    """Say what the design cannot tell apart, by name."""
+    design = found.design
+    lines = []
+    for term, partners in found.inseparable:
+        names = " or ".join(design.name(one) for one in partners) or "several of the others together"
+        lines.append(f"{design.name(term)} cannot be told apart from {names}.")
+    assumed = [term for term in found.assumed if term not in {one for one, _ in found.inseparable}]
+    if assumed:
+        names = ", ".join(design.name(one) for one in assumed)
+        lines.append(f"Taken as nil, since too few answers are there to estimate them: {names}.")
+    if found.unmeasured:
+        names = "; ".join(design.words(one) for one in found.unmeasured[:_MOST_NAMED])
+        lines.append(f"Combinations without any plain number: {names}.")
+    if gaps := design.missing():
+        more = f" and {len(gaps) - _MOST_NAMED} more" if len(gaps) > _MOST_NAMED else ""
+        lines.append(
+            f"Combinations that were not planned: "
+            f"{'; '.join(design.words(one) for one in gaps[:_MOST_NAMED])}{more}."
+        )
+    if len(design.factors) > 2:
+        lines.append("Interactions of three and more factors are taken as nil.")
+    if not lines:
+        lines = ["The design tells all main effects and all interactions of two factors apart."]
+    return ["", *(line for sentence in lines for line in (f"- {esc(sentence)}", ""))]
+
+
+def _stated(found: Effects) -> list[str]:
+    rows = []
+    for one in found.main:
+        told = stated.against(found.design, one)
+        if told is not None:
+            said, holds = told
+            words = {True: "found so", False: "found otherwise", None: "neither shown nor contradicted"}[
+                holds
+            ]
+            rows.append([esc(said.requirement), esc(said.words), esc(_levels(one)), esc(words)])
+    if not rows:
+        return []
+    head = ["row", "what the draft says", "level against level", "here"]
+    return table(head, rows, "Effects that the draft states, against what was found")
+
+
+def _left_out(found: Effects) -> list[str]:
+    if not found.left_out:
+        return []
+    rows = [[esc(one.cell.cell_id), type_badge(one), esc(one.reason or "")] for one in found.left_out]
+    return table(["cell", "type", "reason"], rows, "Answers of the design that are no plain numbers")
+
+
+def factor_plot(facts: Facts) -> Plot | None:
+    """Draw each effect as a ratio with its interval; None for a run without a design or an effect."""
+    found = _found(facts)
+    if found is None:
+        return None
+    every = [*found.main, *found.interactions]
+    shown = every[:_MOST_ROWS]
+    if not shown:
+        return None
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.axvline(1, color=INK, linewidth=0.8, linestyle=":")
+        for place, one in enumerate(shown):
+            colour = SERIES[0] if len(one.term) == 1 else SERIES[3]
+            marker = "o" if len(one.term) == 1 else "D"
+            if one.low is not None and one.high is not None:
+                axes.plot([one.low, one.high], [place, place], color=colour)
+            fill = "full" if one.moved else "none"
+            axes.plot([one.ratio], [place], color=colour, marker=marker, fillstyle=fill, linestyle="")
+        names = [label(f"{found.design.name(one.term)}: {_levels(one)}", 46) for one in shown]
+        axes.set_yticks(range(len(shown)), names)
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_xscale("log")
+        low = min([one.low or one.ratio for one in shown] + [0.8])
+        high = max([one.high or one.ratio for one in shown] + [1.25])
+        axes.set_xlim(low / 1.1, high * 1.1)
+        steps = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10, 20]
+        ticks = [one for one in steps if low / 1.1 <= one <= high * 1.1]
+        axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set(xlabel="ratio of throughputs, logarithmic; stroke: 95 % interval")
+        axes.grid(axis="x")
+
+    left = len(every) - len(shown)
+    more = f" {left} further effects are in the tables only." if left else ""
+    return draw_plot(
+        NAME,
+        "Effects of factors on the throughput",
+        "Ratio of a level's throughput to that of the factor's first level, with its 95 % interval. A filled"
+        " mark moved the figure, an open one is not told apart from no effect. Diamonds are interactions: by"
+        f" how much one effect differs with the other factor's level; 1 is no difference.{more}",
+        (7.2, 1.2 + 0.32 * len(shown)),
+        draw,
+    )
