@@ -44,4 +44,5 @@ def median_interval(values: Sequence[float]) -> MedianInterval:
 
 def _covered(count: int, rank: int) -> float:
     """Return with what probability the median lies between the values of this rank from either end."""
-    return 1 - 2 * sum(math.comb(count, k) for k in range(rank + 1)) / 2**count
+    outside: float = 2 * sum(math.comb(count, k) for k in range(rank + 1)) / math.ldexp(1.0, count)
+    return 1.0 - outside

@@ -11,12 +11,14 @@ from typing import ClassVar, Protocol, Self
 
 from bmwg.drivers.api import JsonValue, Missing, TesterPort, WorkloadDriver
 from bmwg.drivers.api_workload import ONE, Takes
-from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec
 from bmwg.methodology.records import Cell
+
+_PATH, _FUNCTION = "pvp", "kernel-l3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,11 @@ class Ground:
         """The tester's ports, known before the path is there. Raises ConfigError PATH-01."""
         first, second = self.bed.sides()
         return routed_port(self.bed, first), routed_port(self.bed, second)
+
+    @property
+    def routers(self) -> int:
+        """How many routers forward a frame on the whole path: the pod, and the node on both sides of it."""
+        return 3 if self.bed.network(self.cell.network).spec.uplink == uplinks.ROUTED else 1
 
 
 class ActsWorkload(WorkloadDriver[Sequence[Ground], ActsSpec, ActsResult], Protocol):
@@ -62,6 +69,13 @@ class OfActs:
                 what="the start of a pod, timed by frames, at lab ports",
                 reason="frames are offered at interfaces of this machine from before the path is made",
                 mend="a testbed whose links are made by the run (testbeds/embedded.yaml)",
+            )
+        if self._ground.cell.path != _PATH or self._ground.cell.function != _FUNCTION:
+            return Missing(
+                what=f"the start of a pod on path {self._ground.cell.path}, {self._ground.cell.function}",
+                reason="how many routers its frames pass, by which they are known to have passed the pod, is "
+                f"known of path {_PATH} with {_FUNCTION}",
+                mend=f"path: {_PATH} and function: {_FUNCTION} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
 

@@ -26,6 +26,7 @@ _OUTGOING = 4  # PACKET_OUTGOING
 _ARP, _IPV4 = b"\x08\x06", b"\x08\x00"
 _HEADERS_OCTETS = 14 + 20 + 8
 _FCS_OCTETS = 4
+_HOP_LIMIT, _AT_HOP_LIMIT = 64, 22
 _ASK_AGAIN = 32  # choice: frames in vain after which the device's address is asked for again
 _UDP_PORTS = (49152, 7)
 LEAST_FRAME_OCTETS = 64  # its 18 octets of payload hold the mark of 16
@@ -35,12 +36,14 @@ LEAST_FRAME_OCTETS = 64  # its 18 octets of payload hold the mark of 16
 class Seen:
     """What came of the frames since `begin`: counts, and times of the monotonic clock in ns.
 
-    `not_before_ns` is when the last was offered that did not come before `first_ns`.
+    `not_before_ns` is when the last was offered that did not come before `first_ns`. `bypassed` were not
+    forwarded by all routers of the path: they went round the pod, and are in no other count.
     """
 
     offered: int
     received: int
     reordered: int
+    bypassed: int
     not_before_ns: int | None
     first_ns: int | None
     last_ns: int | None
@@ -49,9 +52,17 @@ class Seen:
 class OfferedFrames:
     """Offers frames at the first port and looks for them at the second, until it is left."""
 
-    def __init__(self, ports: tuple[TesterPort, TesterPort], *, frame_octets: int, interval_us: int) -> None:
+    def __init__(
+        self,
+        ports: tuple[TesterPort, TesterPort],
+        *,
+        frame_octets: int,
+        interval_us: int,
+        routers: int,
+    ) -> None:
         self._ports = ports
         self._interval_s = interval_us / 1e6
+        self._hop_limit_left = _HOP_LIMIT - routers  # of a frame that took the whole path
         self._token = secrets.token_bytes(8)
         self._octets = frame_octets - _FCS_OCTETS
         self._stop = threading.Event()
@@ -69,6 +80,7 @@ class OfferedFrames:
         self._received: set[int] = set()
         self._highest = -1
         self._reordered = 0
+        self._bypassed: set[int] = set()
         self._at: tuple[int | None, int | None] = (None, None)
         self._not_before: int | None = None
         self._in_vain = 0
@@ -111,6 +123,7 @@ class OfferedFrames:
                 offered=len(self._sent),
                 received=len(self._received),
                 reordered=self._reordered,
+                bypassed=len(self._bypassed - self._received),
                 not_before_ns=self._not_before,
                 first_ns=self._at[0],
                 last_ns=self._at[1],
@@ -158,10 +171,13 @@ class OfferedFrames:
                 self._peer = frame[22:28]
             elif side == 1 and (at := frame.find(self._token)) > 0:
                 (number,) = struct.unpack_from("!Q", frame, at + len(self._token))
-                self._count(number, now_ns)
+                self._count(number, now_ns, hop_limit=frame[_AT_HOP_LIMIT])
 
-    def _count(self, number: int, now_ns: int) -> None:
+    def _count(self, number: int, now_ns: int, *, hop_limit: int) -> None:
         if number < self._first_number or number in self._received or number not in self._sent:
+            return
+        if hop_limit != self._hop_limit_left:
+            self._bypassed.add(number)
             return
         if not self._received:
             place = bisect_left(self._times, self._sent[number])
@@ -185,7 +201,7 @@ class OfferedFrames:
         mark = self._token + struct.pack("!Q", number)
         payload = mark.ljust(self._octets - _HEADERS_OCTETS, b"\0")
         head = struct.pack(
-            "!BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0,
+            "!BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, _HOP_LIMIT, 17, 0,
         ) + _host(port.ipv4) + _host(other.ipv4)  # fmt: skip
         head = head[:10] + struct.pack("!H", _checksum(head)) + head[12:]
         udp = struct.pack("!HHHH", *_UDP_PORTS, 8 + len(payload), 0)  # 0: no checksum, as IPv4 allows
@@ -199,16 +215,16 @@ def _open(device: str) -> socket.socket:
     return opened
 
 
-def _octets(mac: str) -> bytes:
-    return bytes.fromhex(mac.replace(":", ""))
+def _octets(mac: str | None) -> bytes:
+    return bytes.fromhex((mac or "").replace(":", ""))
 
 
-def _host(address: str) -> bytes:
-    return ipaddress.ip_interface(address).ip.packed
+def _host(address: str | None) -> bytes:
+    return ipaddress.ip_interface(address or "0.0.0.0").ip.packed
 
 
 def _checksum(data: bytes) -> int:
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

@@ -21,7 +21,9 @@ class PodLives(OfActs):
         lives: list[Life] = []
         faults: tuple[str, ...] = ()
         began_ns = time.monotonic_ns()
-        frames = OfferedFrames(ground.ports, frame_octets=spec.frame_octets, interval_us=spec.interval_us)
+        frames = OfferedFrames(
+            ground.ports, frame_octets=spec.frame_octets, interval_us=spec.interval_us, routers=ground.routers
+        )
         with frames.offering():
             while len(lives) < spec.cycles and not faults:
                 try:
@@ -60,6 +62,7 @@ def _life(ground: Ground, frames: OfferedFrames, spec: ActsSpec, began_ns: int) 
         offered_frames=seen.offered,
         received_frames=seen.received,
         reordered_frames=seen.reordered,
+        bypassed_frames=seen.bypassed,
     )
 
 

@@ -37,7 +37,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     lines += [
         esc(
             "A start lasts from the request for a path with a pod to the first test frame that the pod has "
-            "forwarded; one is offered every few milliseconds from before the request until after the removal. "
+            "forwarded (known by its hop limit: one that went round the pod passed fewer routers); one is "
+            "offered every few milliseconds from before the request until after the removal. "
             "The path began to forward between the frame before, which did not come, and this one: the "
             "resolution. Medians with the interval of order statistics that covers them with at least 90 % "
             "(of fewer than five values less, and it is said)."
@@ -160,10 +161,11 @@ def _frames(answers: Sequence[Answered]) -> list[str]:
                     esc(sum(life.offered_frames for life in lives)),
                     esc(sum(life.received_frames for life in lives)),
                     esc(sum(life.reordered_frames for life in lives)),
+                    esc(sum(life.bypassed_frames for life in lives)),
                     esc(_median([_still(life) for life in lives])),
                 ]
             )
-    head = ["path and option", "offered", "came out", "came after a later one"]
+    head = ["path and option", "offered", "came out", "came after a later one", "went round the pod"]
     head += ["last frame, after the request to remove"]
     return table(head, rows, "Frames of the valid executions, all pods together")
 
