@@ -45,8 +45,8 @@ class ActsSpec:
 class Life:
     """One pod from the request until it is gone.
 
-    `steps` are what the runtime tells of its start, by name. `not_before_ns` is when the last was offered that
-    did not come before `first_frame_ns`, when the first came out: the path began to forward in between.
+    `steps` are what the runtime tells of its start, by name. `not_before_ns` is when the last was offered
+    that did not come before `first_frame_ns`, when the first came out: it began to forward in between.
     `last_frame_ns` is when the last one came. None: it did not come to that. `offered_frames` were sent to
     the device's address; `received_frames` are those that came, each once, `reordered_frames` those that
     came after a later one. A frame that fewer routers forwarded than stand on the path went round the pod:
