@@ -55,6 +55,11 @@ class KubernetesPod:
         return str(self._found["metadata"]["uid"])
 
     @property
+    def start_steps_ns(self) -> dict[str, int]:
+        """When its start came to each step; runner and nodes of the run's own cluster have one clock."""
+        return self.phases.steps_ns()
+
+    @property
     def netns_path(self) -> str:
         """The pod's network namespace, valid while its sandbox stands."""
         return f"/proc/{self.pid}/ns/net"

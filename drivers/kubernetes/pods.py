@@ -50,6 +50,19 @@ class Phases:
     running_ns: int | None = None
     cni: dict[str, JsonValue] = field(default_factory=dict)
 
+    def steps_ns(self) -> dict[str, int]:
+        """Return when each step was done that is known."""
+        told = {
+            "pod_asked": self.asked_ns,
+            "api_accepted": self.accepted_ns,
+            "scheduled": self.scheduled_ns,
+            "cni_began": self.cni.get("began_ns"),
+            "networks_attached": self.cni.get("ended_ns"),
+            "networks_reported": self.sandbox_ns,
+            "container_running": self.running_ns,
+        }
+        return {name: at_ns for name, at_ns in told.items() if at_ns is not None}
+
     def took_ms(self) -> dict[str, JsonValue]:
         """Return the milliseconds from the request to each step; of CNI ADD what it took itself."""
         steps = {

@@ -56,6 +56,22 @@ def take_between(
     return _taken(bed, cell, between.evidence, told)
 
 
+def take_ground(
+    bed: Bed, cell: Cell, evidence: Mapping[str, Any], offered_by: Mapping[str, JsonValue]
+) -> dict[str, dict[str, JsonValue]]:
+    """The same of nodes on which nothing stands: pods are made and removed there, and must leave nothing."""
+    told: dict[str, JsonValue] = {
+        "kind": "frames offered one by one while pods are made and removed",
+        "name": str(offered_by["program"]),
+        "version": dict(offered_by),
+        "configuration": {},
+        "cpus": list(bed.testbed.tester.cpus),
+        "ports": [],
+        "qualification": {"not_applicable": "times are measured, and no rate"},
+    }
+    return _taken(bed, cell, evidence, told)
+
+
 def _taken(
     bed: Bed, cell: Cell, evidence: Mapping[str, Any], tester: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -45,6 +46,7 @@ class CrunPod:
     ) -> None:
         self.attached: tuple[Attached, ...] = ()
         self.checks: tuple[dict[str, JsonValue], ...] = ()
+        self.start_steps_ns: dict[str, int] = {}
         self._command = command
         self.node = node
         self.pod_id = pod_id
@@ -67,6 +69,7 @@ class CrunPod:
         if self._command is not None:
             self._command.write_text("exec " + shlex.join(arguments) + "\n", encoding="utf-8")
         self.node.call(f"{_OCI}:start", pod_id=self.pod_id, state_dir=self._state_dir)
+        self.start_steps_ns["container_running"] = time.monotonic_ns()
 
     def said(self) -> list[str]:
         """Return the last lines of its program's output."""
@@ -160,6 +163,7 @@ class CrunRuntime:
     def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
         """Make a pod and attach its networks, its program not started; remove it on leaving."""
         undo: dict[str, JsonValue] = {"pod_id": spec.pod_id, "state_dir": self._state_dir}
+        asked_ns = time.monotonic_ns()
         with ExitStack() as stack:
             command = None
             if spec.told_at_start:
@@ -177,6 +181,7 @@ class CrunRuntime:
                 start_ticks=made["start_ticks"],
                 command=command,
             )
+            pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
             for one in networks:
                 attached = stack.enter_context(
                     one.driver.attach(
@@ -186,6 +191,7 @@ class CrunRuntime:
                 pod.attached += (attached,)
                 # before anything else joins: a bridge changes its MAC with its ports
                 pod.checks += (one.driver.check(node, attached, pod_id=pod.pod_id),)
+            pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
             yield pod
 
     @contextmanager

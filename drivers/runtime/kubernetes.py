@@ -28,7 +28,7 @@ from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods, record, services
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.drivers.kubernetes.cluster import Embedded, embedded
+from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.flannel import FlannelNetwork
@@ -206,7 +206,7 @@ class KubernetesRuntime:
             plugin_dirs=_plugin_dirs(networks),
             network=network,
             interface=str(self._options.get("interface", "")),
-            within_s=float(self._options.get("ready_s", 60.0)),
+            within_s=float(self._options.get("ready_s", READY_S)),
         ) as made:
             self._embedded = made
             yield made.access

@@ -1,0 +1,103 @@
+"""What drivers of acts have in common: the path that they make and remove, and the tester's two ports.
+
+Ids: LOAD-02 no path is attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, Self
+
+from bmwg.drivers.api import JsonValue, Missing, TesterPort, WorkloadDriver
+from bmwg.drivers.api_workload import ONE, Takes
+from bmwg.drivers.paths import path_driver, uplinks
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.node import routed_port
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec
+from bmwg.methodology.records import Cell
+
+_PATH, _FUNCTION = "pvp", "kernel-l3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where pods are made and removed: an open testbed, and the cell of frames whose path they are."""
+
+    bed: Bed
+    cell: Cell
+
+    @property
+    def ports(self) -> tuple[TesterPort, TesterPort]:
+        """The tester's ports, known before the path is there. Raises ConfigError PATH-01."""
+        first, second = self.bed.sides()
+        return routed_port(self.bed, first), routed_port(self.bed, second)
+
+    @property
+    def routers(self) -> int:
+        """How many routers forward a frame on the whole path: the pod, and the node on both sides of it."""
+        return 3 if self.bed.network(self.cell.network).spec.uplink == uplinks.ROUTED else 1
+
+
+class ActsWorkload(WorkloadDriver[Sequence[Ground], ActsSpec, ActsResult], Protocol):
+    """What makes and removes pods, found by a cell's workload among `bmwg.drivers.workload`."""
+
+    def __init__(self, ground: Ground) -> None: ...
+
+
+class OfActs:
+    """A driver that is made of the ground of its cell."""
+
+    kind: ClassVar[str] = KIND
+    takes: ClassVar[Takes] = ONE
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._attached: tuple[Ground, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: the path, or ports that are interfaces of this machine."""
+        if self._ground.bed.testbed.lab_ports:
+            return Missing(
+                what="the start of a pod, timed by frames, at lab ports",
+                reason="frames are offered at interfaces of this machine from before the path is made",
+                mend="a testbed whose links are made by the run (testbeds/embedded.yaml)",
+            )
+        if self._ground.cell.path != _PATH or self._ground.cell.function != _FUNCTION:
+            return Missing(
+                what=f"the start of a pod on path {self._ground.cell.path}, {self._ground.cell.function}",
+                reason="how many routers its frames pass, by which they are known to have passed the pod, is "
+                f"known of path {_PATH} with {_FUNCTION}",
+                mend=f"path: {_PATH} and function: {_FUNCTION} in the profile",
+            )
+        return path_driver(self._ground.cell, self._ground.bed).probe()
+
+    def attach(self, endpoints: Sequence[Ground], /) -> None:
+        """Use this ground from now on. Raises ConfigError LOAD-01."""
+        self.takes.refuse(type(self).__name__, endpoints)
+        self._attached = tuple(endpoints)
+
+    def detach(self) -> None:
+        """Forget the ground: between executions nothing stands on it."""
+        self._attached = ()
+
+    def learn(self, spec: ActsSpec, /) -> None:
+        """Nothing: what a start must learn is part of it."""
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What offers the frames."""
+        return {"program": "the runner's own packet sockets on the tester's ports", "versions": {}}
+
+    @property
+    def attached(self) -> Ground:
+        """The ground. Raises DriverError LOAD-02."""
+        if not self._attached:
+            raise DriverError("LOAD-02", "no path is attached; nothing was made", hint="attach() comes first")
+        return self._attached[0]

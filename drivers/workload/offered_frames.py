@@ -1,0 +1,230 @@
+"""Frames that are offered one by one, from before a path exists until it is gone; what comes out is timed.
+
+Two packet sockets on the tester's ports and one thread. Until the device answers for its address, what is
+offered is the question for it (ARP); then a UDP datagram. Times are of the monotonic clock.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import select
+import socket
+import struct
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from bmwg.drivers import netns
+from bmwg.drivers.api import TesterPort
+
+_ETH_P_ALL = 3
+_OUTGOING = 4  # PACKET_OUTGOING
+_ARP, _IPV4 = b"\x08\x06", b"\x08\x00"
+_HEADERS_OCTETS = 14 + 20 + 8
+_FCS_OCTETS = 4
+_HOP_LIMIT, _AT_HOP_LIMIT = 64, 22
+_ASK_AGAIN = 32  # choice: frames in vain after which the device's address is asked for again
+_UDP_PORTS = (49152, 7)
+LEAST_FRAME_OCTETS = 64  # its 18 octets of payload hold the mark of 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What came of the frames since `begin`: counts, and times of the monotonic clock in ns.
+
+    `not_before_ns` is when the last was offered that did not come before `first_ns`. `bypassed` were not
+    forwarded by all routers of the path: they went round the pod, and are in no other count.
+    """
+
+    offered: int
+    received: int
+    reordered: int
+    bypassed: int
+    not_before_ns: int | None
+    first_ns: int | None
+    last_ns: int | None
+
+
+class OfferedFrames:
+    """Offers frames at the first port and looks for them at the second, until it is left."""
+
+    def __init__(
+        self,
+        ports: tuple[TesterPort, TesterPort],
+        *,
+        frame_octets: int,
+        interval_us: int,
+        routers: int,
+    ) -> None:
+        self._ports = ports
+        self._interval_s = interval_us / 1e6
+        self._hop_limit_left = _HOP_LIMIT - routers  # of a frame that took the whole path
+        self._token = secrets.token_bytes(8)
+        self._octets = frame_octets - _FCS_OCTETS
+        self._stop = threading.Event()
+        self._came = threading.Event()
+        self._lock = threading.Lock()
+        self._failed: BaseException | None = None
+        self._number = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._peer: bytes | None = None
+        self._first_number = self._number
+        self._times: list[int] = []  # when something was offered, a question for the address as well
+        self._sent: dict[int, int] = {}
+        self._received: set[int] = set()
+        self._highest = -1
+        self._reordered = 0
+        self._bypassed: set[int] = set()
+        self._at: tuple[int | None, int | None] = (None, None)
+        self._not_before: int | None = None
+        self._in_vain = 0
+        self._came.clear()
+
+    @contextmanager
+    def offering(self) -> Iterator[OfferedFrames]:
+        """Offer frames until this is left. Raises TestbedError NETNS-01."""
+        opened = [netns.within(port.netns, lambda port=port: _open(port.device)) for port in self._ports]  # type: ignore[misc]
+        thread = threading.Thread(target=self._run, args=(opened,), name="offered frames", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._stop.set()
+            thread.join(5.0)
+            for one in opened:
+                one.close()
+
+    def begin(self) -> int:
+        """Begin a life: forget what was seen before; returns the time."""
+        with self._lock:
+            self._forget()
+            return time.monotonic_ns()
+
+    def wait(self, within_s: float) -> bool:
+        """Wait for the first frame that comes out; tells whether one did. Raises what ended the offering."""
+        end_s = time.monotonic() + within_s
+        while not self._came.wait(0.1):
+            if self._failed is not None:
+                raise self._failed
+            if time.monotonic() > end_s:
+                return False
+        return True
+
+    def seen(self) -> Seen:
+        """Return what came since `begin`."""
+        with self._lock:
+            return Seen(
+                offered=len(self._sent),
+                received=len(self._received),
+                reordered=self._reordered,
+                bypassed=len(self._bypassed - self._received),
+                not_before_ns=self._not_before,
+                first_ns=self._at[0],
+                last_ns=self._at[1],
+            )
+
+    def _run(self, opened: list[socket.socket]) -> None:
+        try:
+            due_s = time.monotonic()
+            while not self._stop.is_set():
+                wait_s = due_s - time.monotonic()
+                if wait_s <= 0:
+                    self._offer(opened[0])
+                    due_s = time.monotonic() + self._interval_s
+                    continue
+                for ready in select.select(opened, [], [], wait_s)[0]:
+                    self._take(ready, 0 if ready is opened[0] else 1)
+        except BaseException as error:  # told to whoever waits
+            self._failed = error
+
+    def _offer(self, out: socket.socket) -> None:
+        with self._lock:
+            asks = self._peer is None or (not self._received and self._in_vain >= _ASK_AGAIN)
+            frame = self._question() if asks else self._frame(self._number)
+            self._times.append(time.monotonic_ns())
+            if asks:
+                self._in_vain = 0
+            else:
+                self._sent[self._number] = self._times[-1]
+                self._number += 1
+                self._in_vain += 1
+        with suppress(OSError):  # a port that is down for a moment loses what is sent to it
+            out.send(frame)
+
+    def _take(self, ready: socket.socket, side: int) -> None:
+        try:
+            frame, address = ready.recvfrom(65536)
+        except OSError:
+            return
+        now_ns = time.monotonic_ns()
+        if address[2] == _OUTGOING:
+            return
+        gateway = ipaddress.ip_address(self._ports[0].gateway_ipv4 or "0.0.0.0").packed
+        with self._lock:
+            if side == 0 and frame[12:14] == _ARP and frame[20:22] == b"\x00\x02" and frame[28:32] == gateway:
+                self._peer = frame[22:28]
+            elif side == 1 and (at := frame.find(self._token)) > 0:
+                (number,) = struct.unpack_from("!Q", frame, at + len(self._token))
+                self._count(number, now_ns, hop_limit=frame[_AT_HOP_LIMIT])
+
+    def _count(self, number: int, now_ns: int, *, hop_limit: int) -> None:
+        if number < self._first_number or number in self._received or number not in self._sent:
+            return
+        if hop_limit != self._hop_limit_left:
+            self._bypassed.add(number)
+            return
+        if not self._received:
+            place = bisect_left(self._times, self._sent[number])
+            self._not_before = self._times[place - 1] if place else None
+            self._at = (now_ns, now_ns)
+            self._came.set()
+        self._received.add(number)
+        self._reordered += number < self._highest
+        self._highest = max(self._highest, number)
+        self._at = (self._at[0], now_ns)
+
+    def _question(self) -> bytes:
+        port = self._ports[0]
+        mac, mine = _octets(port.mac), _host(port.ipv4)
+        asked = ipaddress.ip_address(port.gateway_ipv4 or "0.0.0.0").packed
+        body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 1) + mac + mine + bytes(6) + asked
+        return (b"\xff" * 6 + mac + _ARP + body).ljust(LEAST_FRAME_OCTETS - _FCS_OCTETS, b"\0")
+
+    def _frame(self, number: int) -> bytes:
+        port, other = self._ports
+        mark = self._token + struct.pack("!Q", number)
+        payload = mark.ljust(self._octets - _HEADERS_OCTETS, b"\0")
+        head = struct.pack(
+            "!BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, _HOP_LIMIT, 17, 0,
+        ) + _host(port.ipv4) + _host(other.ipv4)  # fmt: skip
+        head = head[:10] + struct.pack("!H", _checksum(head)) + head[12:]
+        udp = struct.pack("!HHHH", *_UDP_PORTS, 8 + len(payload), 0)  # 0: no checksum, as IPv4 allows
+        return (self._peer or b"") + _octets(port.mac) + _IPV4 + head + udp + payload
+
+
+def _open(device: str) -> socket.socket:
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.htons(_ETH_P_ALL))
+    opened.bind((device, 0))
+    opened.setblocking(False)
+    return opened
+
+
+def _octets(mac: str | None) -> bytes:
+    return bytes.fromhex((mac or "").replace(":", ""))
+
+
+def _host(address: str | None) -> bytes:
+    return ipaddress.ip_interface(address or "0.0.0.0").ip.packed
+
+
+def _checksum(data: bytes) -> int:
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF

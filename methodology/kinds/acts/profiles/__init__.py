@@ -1,0 +1,1 @@
+"""The profiles of the suites of streams, as package data."""

@@ -1,0 +1,169 @@
+"""One execution of acts: pods made and removed, one after the other, while frames are offered. Pure.
+
+All times are nanoseconds from the execution's beginning, by one clock: that of the machine on which runner
+and tester's ports are. Durations are computed from them and never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+KIND = "acts"
+RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActsSpec:
+    """One execution as asked for.
+
+    `cycles` pods are made and removed, one after the other. From before each request until after the removal
+    a frame of `frame_octets` (FCS included) is offered every `interval_us` at the first of the tester's
+    ports. `first_frame_s` is within what a frame must come out at the other. `number`
+    counts the executions of a cell.
+    """
+
+    workload: str
+    cycles: int
+    frame_octets: int
+    interval_us: int
+    first_frame_s: float
+    number: int = 0
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return what the journal holds."""
+        return asdict(self)
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any]) -> ActsSpec:
+        """Read what `as_builtins` gave."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """One pod from the request until it is gone.
+
+    `steps` are what the runtime tells of its start, by name. `not_before_ns` is when the last was offered
+    that did not come before `first_frame_ns`, when the first came out: it began to forward in between.
+    `last_frame_ns` is when the last one came. None: it did not come to that. `offered_frames` were sent to
+    the device's address; `received_frames` are those that came, each once, `reordered_frames` those that
+    came after a later one. A frame that fewer routers forwarded than stand on the path went round the pod:
+    it is one of `bypassed_frames`, and of no other count.
+    """
+
+    asked_ns: int
+    steps: Mapping[str, int] = field(default_factory=dict)
+    ready_ns: int | None = None
+    not_before_ns: int | None = None
+    first_frame_ns: int | None = None
+    remove_asked_ns: int | None = None
+    last_frame_ns: int | None = None
+    removed_ns: int | None = None
+    offered_frames: int = 0
+    received_frames: int = 0
+    reordered_frames: int = 0
+    bypassed_frames: int = 0
+
+    @property
+    def start_ns(self) -> int | None:
+        """From the request to the first forwarded frame."""
+        return None if self.first_frame_ns is None else self.first_frame_ns - self.asked_ns
+
+    @property
+    def removal_ns(self) -> int | None:
+        """From the request to remove it until it was gone."""
+        if self.removed_ns is None or self.remove_asked_ns is None:
+            return None
+        return self.removed_ns - self.remove_asked_ns
+
+    @property
+    def ordered(self) -> tuple[tuple[str, int], ...]:
+        """The moments that must follow one another, by name, as far as they are known."""
+        told = {
+            "the request": self.asked_ns,
+            "the first frame": self.first_frame_ns,
+            "the request to remove it": self.remove_asked_ns,
+            "its end": self.removed_ns,
+        }
+        return tuple((name, at) for name, at in told.items() if at is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActsResult:
+    """One execution as it was: each life in its order, `wall_ns` all of it. `faults` are sentences."""
+
+    lives: tuple[Life, ...] = ()
+    wall_ns: int = 0
+    faults: tuple[str, ...] = ()
+
+    @property
+    def cycles_per_s(self) -> float | None:
+        """Pods made, forwarding and removed per second; None unless the last one is gone."""
+        if not self.lives or self.lives[-1].removed_ns is None:
+            return None
+        took_ns = self.lives[-1].removed_ns - self.lives[0].asked_ns
+        return len(self.lives) * 1e9 / took_ns if took_ns > 0 else None
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return what the journal holds beside the faults, which stand in the line's head."""
+        told = asdict(self)
+        del told["faults"]
+        return {**told, "lives": [dict(one) for one in told["lives"]]}
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = ()) -> ActsResult:
+        """Read what `as_builtins` gave."""
+        lives = tuple(Life(**one) for one in data["lives"])
+        return cls(lives=lives, wall_ns=data["wall_ns"], faults=tuple(faults))
+
+
+def contradictions(result: ActsResult) -> tuple[str, ...]:
+    """Say what in the times and counts of an execution cannot be."""
+    found = []
+    before_ns = 0
+    for number, life in enumerate(result.lives, start=1):
+        for name, at_ns in life.ordered:
+            if at_ns < before_ns:
+                found.append(f"pod {number}: {name} at {at_ns} ns, what came before it at {before_ns} ns")
+            before_ns = max(before_ns, at_ns)
+        first_ns = life.first_frame_ns
+        if first_ns is not None and not life.asked_ns <= (life.not_before_ns or life.asked_ns) <= first_ns:
+            found.append(f"pod {number}: the frame before the first was offered at {life.not_before_ns} ns")
+        if life.received_frames + life.bypassed_frames > life.offered_frames:
+            came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
+            found.append(f"pod {number}: {came} frames came, {offered} were offered")
+        if (first_ns is None) != (life.received_frames == 0):
+            found.append(f"pod {number}: {life.received_frames} frames came, the first at {first_ns} ns")
+        late = [name for name, at in life.steps.items() if not life.asked_ns <= at <= result.wall_ns]
+        if late:
+            found.append(f"pod {number}: {late[0]} at {life.steps[late[0]]} ns is outside of its life")
+        if first_ns is not None and life.last_frame_ns is not None and life.last_frame_ns < first_ns:
+            found.append(f"pod {number}: the last frame came at {life.last_frame_ns} ns, before the first")
+    if before_ns > result.wall_ns:
+        found.append(f"what it tells lies at {before_ns} ns, it lasted {result.wall_ns} ns")
+    return tuple(found)
+
+
+def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
+    """Say what of an execution did not come about as asked; empty when all did."""
+    found = []
+    if len(result.lives) != spec.cycles:
+        found.append(f"{len(result.lives)} of {spec.cycles} pods were made")
+    for number, life in enumerate(result.lives, start=1):
+        if life.start_ns is None:
+            found.append(f"pod {number}: no frame came out within {spec.first_frame_s:g} s")
+            continue
+        if life.removal_ns is None:
+            found.append(f"pod {number} was not removed")
+        if life.not_before_ns is None:
+            # the very first one came: something forwarded already, and the moment is not known
+            found.append(f"pod {number}: no frame was offered in vain before the first that came")
+            continue
+        apart_ns = (life.first_frame_ns or 0) - life.not_before_ns
+        if apart_ns > life.start_ns * RESOLUTION_RATIO:
+            found.append(
+                f"pod {number}: for {apart_ns / 1e6:.1f} ms before the first frame came none was offered"
+            )
+    return tuple(found)

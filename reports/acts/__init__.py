@@ -1,0 +1,1 @@
+"""What acts tell in reports, and what they are held to."""

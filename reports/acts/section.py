@@ -1,0 +1,190 @@
+"""The report's section on the life of pods: until the first frame, by steps, and until they are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bmwg.methodology.kinds.acts.kind import steps_of
+from bmwg.methodology.kinds.acts.profile import CHURN, EXPERIMENTS
+from bmwg.methodology.kinds.acts.records import Life
+from bmwg.methodology.order_statistics import median_interval
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.acts.answers import Answered, answers_of, has_answers
+from bmwg.reports.render.results import TYPE_WORDS
+from bmwg.reports.render.text import NONE, esc, nanoseconds, role, sequence, table, title
+from bmwg.reports.store import Run
+
+_STEPS = {
+    "pod_asked": "the pod is asked for, all on the node being prepared",
+    "api_accepted": "accepted by the API",
+    "scheduled": "placed by the scheduler, as seen by a watch",
+    "container_created": "container created, its program not started",
+    "cni_began": "the kubelet asks for its networks",
+    "networks_attached": "networks attached (CNI ADD is done)",
+    "networks_reported": "networks reported in the API, as seen by a watch",
+    "container_running": "container runs",
+}
+
+
+def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
+    """Return the section, empty for a run without acts."""
+    if not has_answers(run):
+        return []
+    lines = title("The life of pods", 1)
+    answers = answers_of(run)
+    if not answers:
+        return [*lines, "The run holds no answer.", ""]
+    lines += [
+        esc(
+            "A start lasts from the request for a path with a pod to the first test frame that the pod has "
+            "forwarded (known by its hop limit: one that went round the pod passed fewer routers); one is "
+            "offered every few milliseconds from before the request until after the removal. "
+            "The path began to forward between the frame before, which did not come, and this one: the "
+            "resolution. Medians with the interval of order statistics that covers them with at least 90 % "
+            "(of fewer than five values less, and it is said)."
+        ),
+        "",
+    ]
+    about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
+    for experiment, test_id in EXPERIMENTS.items():
+        mine = [one for one in answers if one.planned.test_id == test_id]
+        if mine:
+            entry = about.get(experiment, {})
+            lines += title(entry.get("title", experiment), 2)
+            lines += [esc(f"After {entry['source']}."), ""] if entry.get("source") else []
+            lines += _answers(mine)
+            lines += _steps(mine)
+            lines += _frames(mine)
+    return [*lines, *_without(run, answers)]
+
+
+def summary(run: Run) -> str:
+    """Say in some words what the run holds of acts; empty for a run without."""
+    if not has_answers(run):
+        return ""
+    answers = answers_of(run)
+    pods = sum(len(_lives(one)) for one in answers)
+    places = ", ".join(dict.fromkeys(one.outcome.cell.network for one in answers)) or "no option"
+    return f"{len(answers)} answers from the life of {pods} pods on {places}"
+
+
+def _lives(one: Answered) -> list[Life]:
+    return [life for result in one.results for life in result.lives]
+
+
+def _answers(answers: Sequence[Answered]) -> list[str]:
+    rows = []
+    for one in answers:
+        measured = one.outcome.type is OutcomeType.MEASURED
+        lives = _lives(one) if measured else []
+        rows.append(
+            [
+                esc(_place(one)),
+                role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+                esc(
+                    _rate(one)
+                    if measured and one.outcome.metric == CHURN
+                    else _count(one)
+                    if measured
+                    else NONE
+                ),
+                esc(_median([life.start_ns for life in lives])),
+                esc(_median([life.removal_ns for life in lives])),
+                esc(_most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives])),
+                esc(sequence(one.outcome.trials)),
+                esc("; ".join((*(p for p in (one.outcome.reason,) if p), *one.outcome.quality)) or NONE),
+            ]
+        )
+    head = ["path and option", "type", "executions", "request to first frame", "request to gone"]
+    head += ["resolution, worst", "trials", "remarks"]
+    return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _place(one: Answered) -> str:
+    return f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
+
+
+def _count(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {nanoseconds(half)}" if half is not None else ""
+    return f"n = {one.values['repetitions']}, mean {nanoseconds(one.values['mean'])}{spread}"
+
+
+def _rate(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {half:.3f}" if half is not None else ""
+    cycles = one.planned.spec.cycles
+    return f"n = {one.values['repetitions']} of {cycles} pods, {one.values['mean']:.3f}{spread} pods/s"
+
+
+def _median(found: Sequence[int | None]) -> str:
+    values = [float(value) for value in found if value is not None]
+    if not values:
+        return NONE
+    told = median_interval(values)
+    covers = f", {told.covers:.0%}" if told.covers < 0.9 else ""
+    return f"{nanoseconds(told.median)} ({nanoseconds(told.low)} to {nanoseconds(told.high)}{covers})"
+
+
+def _most(values: Sequence[int]) -> str:
+    return nanoseconds(max(values)) if values else NONE
+
+
+def _steps(answers: Sequence[Answered]) -> list[str]:
+    """Return when a start came to each step, from the request: median and interval."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        for step in steps_of(lives):
+            at = [life.steps[step] - life.asked_ns for life in lives]
+            rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
+        if lives:
+            rows.append(
+                [
+                    esc(_place(one)),
+                    esc("first forwarded frame"),
+                    esc(_median([life.start_ns for life in lives])),
+                ]
+            )
+    return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
+
+
+def _frames(answers: Sequence[Answered]) -> list[str]:
+    """Return what came of the frames: those before a path is there, and after it is gone, are lost."""
+    rows = []
+    for one in answers:
+        lives = _lives(one)
+        if lives:
+            rows.append(
+                [
+                    esc(_place(one)),
+                    esc(sum(life.offered_frames for life in lives)),
+                    esc(sum(life.received_frames for life in lives)),
+                    esc(sum(life.reordered_frames for life in lives)),
+                    esc(sum(life.bypassed_frames for life in lives)),
+                    esc(_median([_still(life) for life in lives])),
+                ]
+            )
+    head = ["path and option", "offered", "came out", "came after a later one", "went round the pod"]
+    head += ["last frame, after the request to remove"]
+    return table(head, rows, "Frames of the valid executions, all pods together")
+
+
+def _still(life: Life) -> int | None:
+    if life.last_frame_ns is None or life.remove_asked_ns is None:
+        return None
+    return max(0, life.last_frame_ns - life.remove_asked_ns)
+
+
+def _without(run: Run, answers: Sequence[Answered]) -> list[str]:
+    rows = [
+        [
+            esc(one.outcome.cell.cell_id),
+            role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+            esc(one.outcome.reason),
+            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
+        ]
+        for one in answers
+        if one.outcome.type is not OutcomeType.MEASURED
+    ]
+    return table(["cell", "type", "reason", "what supplies it"], rows, "Cells of acts without a number")

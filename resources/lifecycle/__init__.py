@@ -1,0 +1,1 @@
+"""Runs of acts: pods made and removed while frames are offered to them."""

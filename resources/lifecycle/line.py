@@ -1,0 +1,22 @@
+"""An answer of the lifecycle suites as the operator reads it."""
+
+from __future__ import annotations
+
+from bmwg.methodology.kinds.acts.profile import CHURN
+from bmwg.methodology.records import Outcome, OutcomeType
+
+
+def line_of(outcome: Outcome) -> str:
+    """Say an outcome in one line."""
+    if outcome.type is not OutcomeType.MEASURED:
+        return f"{outcome.type.value}  {outcome.reason}"
+    told = {value.metric.removeprefix(f"{outcome.metric}."): value.number for value in outcome.values}
+    half = told.get("half_width_95")
+    count = f"(n = {told['repetitions']})"
+    if outcome.metric == CHURN:
+        spread = f" +/- {half:.3f}" if half is not None else ""
+        return f"measured  {told['mean']:.3f}{spread} pods made and removed per second {count}"
+    ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
+    spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f})"
+    gone = f"removed in {ms['removal.median']:.0f} ms"
+    return f"measured  {ms['median']:.0f} ms to the first frame, median {spread}; {gone} {count}"

@@ -1,0 +1,21 @@
+*** Settings ***
+Documentation       From the request for a pod and its networks to the first test frame that it has forwarded, by steps, and
+...                 from the request to remove it until it is gone (RFC 8172 section 4.3). A slow start fails no test;
+...                 a start whose frames were not offered all the time does.
+Resource            bmwg/resources/bench.resource
+Suite Setup         Open Bench
+Test Tags           clause:rfc8172-4.3    path:pvp
+
+
+*** Test Cases ***
+From Request To First Forwarded Frame
+    [Tags]    id:LC-START-1    metric:pod_start    req:RFC8172-4.3-01    req:RFC8172-4.3-03
+    Measure Its Cells
+
+Made And Removed One After The Other
+    [Tags]    id:LC-CHURN-1    metric:pod_churn    req:RFC8172-4.3-01
+    Measure Its Cells
+
+From Request To A Policy In Force
+    [Tags]    id:LC-POLICY-1    metric:policy_programming    req:RFC8172-4.3-03
+    Measure Its Cells

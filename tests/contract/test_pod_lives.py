@@ -1,0 +1,102 @@
+"""Pods that are made, seen to forward and removed: by real frames."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import traces
+
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.workload.of_acts import Ground
+from bmwg.drivers.workload.pod_lives import PodLives
+from bmwg.drivers.workload.policies import Policies
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.acts import profile
+from bmwg.methodology.kinds.acts.kind import assessed
+from bmwg.methodology.kinds.acts.records import ActsSpec, contradictions
+from bmwg.methodology.records import POD, Cell, Validity
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(),
+        reason="needs apt-get install containernetworking-plugins",
+    ),
+    pytest.mark.skipif(shutil.which("crun") is None, reason="needs apt-get install crun"),
+]
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    with open_bed(load_testbed(None), Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
+def ground(bed, network: str = "bridge") -> Ground:
+    cell = Cell(path="pvp", hosting=POD, function="kernel-l3", network=network, frame_octets=64)
+    return Ground(bed=bed, cell=cell)
+
+
+def spec(**changes) -> ActsSpec:
+    asked = profile.load("quick").plan()[0].spec
+    return replace(asked, number=1, first_frame_s=60.0, **changes)
+
+
+@pytest.mark.parametrize("network", ["bridge", "ptp"])
+def test_a_pod_is_seen_to_forward_between_request_and_removal_and_nothing_stays(bed, network) -> None:
+    workload = PodLives(ground(bed, network))
+    assert workload.probe() is None
+    before = traces(bed.run_dir, bed.token)
+    workload.attach((ground(bed, network),))
+    found = workload.run(spec(cycles=2))
+    workload.detach()
+    assert found.faults == ()
+    assert contradictions(found) == ()
+    # on a machine that took the runner's CPU away frames were not offered all the time: said, no wrong time
+    assert assessed(spec(cycles=2), found).validity in (Validity.VALID, Validity.INCOMPLETE)
+    for life in found.lives:
+        assert life.first_frame_ns is not None
+        assert life.received_frames > 0
+        steps = ["pod_asked", "container_created", "networks_attached", "container_running"]
+        assert list(life.steps) == steps
+        assert sorted(life.steps.values()) == list(life.steps.values())
+        # nothing can be forwarded before it has its networks
+        assert life.first_frame_ns > life.steps["networks_attached"]
+        assert life.removed_ns > life.remove_asked_ns >= life.first_frame_ns
+    assert traces(bed.run_dir, bed.token) == before
+
+
+def test_a_pod_that_never_forwards_is_no_start(bed, monkeypatch) -> None:
+    """The tester's second port is what frames come out at; at another they never come."""
+    here = ground(bed)
+    first, _ = here.ports
+    workload = PodLives(here)
+    workload.attach((here,))
+    monkeypatch.setattr(Ground, "ports", property(lambda self: (first, first)))
+    asked = spec(cycles=2)
+    asked = replace(asked, first_frame_s=1.0)
+    found = workload.run(asked)
+    assert [life.first_frame_ns for life in found.lives] == [None]
+    judged = assessed(asked, found)
+    assert judged.validity is Validity.INCOMPLETE
+    assert "no frame came out within 1 s" in judged.reason
+
+
+def test_nothing_is_made_without_a_path(bed) -> None:
+    with pytest.raises(DriverError, match="LOAD-02"):
+        PodLives(ground(bed)).run(spec())
+
+
+def test_a_policy_is_refused_by_the_name_of_its_option(bed) -> None:
+    missing = Policies(ground(bed)).probe()
+    assert "bridge" in missing.what
+    assert "no NetworkPolicy" in missing.reason

@@ -1,0 +1,165 @@
+"""A run of acts verifies from its executions, as folder and as bundle; no changed one does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import replayable
+from tests.unit.acts.test_kind import result, spec
+
+from bmwg.methodology.kinds.acts import profile
+from bmwg.methodology.kinds.acts.kind import (
+    FAMILIES,
+    MEASURED,
+    answered,
+    assessed,
+    body_of,
+    tried,
+    without_execution,
+)
+from bmwg.methodology.procedures import versions
+from bmwg.methodology.records import OutcomeType
+from bmwg.reports.bundle.make import folder_evidence, make_bundle
+from bmwg.reports.render.report import write_report
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.verify.verify import verify_bundle, verify_folder
+
+QUICK = profile.load("quick")
+PLAN = QUICK.plan()
+MS = 1_000_000
+
+
+class Clock(replayable.Clock):
+    """Goes on by far more than an execution takes."""
+
+    def __call__(self):
+        self.moment += timedelta(seconds=20)
+        return super().__call__()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Starts on bridge and churn measured, the policy refused, other options not there."""
+    header = RunHeader(
+        toolkit_version="0.1.0",
+        toolkit_commit="0123456789abcdef0123456789abcdef01234567",
+        toolkit_dirty=False,
+        simulated=False,
+        testbed={"name": "pods"},
+        testbed_source=None,
+        profile=QUICK.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+        procedures=versions(FAMILIES),
+        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
+    )
+    with RunStore.create(tmp_path_factory.mktemp("acts"), "a", header, clock=Clock()) as store:
+        store.add_deployment("acts-pvp-bridge-1", {"path": "pvp"})
+        place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+        store.platform.note_records("acts-pvp-bridge-1", {"dut1": place})
+        for planned in PLAN:
+            if planned.test_id == "LC-POLICY-1" or planned.cell.network != "bridge":
+                reason = "it enforces no NetworkPolicy"
+                store.add_outcome(
+                    without_execution(planned, OutcomeType.NOT_ASSESSED, reason), mend="another CNI"
+                )
+                continue
+            done = []
+            for number in range(1, 8):
+                asked = spec(planned, number)
+                one = result(1500 + number, cycles=asked.cycles)
+                found = assessed(asked, one)
+                seq = store.append(
+                    cell_id=planned.cell.cell_id,
+                    deployment_id="acts-pvp-bridge-1",
+                    metric=planned.metric,
+                    test_id=planned.test_id,
+                    phase=MEASURED,
+                    body=body_of(asked, one, {}),
+                    validity=found.validity,
+                    reason=found.reason,
+                )
+                done.append(tried(seq, asked, one))
+            store.add_outcome(answered(planned, done))
+        store.close(None, "complete")
+    write_report(store.folder)
+    return store.folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "a"))
+
+
+def test_folder_and_bundle_verify(made, tmp_path) -> None:
+    found = verify_folder(made)
+    assert found.findings == ()
+    bundle = make_bundle(
+        made,
+        tmp_path / "a.bmwg.tar",
+        evidence=folder_evidence(made),
+        findings=list(found.findings),
+        signer=None,
+    )
+    assert verify_bundle(bundle).findings == ()
+
+
+def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
+    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")
+    assert "The life of pods" in page
+    assert "container runs" in page
+    assert "went round the pod" in page
+    assert "it enforces no NetworkPolicy" in page
+    assert "5 answers from the life of 42 pods" in page
+
+
+def forged(run: Path, change) -> set[str]:
+    """Change the lines and answers of a run, its chain made again; what verification finds."""
+    lines, document = replayable.bodies(run), json.loads((run / "run.json").read_text())
+    change(lines, document)
+    replayable.forge(run, document, lines)
+    return {finding.rule_id for finding in verify_folder(run).findings}
+
+
+def test_a_faster_start_does_not_follow_from_the_executions(run) -> None:
+    def change(lines, document) -> None:
+        one = next(one for one in document["outcomes"] if one["values"])
+        one["values"][0]["number"] *= 0.9
+
+    assert "VER-16" in forged(run, change)
+
+
+def test_a_pod_that_was_removed_before_it_forwarded_is_found(run) -> None:
+    def change(lines, document) -> None:
+        for line in lines[:7]:
+            line["result"]["lives"][0]["remove_asked_ns"] = 100 * MS
+
+    assert {"VER-03", "VER-34"} <= forged(run, change)
+
+
+def test_more_frames_than_the_interval_allows_are_found(run) -> None:
+    def change(lines, document) -> None:
+        for line in lines[:7]:
+            line["result"]["lives"][0]["offered_frames"] = 5000
+
+    assert "VER-34" in forged(run, change)
+
+
+def test_pods_that_lived_longer_than_their_execution_are_found(run) -> None:
+    def change(lines, document) -> None:
+        for line in lines[:7]:
+            line["result"]["wall_ns"] = 500 * MS
+
+    assert {"VER-03", "VER-31"} <= forged(run, change)
+
+
+def test_a_start_that_lasted_longer_than_the_time_between_two_lines_is_found(run) -> None:
+    def change(lines, document) -> None:
+        for line in lines[:7]:
+            line["result"]["wall_ns"] = 600_000 * MS
+
+    assert "VER-30" in forged(run, change)
