@@ -17,6 +17,7 @@ from bmwg.drivers.api_pods import PodFunction as PodFunction
 from bmwg.drivers.api_pods import PodNetwork as PodNetwork
 from bmwg.drivers.api_pods import PodParts as PodParts
 from bmwg.drivers.api_pods import PodRuntime as PodRuntime
+from bmwg.drivers.api_pods import ProgramPlace as ProgramPlace
 from bmwg.drivers.api_workload import WorkloadDriver as WorkloadDriver
 
 if TYPE_CHECKING:  # every agent imports this module, and reading testbed files is most of its start
@@ -233,11 +234,15 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodEnd:
-    """An end of a path that is a pod: programs run in it, and its kernel has `address` on `interface`."""
+    """An end of a path where programs run, a pod or a host: its kernel has `address` on `interface`.
 
-    pod: Pod
+    `cpus` is a list such as `0,2` of CPUs that a program is put on; empty for a pod, whose cgroup says it.
+    """
+
+    pod: ProgramPlace
     interface: str
     address: str
+    cpus: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,20 @@ class PodNetwork:
     bridge: str
 
 
+class ProgramPlace(Protocol):
+    """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says."""
+
+    @property
+    def pod_id(self) -> str: ...
+    @property
+    def node(self) -> PlacedNode: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def start_ticks(self) -> int: ...
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
+
+
 @runtime_checkable
 class Pod(Protocol):
     """A pod that exists on a node. `pid` and `start_ticks` (clock ticks since boot) are of its first process.

@@ -22,19 +22,21 @@ _POLL_S = 0.01
 _LISTENS = "0A"  # of a TCP socket in /proc/net/tcp; one of UDP has no such state
 
 
-def start(*, pid: int, start_ticks: int, command: list[str], folder: str, mend: str = "") -> dict[str, int]:
+def start(
+    *, pid: int, start_ticks: int, command: list[str], folder: str, mend: str = "", cpus: str = ""
+) -> dict[str, int]:
     """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
 
     Returns pid and start time (ticks) of its session, for `programs.stop`. `mend` is the line that supplies
-    the program. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01.
+    the program, `cpus` a list of CPUs to put it on (empty: those that it finds). Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01.
     """
     _require(command[0], mend)
     programs.write_files(folder=folder, files={})
-    return programs.start(command=_entering(pid, start_ticks, command), folder=folder, packages=[])
+    return programs.start(command=_entering(pid, start_ticks, command, cpus), folder=folder, packages=[])
 
 
 def run(
-    *, pid: int, start_ticks: int, command: list[str], within_s: float, mend: str = ""
+    *, pid: int, start_ticks: int, command: list[str], within_s: float, mend: str = "", cpus: str = ""
 ) -> dict[str, JsonValue]:
     """Node function: run a program to its end in the pod of process `pid`.
 
@@ -42,7 +44,7 @@ def run(
     said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01.
     """
     _require(command[0], mend)
-    entering = _entering(pid, start_ticks, command)
+    entering = _entering(pid, start_ticks, command, cpus)
     began_ns = time.monotonic_ns()
     found: dict[str, JsonValue] = {"output": "", "errors": "", "status": None, "fault": ""}
     try:
@@ -98,7 +100,7 @@ def _require(program: str, mend: str) -> None:
         raise TestbedError("PROG-01", f"no `{program}` in PATH", hint=mend)
 
 
-def _entering(pid: int, start_ticks: int, command: list[str]) -> list[str]:
+def _entering(pid: int, start_ticks: int, command: list[str], cpus: str = "") -> list[str]:
     """Return the command by which a process of the node becomes a program of the pod."""
     if not process.same(pid, start_ticks):
         raise DriverError("EXEC-01", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
@@ -106,4 +108,5 @@ def _entering(pid: int, start_ticks: int, command: list[str]) -> list[str]:
     names = dict.fromkeys(line.split(":", 2)[2] for line in lines)
     places = dict.fromkeys(str(place) for name in names if name != "/" for place in cgroups.folders(name))
     enter = ["nsenter", f"--target={pid}", *_NAMESPACES, "--"]
-    return ["sh", "-c", _JOIN, "sh", *places, "--", *enter, *command]
+    put = ["taskset", "--cpu-list", cpus] if cpus else []
+    return ["sh", "-c", _JOIN, "sh", *places, "--", *put, *enter, *command]

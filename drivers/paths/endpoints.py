@@ -143,7 +143,7 @@ def pod_pair(
         for node in dict.fromkeys(nodes):
             stack.enter_context(uplinks.cleared(node, network.spec.uplink, nic=nic, bridge=BRIDGE))
         first, second = (
-            stack.enter_context(_endpoint(bed, network, node, number, nic, speaker))
+            stack.enter_context(endpoint(bed, network, node, number=number, nic=nic, speaker=speaker))
             for number, node in enumerate(nodes)
         )
         for node in dict.fromkeys(nodes):
@@ -153,9 +153,10 @@ def pod_pair(
 
 
 @contextmanager
-def _endpoint(
-    bed: Bed, network: NetworkDriver, node: NamespaceNode, number: int, nic: str | None, speaker: str
+def endpoint(
+    bed: Bed, network: NetworkDriver, node: NamespaceNode, *, number: int, nic: str | None, speaker: str
 ) -> Iterator[Endpoint]:
+    """Make one pod and attach it; number 0 or 1 says which of a path's two addresses it gets."""
     routed = network.spec.uplink == uplinks.ROUTED
     addresses = INNER[number].far if routed else ENDPOINTS[number]
     routes: tuple[tuple[str, str], ...] = ()
@@ -211,19 +212,22 @@ def crossed(
 
     Each of these is node, interface and the counter that tells what goes forward.
     """
-    (first, second), found = pair, []
-    for end, outwards in ((first, True), (second, False)):
-        role = f"pod{end.number}"
-        mine = [Crossed(at=f"{role}/{INTERFACE}", place=end.pod, interface=INTERFACE, forward=_way(outwards))]
-        if (name := end.attached.host_interface) is not None:
-            at = f"{end.node.name}, host end of {role}"
-            mine.append(Crossed(at=at, place=end.node, interface=name, forward=_way(not outwards)))
-        found.append(mine if outwards else mine[::-1])
+    first, second = pair
     nodes = [
         Crossed(at=f"{node.name}/{interface}", place=node, interface=interface, forward=forward)
         for node, interface, forward in between
     ]
-    return (*found[0], *nodes, *found[1])
+    return (*crossed_by(first, outwards=True), *nodes, *crossed_by(second, outwards=False))
+
+
+def crossed_by(end: Endpoint, *, outwards: bool) -> tuple[Crossed, ...]:
+    """Return the interfaces of one pod's attachment in their order; `outwards`: data leaves the pod."""
+    role = f"pod{end.number}"
+    mine = [Crossed(at=f"{role}/{INTERFACE}", place=end.pod, interface=INTERFACE, forward=_way(outwards))]
+    if (name := end.attached.host_interface) is not None:
+        at = f"{end.node.name}, host end of {role}"
+        mine.append(Crossed(at=at, place=end.node, interface=name, forward=_way(not outwards)))
+    return tuple(mine if outwards else mine[::-1])
 
 
 def _way(sends: bool) -> str:

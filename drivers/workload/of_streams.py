@@ -110,5 +110,5 @@ class OfStreams:
         return found
 
 
-def _of(end: PodEnd) -> dict[str, int]:
-    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks}
+def _of(end: PodEnd) -> dict[str, JsonValue]:
+    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks, "cpus": end.cpus}

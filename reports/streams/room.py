@@ -7,13 +7,14 @@ from bmwg.reports.rooms import Room
 from bmwg.reports.streams import physics
 from bmwg.reports.streams.answers import has_answers
 from bmwg.reports.streams.section import section, summary
+from bmwg.reports.streams.sweeps import plots
 
 STREAMS = Room(
     kind=KIND,
     holds=has_answers,
     section=section,
     summary=summary,
-    plots=lambda run: (),
+    plots=plots,
     rules=physics.RULES,
     questions=physics.questions,
 )

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from bmwg.methodology.kinds.streams.profile import EXPERIMENTS
+from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Transport
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.render.results import TYPE_WORDS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, unit
 from bmwg.reports.store import Run
+from bmwg.reports.streams import sweeps
 from bmwg.reports.streams.answers import Answered, answers_of, has_answers, interface_of
 
 _OFFLOADS = {
@@ -28,14 +29,14 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     """Return the section, empty for a run without streams."""
     if not has_answers(run):
         return []
-    lines = title("Transport from pod to pod", 1)
+    lines = title("Transport between pods and hosts", 1)
     answers = answers_of(run)
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     lines += [
         esc(
             "Octets are those of the application: no header counts. Goodput is what arrived at the other "
-            "pod's program per second. Forward is from the first pod to the second. Mean and half-width of "
+            "end's program per second. Forward is from the first end to the second. Mean and half-width of "
             "its 95 % confidence interval by Student's t over the executions."
         ),
         "",
@@ -47,6 +48,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
+            lines += sweeps.lines(experiment, mine, figure) if experiment in SWEPT else []
             lines += _answers(mine)
             lines += _compared(mine)
     return [*lines, *_crossed(answers), *_in_force(run, answers), *_without(run, answers)]
@@ -67,7 +69,10 @@ def _experiment(one: Answered) -> str:
 
 
 def _place(one: Answered) -> str:
-    return f"{one.outcome.cell.path}, {one.outcome.cell.network}"
+    cell = one.outcome.cell
+    if cell.hosting == POD:
+        return f"{cell.path}, {cell.network}"
+    return f"{cell.path}, {sweeps.form_of(one)}"
 
 
 def _conditions(one: Answered, source: str) -> str:

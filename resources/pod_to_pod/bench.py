@@ -18,7 +18,7 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.streams.kind import without_execution
 from bmwg.methodology.kinds.streams.profile import Planned
 from bmwg.methodology.kinds.streams.records import KIND
-from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.methodology.records import NOTHING, Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
 from bmwg.resources.measure import is_of_cell
@@ -77,12 +77,11 @@ class StreamsBench:
             return
         if self._run.stopped is not None:
             raise self._run.stopped
-        place = (wanted.cell.path, wanted.cell.network)
+        place = _place(wanted)
         group = [
             planned
             for planned in self._plan
-            if (planned.cell.path, planned.cell.network) == place
-            and planned.cell.cell_id not in self._outcomes
+            if _place(planned) == place and planned.cell.cell_id not in self._outcomes
         ]
         try:
             self._measure_group(group)
@@ -107,7 +106,7 @@ class StreamsBench:
         if lack is None:
             path = registry.load(registry.PATH, cell.path)(cell, self._open_bed())
             lack = path.probe_pods()
-        workloads = {} if lack else self._workloads(cell.path, cell.network)
+        workloads = {} if lack else self._workloads(group[0])
         left = []
         for planned in group:
             missing = lack or workloads[planned.spec.workload].probe()
@@ -164,7 +163,7 @@ class StreamsBench:
 
     def _not_offered(self, network: str) -> Missing | None:
         """Return that the testbed file has no option of that name."""
-        if network in {one.name for one in self._testbed.networks}:
+        if network in {NOTHING, *(one.name for one in self._testbed.networks)}:
             return None
         return Missing(
             what=f"network option {network}",
@@ -179,15 +178,14 @@ class StreamsBench:
             self._bed = self._stack.enter_context(opened)
         return self._bed
 
-    def _workloads(self, path: str, network: str) -> dict[str, StreamsWorkload]:
+    def _workloads(self, mine: Planned) -> dict[str, StreamsWorkload]:
         """Return what offers the load of all cells of a way, made of the nodes that the pods may stand on.
 
         Those of answered cells are among them: each deployment of a way has the same programs in its record.
         """
         bed = self._open_bed()
         nodes = [bed.node(node.name) for node in self._testbed.nodes]
-        cells = (one for one in self._plan if (one.cell.path, one.cell.network) == (path, network))
-        names = dict.fromkeys(planned.spec.workload for planned in cells)
+        names = dict.fromkeys(one.spec.workload for one in self._plan if _place(one) == _place(mine))
         return {name: registry.workload(name, kind=KIND)(nodes) for name in names}
 
     def _recorded(self, planned: Planned) -> list[Any]:
@@ -200,3 +198,8 @@ class StreamsBench:
         if mend:
             self.mends[outcome.outcome_id] = mend
         self._run.display.note(f"{outcome.cell.cell_id}: {line_of(outcome)}")
+
+
+def _place(planned: Planned) -> tuple[str, str, str]:
+    """Return what has to stand for a cell."""
+    return planned.cell.path, planned.cell.hosting, planned.cell.network

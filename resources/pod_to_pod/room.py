@@ -117,7 +117,7 @@ class _Streams:
     kind = KIND
 
     def tests(self, selected: Collection[str]) -> frozenset[str]:
-        """Return those with ids of the pod-to-pod suites."""
+        """Return those with ids of the suites of transport."""
         return frozenset(test_id for test_id in selected if test_id.startswith(profiles.TEST_IDS))
 
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:

@@ -24,10 +24,25 @@ from bmwg.schemas.validation import problems
 
 FORMAT = "streams_profile/1.0"
 SCHEMA = "streams_profile"
-TEST_IDS = "PP-"  # how the id of every test of these suites begins
+TEST_IDS = ("PP-", "SK-")  # how the ids of all tests of these suites begin
 GOODPUT, ROUND_TRIP = "goodput", "round_trip_time"
-_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan")  # in the ids' order: append, never renumber
-EXPERIMENTS = {"tcp": "TCP", "udp": "UDP", "round_trip": "RTT"}  # the middle of a test's id
+_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server")  # in the ids' order: append, never renumber
+EXPERIMENTS = {  # how a test's id begins
+    "tcp": "PP-TCP",
+    "udp": "PP-UDP",
+    "round_trip": "PP-RTT",
+    "socket_sizes": "SK-TCP",
+    "request_sizes": "SK-UDP",
+    "socket_sizes_twin": "SK-TCPT",
+    "request_sizes_twin": "SK-UDPT",
+}
+SWEPT = {  # the axis of experiments that are curves over it
+    "socket_sizes": "window_octets",
+    "socket_sizes_twin": "window_octets",
+    "request_sizes": "message_octets",
+    "request_sizes_twin": "message_octets",
+}
+_SERVER = "client-server"
 _AXES = (
     "workload",
     "transport",
@@ -70,14 +85,16 @@ class StreamsProfile:
         return tuple(
             planned
             for place in self.data["paths"]
-            for network in place["networks"]
+            for hosting in place.get("hostings", (POD,))
+            for network in (place["networks"] if hosting == POD else (NOTHING,))
             for experiment in self.data["experiments"]
-            for planned in _cells(self.data, place["path"], network, experiment)
+            if experiment["id"] in place.get("experiments", EXPERIMENTS)
+            for planned in _cells(self.data, place["path"], hosting, network, experiment)
         )
 
 
 def _cells(
-    profile: Mapping[str, Any], path: str, network: str, experiment: Mapping[str, Any]
+    profile: Mapping[str, Any], path: str, hosting: str, network: str, experiment: Mapping[str, Any]
 ) -> Iterator[Planned]:
     axes = ("ways", "parallel", "message_octets", "window_octets", "load_bps")
     for way, parallel, message, window, load in product(*(experiment[name] for name in axes)):
@@ -96,7 +113,7 @@ def _cells(
         yield Planned(
             test_id=id_of(experiment["id"], path),
             metric=GOODPUT if spec.exchange is Exchange.BULK else ROUND_TRIP,
-            cell=cell_of(path, network, experiment["id"], spec),
+            cell=cell_of(path, network, experiment["id"], spec, hosting),
             spec=spec,
             asked=Repetitions(
                 wanted=profile["repetitions"],
@@ -110,24 +127,30 @@ def _cells(
 
 def id_of(experiment: str, path: str) -> str:
     """Return the stable id of the test of an experiment on a path."""
-    return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{_PATHS.index(path) + 1}"
+    return f"{EXPERIMENTS[experiment]}-{_PATHS.index(path) + 1}"
 
 
 def every_id() -> tuple[str, ...]:
     """Return the ids of all tests that there are, in their order."""
-    return tuple(id_of(experiment, path) for experiment in EXPERIMENTS for path in _PATHS)
+    return tuple(
+        id_of(experiment, path)
+        for experiment in EXPERIMENTS
+        for path in _PATHS
+        if (path == _SERVER) is (experiment in SWEPT)
+    )
 
 
-def cell_of(path: str, network: str, experiment: str, spec: StreamsSpec) -> Cell:
+def cell_of(path: str, network: str, experiment: str, spec: StreamsSpec, hosting: str = POD) -> Cell:
     """Return the cell of an experiment's settings on a path."""
     told = {"experiment": experiment, **{name: getattr(spec, name) for name in _AXES}}
-    parts = [path, network, experiment, spec.way.value, f"{spec.message_octets}o", f"{spec.parallel}s"]
+    where = [path, hosting] if path == _SERVER else [path]
+    parts = [*where, network, experiment, spec.way.value, f"{spec.message_octets}o", f"{spec.parallel}s"]
     parts += [f"{spec.window_octets}w"] if spec.window_octets else []
     parts += [f"{spec.load_bps}bps"] if spec.load_bps else []
     return Cell(
         kind=KIND,
         path=path,
-        hosting=POD,
+        hosting=hosting,
         function=NOTHING,
         network=network,
         axes=tuple((name, value if isinstance(value, int) else str(value)) for name, value in told.items()),
@@ -141,10 +164,9 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     if sorted(told) != sorted(("experiment", *_AXES)):
         raise ValueError(f"axes: expected {', '.join(('experiment', *_AXES))}, found {', '.join(told)}")
     spec = StreamsSpec.from_builtins({**{name: told[name] for name in _AXES}, "duration_s": 1.0, "omit_s": 0})
-    made = cell_of(axes["path"], axes["network"], told["experiment"], spec)
-    if (axes["hosting"], axes["function"]) != (made.hosting, made.function):
+    if axes["function"] != NOTHING or (axes["hosting"] != POD and axes["path"] != _SERVER):
         raise ValueError(f"hosting, function: expected {POD}, {NOTHING}")
-    return made
+    return cell_of(axes["path"], axes["network"], told["experiment"], spec, axes["hosting"])
 
 
 def wrong(data: Mapping[str, Any]) -> str:

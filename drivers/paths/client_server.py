@@ -1,0 +1,181 @@
+"""A client on a host of its own, and a server in a hosting form on another; a link between the two (document 004).
+
+The client is a process of the first node in every form, so that only the server's form differs. Forms that
+nothing makes here are refused by name. Tests of frames have no cells on it: both its ends are programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bmwg.drivers.api import (
+    BetweenPods,
+    Crossed,
+    Deployment,
+    JsonValue,
+    Missing,
+    PlacedNode,
+    PodEnd,
+    PodPathDriver,
+)
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths.addresses import ENDPOINTS, host
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import refuse
+from bmwg.drivers.paths.p2p_underlay import option_missing
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell
+
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_LATER = ("docker", "podman", "kvm", "unikernel")  # forms of the document and its heirs without a server here
+_FUNCTION: dict[str, JsonValue] = {
+    "name": "none",
+    "runs_in": "programs at both ends use their kernels' sockets",
+    "endpoint": "endpoint: the server's program uses its interface",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlace:
+    """A node as the place of a program: its own namespaces, and no limit but the CPUs that a program is put on."""
+
+    pod_id: str
+    node: PlacedNode
+    pid: int
+    start_ticks: int
+
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+        """Run a function on the node."""
+        return self.node.call(function, deadline_s=within_s + 20.0, **arguments)
+
+
+class ClientServerPath:
+    """Two nodes joined by a link; the client is native, the server native or in a pod."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="client-server",
+        hostings=(BAREMETAL, POD),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="a native client and a server in a hosting form, on two nodes",
+        between_nodes="L2 underlay",
+        apart=True,
+        ends_in_pods=True,
+    )
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+
+    def probe(self) -> Missing | None:
+        """Return that frames are not for this path."""
+        return Missing(
+            what=f"frames on path {self.kind.name}",
+            reason="both of its ends are programs, and nothing forwards",
+            mend="another path: this one is of testcases/sockets",
+        )
+
+    def probe_pods(self) -> Missing | None:
+        """Return what is missing: the hosting form, or the network option of a pod."""
+        if self._cell.hosting in _LATER:
+            return Missing(
+                what=f"hosting form {self._cell.hosting} for a server of transport tests",
+                reason="no driver makes it here: native and pods of the testbed's runtime are the forms",
+                mend="docs/sockets.md, what is not here",
+            )
+        return None if self._cell.hosting == BAREMETAL else option_missing(self._cell, self._bed)
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Refuse: see `probe`."""
+        refuse(self.probe())
+        yield from ()
+
+    @contextmanager
+    def between_pods(self) -> Iterator[BetweenPods]:
+        """Give the client's link its address, and make the server's place; undo both on leaving."""
+        refuse(self.probe_pods())
+        bed = self._bed
+        mine, other = bed.underlay()
+        asking, answering = bed.node(mine.node), bed.node(other.node)
+        wire = (
+            Crossed(at=f"{mine.node}/{mine.interface}", place=asking, interface=mine.interface, forward="tx"),
+            Crossed(
+                at=f"{other.node}/{other.interface}", place=answering, interface=other.interface, forward="rx"
+            ),
+        )
+        with ExitStack() as stack:
+            stack.enter_context(_addressed(asking, mine.interface, 0))
+            cpus = bed.testbed.tester.cpus  # those of the form are the pods'
+            client = _end(asking, mine.interface, 0, cpus)
+            if self._cell.hosting == POD:
+                server, further, told = stack.enter_context(self._pod(answering, other.interface))
+            else:
+                stack.enter_context(_addressed(answering, other.interface, 1))
+                server, further = _end(answering, other.interface, 1, bed.testbed.pods.cpus), ()
+                told = {"network": NOTHING, "hops": [], "forwarding": "nothing forwards"}
+            hops = [
+                {"at": str(mine), "what": "the client's interface"},
+                {"at": str(other), "what": "the server's host"},
+            ]
+            yield BetweenPods(
+                ends=(client, server),
+                crossed=(*wire, *further),
+                evidence={
+                    **told,
+                    "path": self.kind.name,
+                    "hosting": self._cell.hosting,
+                    "function": _FUNCTION,
+                    "chain": "none: two programs speak to each other",
+                    "flow_definition": "transport connections and datagrams between the two hosts' addresses",
+                    "hops": [*hops, *told["hops"]],
+                    "cpus": {"client": client.cpus, "server": server.cpus or bed.testbed.pods.cpuset},
+                },
+            )
+
+    @contextmanager
+    def _pod(
+        self, node: NamespaceNode, nic: str
+    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
+        network = self._bed.network(self._cell.network)
+        uplink = network.spec.uplink
+        with ExitStack() as stack:
+            stack.enter_context(uplinks.cleared(node, uplink, nic=None, bridge=endpoints.BRIDGE))
+            made = stack.enter_context(
+                endpoints.endpoint(self._bed, network, node, number=1, nic=None, speaker=endpoints.KERNEL)
+            )
+            stack.enter_context(uplinks.bridged(node, interfaces=(nic,), bridge=endpoints.BRIDGE))
+            told = {
+                "network": {node.name: self._bed.described(network.spec.name, node.name)},
+                "endpoints": [made.evidence(self._bed)],
+                "pod_runtime": dict(self._bed.runtime.describe()),
+                "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
+                "forwarding": "the kernel of the server's host",
+            }
+            address = host(made.attached.attachment.addresses[0])
+            end = PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address)
+            yield end, endpoints.crossed_by(made, outwards=False), told
+
+
+def _end(node: NamespaceNode, interface: str, number: int, cpus: tuple[int, ...] | list[int]) -> PodEnd:
+    place = HostPlace(pod_id=f"host{number}", node=node, pid=node.pid, start_ticks=node.start_ticks)
+    address = host(ENDPOINTS[number][0])
+    return PodEnd(pod=place, interface=interface, address=address, cpus=",".join(map(str, cpus)))
+
+
+@contextmanager
+def _addressed(node: NamespaceNode, interface: str, number: int) -> Iterator[None]:
+    for address in ENDPOINTS[number]:
+        node.call(f"{_INTERFACES}:add_address", interface=interface, address=address)
+    try:
+        yield
+    finally:
+        for address in ENDPOINTS[number]:
+            node.call(f"{_INTERFACES}:remove_address", interface=interface, address=address)
+
+
+_: type[PodPathDriver] = ClientServerPath

@@ -1,0 +1,194 @@
+"""Experiments that are curves over a size: forms beside each other, normalized to the first one (document 004)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bmwg.methodology.kinds.streams.curves import Beside, beside
+from bmwg.methodology.kinds.streams.profile import SWEPT
+from bmwg.methodology.kinds.streams.records import Transport
+from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
+from bmwg.methodology.student import difference
+from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
+from bmwg.reports.render.text import NONE, esc, percent, table
+from bmwg.reports.store import Run
+from bmwg.reports.streams.answers import Answered, answers_of
+
+_SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
+_SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
+_NOT_SEEN = {
+    Transport.TCP: (
+        "What the document did not see: a size below the kernel's least is raised (so 100 and 1,100 octets are one "
+        "size, told as effective below); Linux doubles what is asked for and tells the double; one execution "
+        "stood for each point; its guests were behind user-mode networking with redirected ports, and all forms "
+        "behind a cable of 100 Mbit/s, which is the most that it could find. netperf's option sets the "
+        "sender's socket alone, iperf3's sets both."
+    ),
+    Transport.UDP: (
+        "What the document did not see: -r is no option of UDP_STREAM, so all its points sent datagrams of the "
+        "same 3,100 octets, and what differs between them is chance. Here the size of the datagram is swept. Its okay "
+        "rate is of sends that the sender's own kernel took; ours is the share of datagrams sent that arrived. "
+        "Datagrams above the MTU are cut up, and one lost part loses the whole."
+    ),
+}
+
+
+def curves(answers: Sequence[Answered]) -> Mapping[str, Mapping[int, Answered]]:
+    """Return the answers by form, and by size; the base, native, comes first."""
+    found: dict[str, dict[int, Answered]] = {}
+    for one in sorted(answers, key=lambda each: each.outcome.cell.hosting != BAREMETAL):
+        axes = dict(one.outcome.cell.axes)
+        found.setdefault(form_of(one), {})[int(axes[SWEPT[str(axes["experiment"])]])] = one
+    return found
+
+
+def form_of(one: Answered) -> str:
+    """Name a server's form as a reader does."""
+    cell = one.outcome.cell
+    words = {BAREMETAL: "native", POD: f"pod, {cell.network}"}
+    return words.get(cell.hosting, cell.hosting)
+
+
+def lines(experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[str]]) -> list[str]:
+    """Return tables of one swept experiment: numbers, ratios to native, areas, and sizes in force."""
+    found = curves(answers)
+    measured = {form: _numbers(by_size) for form, by_size in found.items()}
+    shown = [form for form in found if measured[form]]
+    sizes = sorted({size for by_size in found.values() for size in by_size})
+    spec = answers[0].planned.spec
+    base = shown[0] if shown and shown[0] == "native" else None
+    rows = []
+    for size in sizes:
+        row = [esc(f"{size}")]
+        for form in shown:
+            one = found[form].get(size)
+            row.append(esc(_number(one) if one else NONE))
+            if form != base:
+                row.append(esc(_ratio(one, found[base].get(size)) if one and base else NONE))
+            if spec.transport is Transport.UDP:
+                row.append(esc(_okay(one)))
+        row.append(esc(_effective([found[form][size] for form in shown if size in found[form]])))
+        rows.append(row)
+    head = [_SIZE[SWEPT[experiment]]]
+    for form in shown:
+        head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form != base else [])
+        head += ["okay rate"] if spec.transport is Transport.UDP else []
+    out = [esc(_NOT_SEEN[spec.transport]), ""]
+    out += figure(_name(experiment)) if base and _besides(measured, base) else []
+    out += (
+        table([*head, "buffers in force, octets"], rows, "Goodput by size, mean and half-width at 95 %")
+        if shown
+        else []
+    )
+    areas = [
+        [
+            esc(form),
+            esc(f"{min(one.ratios)} to {max(one.ratios)}"),
+            esc(f"{one.area:+.0f}"),
+            esc(f"{one.mean_excess:+.3f}"),
+        ]
+        for form, one in (_besides(measured, base) if base else {}).items()
+    ]
+    words = "Signed area between each curve and native (the document's verdict): above is positive"
+    return [
+        *out,
+        *table(["form", "sizes, octets", "area of (ratio - 1), octets", "area per octet"], areas, words),
+    ]
+
+
+def plots(run: Run) -> tuple[Plot, ...]:
+    """Draw each swept experiment of a run: the curves, normalized to native."""
+    made = []
+    for experiment in SWEPT:
+        mine = [one for one in answers_of(run) if dict(one.outcome.cell.axes)["experiment"] == experiment]
+        measured = {form: _numbers(by_size) for form, by_size in curves(mine).items()}
+        found = _besides(measured, "native") if measured.get("native") else {}
+        if found:
+            made.append(_plot(experiment, found))
+    return tuple(made)
+
+
+def _besides(measured: Mapping[str, Mapping[int, float]], base: str) -> dict[str, Beside]:
+    tried = {form: beside(curve, measured[base]) for form, curve in measured.items() if form != base}
+    return {form: one for form, one in tried.items() if one is not None}
+
+
+def _plot(experiment: str, found: Mapping[str, Beside]) -> Plot:
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.axhline(1.0, color="#010204")
+        for number, (form, one) in enumerate(found.items()):
+            sizes = list(one.ratios)
+            style = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
+            axes.plot(sizes, [one.ratios[size] for size in sizes], label=form, **style)
+        axes.set_xscale("log")
+        axes.set_xlabel(f"{_SIZE[SWEPT[experiment]]}, octets")
+        axes.set_ylabel("goodput : native")
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False)
+
+    told = "; ".join(
+        f"{form}: {', '.join(f'{size} octets {ratio:.2f}' for size, ratio in one.ratios.items())}"
+        for form, one in found.items()
+    )
+    return draw_plot(
+        _name(experiment), "Goodput against native, by size", f"Ratios to native. {told}.", (6.4, 3.0), draw
+    )
+
+
+def _name(experiment: str) -> str:
+    return f"streams-{experiment.replace('_', '-')}"
+
+
+def _numbers(by_size: Mapping[int, Answered]) -> dict[int, float]:
+    return {
+        size: one.values["mean"] for size, one in by_size.items() if one.outcome.type is OutcomeType.MEASURED
+    }
+
+
+def _number(one: Answered) -> str:
+    if one.outcome.type is not OutcomeType.MEASURED:
+        return one.outcome.type.value.replace("_", " ")
+    half = one.values.get("half_width_95")
+    spread = f" ± {half / 1e6:.1f}" if half is not None else ""
+    return f"{one.values['mean'] / 1e6:.1f}{spread}"
+
+
+def _ratio(one: Answered, base: Answered | None) -> str:
+    measured = OutcomeType.MEASURED
+    if (
+        base is None
+        or (one.outcome.type, base.outcome.type) != (measured, measured)
+        or not base.values["mean"]
+    ):
+        return NONE
+    shown = difference([r.goodput_bps for r in one.results], [r.goodput_bps for r in base.results])
+    words = f" ({_SHOWN[shown.sign]})" if shown else ""
+    return f"{one.values['mean'] / base.values['mean']:.3f}{words}"
+
+
+def _okay(one: Answered | None) -> str:
+    if one is None or one.outcome.type is not OutcomeType.MEASURED:
+        return NONE
+    return percent(1 - one.values["lost_ratio"], 1)
+
+
+def _effective(answers: Sequence[Answered]) -> str:
+    found = {
+        (result.effective.get("send_buffer_octets"), result.effective.get("receive_buffer_octets"))
+        for one in answers
+        for result in one.results
+    }
+    told = (
+        sorted({sent for sent, _ in found if sent is not None}),
+        sorted({got for _, got in found if got is not None}),
+    )
+    words = [
+        f"{way} {_span(values)}" for way, values in zip(("sender", "receiver"), told, strict=True) if values
+    ]
+    return ", ".join(words) or NONE
+
+
+def _span(values: Sequence[Any]) -> str:
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
