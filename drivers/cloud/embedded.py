@@ -70,13 +70,15 @@ def started(
     undo: UndoLog,
     *,
     physical: Sequence[str],
+    cpus: Sequence[int] = (),
     token_s: int = TOKEN_S,
     layer2: str = "linuxbridge",
 ) -> Iterator[EmbeddedCloud]:
     """Start the cloud in an open node; it ends on leaving. Raises TestbedError CLOUD-01, CLOUD-02.
 
     Its logs are below `folder`. `physical` names the NICs of the node that are physical networks beside the
-    management's. `token_s` is how long a token is valid.
+    management's. Its services and servers keep to `cpus` (none: to any). `token_s` is how long a token is
+    valid.
     """
     template = find()
     if isinstance(template, Missing):
@@ -101,6 +103,7 @@ def started(
         "accelerator": "kvm" if qemu.probe_accelerator()[0] is qemu.Accelerator.KVM else "qemu",
         "token_s": token_s,
         "layer2": layer2,
+        "cpus": list(cpus),
     }
     try:
         steps = node.call(f"{_FUNCTIONS}:start", deadline_s=330.0, work=work, given=given)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.cloud import settings
+from bmwg.drivers.hosting import process
 from bmwg.drivers.hosting.mounts import bind, file_system
 
 _LOADED = encodings.idna  # a codec would be looked for in the new root
@@ -308,6 +309,9 @@ def main(work: str) -> None:
     def say(**line: Any) -> None:
         os.write(progress, json.dumps(line).encode() + b"\n")
 
+    process.set_hostname(settings.HOST)
+    if given["cpus"]:
+        os.sched_setaffinity(0, given["cpus"])
     enter(
         given["root"],
         given["layers"],
@@ -322,6 +326,7 @@ def main(work: str) -> None:
             accelerator=given["accelerator"],
             token_s=given["token_s"],
             layer2=given["layer2"],
+            cpus=given["cpus"],
         )
     )
     services = Services(say)

@@ -29,6 +29,7 @@ _UNSHARE = [
     "--pid",
     "--fork",
     "--mount",
+    "--uts",
     "--ipc",
     "--kill-child=SIGKILL",
     "--propagation",

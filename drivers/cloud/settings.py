@@ -18,6 +18,7 @@ ENDPOINTS = {  # service: type, name, URL
 }
 AUTH_URL = "http://127.0.0.1:5000/v3"
 REGION = "RegionOne"
+HOST = "cloud"  # the compute host's name, whatever the node's is
 _RABBIT = "rabbit://guest:guest@127.0.0.1:5672/"
 _SOCKET = "/run/mysqld/mysqld.sock"
 
@@ -60,12 +61,18 @@ def _middleware(user: str, password: str) -> dict[str, object]:
 
 
 def files(
-    *, password: str, physical: Sequence[str], accelerator: str, token_s: int, layer2: str
+    *,
+    password: str,
+    physical: Sequence[str],
+    accelerator: str,
+    token_s: int,
+    layer2: str,
+    cpus: Sequence[int],
 ) -> dict[str, str]:
     """Return each file's text by its path. `physical` are the physical networks: each a NIC of that name.
 
     `token_s` is how long a token is valid, `accelerator` `qemu` or `kvm`, `layer2` `linuxbridge` or
-    `openvswitch`.
+    `openvswitch`. Servers keep to `cpus` of the compute host (none: to any).
     """
     database = {name: _database(name, password) for name in DATABASES}
     neutron_client = {**_token("neutron", password), "region_name": REGION}
@@ -96,6 +103,7 @@ def files(
         "neutron": {**neutron_client, "service_metadata_proxy": "false"},
         "service_user": {"send_service_user_token": "true", **_token("nova", password)},
         "oslo_concurrency": lock,
+        "compute": {"cpu_shared_set": ",".join(map(str, cpus))} if cpus else {},
         "conductor": {"workers": 1},
         "scheduler": {"workers": 1, "discover_hosts_in_cells_interval": 2},
         "libvirt": {
@@ -106,7 +114,7 @@ def files(
         },
     }
     return {
-        "etc/hosts": "127.0.0.1 localhost cloud\n",
+        "etc/hosts": f"127.0.0.1 localhost {HOST}\n",
         "etc/mysql/mariadb.conf.d/99-bmwg.cnf": _ini(
             {
                 "mariadbd": {

@@ -262,7 +262,7 @@ def drawn_names(
     evidence: Mapping[str, Any], records: Mapping[str, Mapping[str, JsonValue]] | None = None
 ) -> dict[str, str]:
     """Names that plugins and daemons draw anew at each deployment, with the part that they play."""
-    names: dict[str, str] = {}
+    names: dict[str, str] = dict(evidence.get("drawn_names", {}))
     for number, (_, attachment) in enumerate(_attachments(evidence, "")):
         if other := attachment.get("host_side"):
             names[str(other["name"])] = f"(host end {number})"
