@@ -75,8 +75,8 @@ class MachineProvider(Protocol):
     `node` is the node that routes to them, `token` unique to this provider of this run. Entering makes what
     all machines share and leaving removes it. `probe` tells what is missing, having made nothing. `made`
     returns a machine that has booted and answers; where it raises, nothing of it stays. `root` says whose
-    programs the machines have: `host` or `image`. `forwards` says that an intent may have `links`, of the NICs
-    that `place.cabled` names. `describe` is evidence, by the provider's own keys.
+    programs the machines have: `host` or `image`. `forwards` says that an intent may have `links`, of the
+    NICs that `place.cabled` names. `describe` is evidence, by the provider's own keys.
     """
 
     forwards: ClassVar[bool]

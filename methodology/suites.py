@@ -22,7 +22,12 @@ CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
-NAMED = (*MODELS, CLUSTER_NETWORK, CHAINS, MACHINES)  # suites whose cells a profile names, or that measure none
+NAMED = (
+    *MODELS,
+    CLUSTER_NETWORK,
+    CHAINS,
+    MACHINES,
+)  # suites whose cells a profile names, or that measure none
 _OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
 

@@ -16,6 +16,7 @@ from typing import Any
 from bmwg.drivers.api import JsonValue, Missing, UndoLog
 from bmwg.drivers.cloud import settings
 from bmwg.drivers.cloud.client import Client
+from bmwg.drivers.cloud.node import START_DEADLINE_S
 from bmwg.drivers.cloud.template import Template, find
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -26,7 +27,7 @@ MANAGEMENT = "mgmt"  # the physical network over which servers are commanded
 MANAGEMENT_NETWORK, MANAGEMENT_ADDRESS = "198.18.24.0/22", "198.18.24.1"
 UNDO_KIND = "cloud"
 _FUNCTIONS = "bmwg.drivers.cloud.node"
-_HOSTS_DEADLINE_S = 120.0  # choice: 10 s on an idle machine
+_HOSTS_DEADLINE_S = 300.0  # choice: 10 s on an idle machine
 TOKEN_S = 14400  # choice: longer than a run of the default suites; a test makes it short
 
 
@@ -106,7 +107,7 @@ def started(
         "cpus": list(cpus),
     }
     try:
-        steps = node.call(f"{_FUNCTIONS}:start", deadline_s=330.0, work=work, given=given)
+        steps = node.call(f"{_FUNCTIONS}:start", deadline_s=START_DEADLINE_S + 30, work=work, given=given)
         auth = {
             "auth_url": settings.AUTH_URL,
             "username": "admin",

@@ -120,8 +120,8 @@ class Bed:
     def open_machines(self, stack: ExitStack) -> None:
         """Have the testbed's provider make what its machines share; `stack` ends it.
 
-        The machines' host is the node that both tester ports are cabled to. What is missing is remembered, and
-        nothing is made then. Raises what entering the provider raises.
+        The machines' host is the node that both tester ports are cabled to. What is missing is remembered,
+        and nothing is made then. Raises what entering the provider raises.
         """
         driver = self.machines_driver
         if not driver or self.testbed.tester.driver == SIMULATED:
@@ -172,7 +172,9 @@ class Bed:
     def machines(self) -> MachineProvider:
         """What makes machines; ConfigError PATH-01 where there is none."""
         if self._machines is None:
-            raise ConfigError("PATH-01", "virtual machines", expected="`vms` in the testbed file", found="none")
+            raise ConfigError(
+                "PATH-01", "virtual machines", expected="`vms` in the testbed file", found="none"
+            )
         return self._machines
 
     def node(self, name: str) -> NamespaceNode:

@@ -61,7 +61,7 @@ def _exchange(
             if not select.select([port], [], [], left_s)[0]:
                 break
             data, where = port.recvfrom(2048)
-            if where[2] != socket.PACKET_OUTGOING and is_answer(data):  # type: ignore[attr-defined]
+            if where[2] != socket.PACKET_OUTGOING and is_answer(data):
                 return time.monotonic() - began_s, data
     raise TestbedError("PATH-09", what, expected=f"an answer within {within_s:g} s", found=f"{what}: silence")
 
@@ -86,7 +86,7 @@ def _echo(source: bytes, target: bytes) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

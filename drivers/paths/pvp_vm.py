@@ -1,7 +1,7 @@
 """PVP through a virtual machine: tester port, NIC of its host, machine, NIC of its host, tester port.
 
-The testbed's provider makes the machine with an interface in one segment with each NIC; the machine's own kernel
-routes between them. Its host is the node that the tester is cabled to, so that no switch stands in between.
+The testbed's provider makes the machine with an interface in one segment with each NIC; the machine's own
+kernel routes between them. Its host is the node that the tester is cabled to: no other switch stands in between.
 """
 
 from __future__ import annotations
@@ -71,25 +71,30 @@ class PvpMachinePath:
             device_queues = [queues.isolate(bed, node, side.nic, side.number) for side in sides]
             crossed = machine_ends.crossed(bed, sides)
             told = machine.describe()
-            name = str(told["accelerator"])
+            under = _ACCELERATORS.get(str(told["accelerator"]), "an accelerator not told")
             yield Deployment(
                 ports=(routed_port(bed, sides[0]), routed_port(bed, sides[1])),
                 evidence={
                     "path": self.kind.name,
                     "hosting": VM,
+                    "host": node.name,
                     "function": {"name": "kernel-l3", "runs_in": "the machine, by its own kernel"},
-                    "machine": dict(told),
+                    "machine": {**told, "interfaces": interfaces, "image": self._image()},
                     "provider": {"name": bed.machines_driver, **bed.machines.describe()},
                     "switches": switched,
                     "drawn_names": machine_ends.drawn_names(node),
                     "probe_frames": crossed,
                     "hops": self._hops(sides, interfaces, str(told["kind"])),
-                    "forwarding": f"the machine's kernel, under {_ACCELERATORS.get(name, 'an accelerator not told')}; "
+                    "forwarding": f"the machine's kernel, under {under}; "
                     "the host's share in the threads of the device queues and in the machine's process",
                     "device_queues": device_queues,
                     "datapath": {node.name: node.call("bmwg.drivers.network.datapath:observe")},
                 },
             )
+
+    def _image(self) -> JsonValue:
+        found = self._bed.machines.describe().get("image")
+        return f"{found['file']}, SHA-256 {found['sha256']}" if isinstance(found, dict) else None
 
     def _intent(self, sides: tuple[Side, Side]) -> MachineIntent:
         return MachineIntent(

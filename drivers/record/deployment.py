@@ -76,6 +76,8 @@ def _taken(
                 role: _workload(bed, cell, pod, evidence, here, number)
                 for number, (role, pod) in enumerate(mine.items())
             }
+            if (machine := evidence.get("machine")) and evidence.get("host") == name:
+                told["workloads"]["machine"] = _machine(cell, machine)
         if executed := [one for one in here if "conflist" in one]:
             told["attachments"] = _cni(executed, str(getattr(bed.network(cell.network), "plugin_dir", "")))
         records[name] = node.call(_COLLECT, **told)
@@ -163,6 +165,23 @@ def _workload(
             "hugepages_2mi": limits.hugepages_2mi,
             "hugepages_1gi": limits.hugepages_1gi,
         },
+    }
+
+
+def _machine(cell: Cell, machine: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """What is told of a virtual machine that forwards; its process on the host is an emulator of it."""
+    ports = machine.get("interfaces", ())
+    return {
+        "kind": cell.hosting,
+        "function": cell.function,
+        "image": machine.get("image"),
+        "virtual_interfaces": {
+            str(number): {"type": "virtio-net", "network": "the provider's"} for number, _ in enumerate(ports)
+        },
+        "queues": None,
+        "af_xdp": {"not_applicable": "no AF_XDP socket in the workload"},
+        "resource_request": {"cpus": machine["cpus"], "memory_octets": machine["memory_octets"]},
+        "unmeasured": "a machine with a kernel of its own, not the process that emulates it on its host",
     }
 
 
