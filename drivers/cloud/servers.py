@@ -19,7 +19,7 @@ from bmwg.drivers.cloud.client import Client
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 PREFIX = "bmwg-"
-ACTIVE_DEADLINE_S = 300.0  # choice: the first server of a cloud waits for its image to be copied
+ACTIVE_DEADLINE_S = 600.0  # choice: the first server of a cloud waits for its image; 46 s where load was 15
 DELETE_DEADLINE_S = 120.0  # choice: a guest that ignores its power button takes 60 s
 _POLL_S = 0.5
 _HINTS = {

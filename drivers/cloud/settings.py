@@ -20,6 +20,7 @@ AUTH_URL = "http://127.0.0.1:5000/v3"
 REGION = "RegionOne"
 HOST = "cloud"  # the compute host's name, whatever the node's is
 _RABBIT = "rabbit://guest:guest@127.0.0.1:5672/"
+_SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
 
 Sections = Mapping[str, Mapping[str, object]]
@@ -92,7 +93,8 @@ def files(
             "reserved_host_memory_mb": 0,
             "reserved_host_disk_mb": 0,
             "initial_cpu_allocation_ratio": 16.0,
-            "vif_plugging_timeout": 60,
+            "vif_plugging_timeout": _SLOW_S,
+            "rpc_response_timeout": _SLOW_S,
         },
         "api": {"auth_strategy": "keystone"},
         "keystone_authtoken": _middleware("nova", password),
@@ -173,7 +175,8 @@ def files(
                     "rpc_workers": 1,
                     "rpc_state_report_workers": 0,
                     "notify_nova_on_port_status_changes": "true",
-                    "agent_down_time": 120,
+                    "agent_down_time": _SLOW_S,
+                    "rpc_response_timeout": _SLOW_S,
                 },
                 "database": database["neutron"],
                 "keystone_authtoken": _middleware("neutron", password),

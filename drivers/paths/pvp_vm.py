@@ -1,7 +1,7 @@
 """PVP through a virtual machine: tester port, NIC of its host, machine, NIC of its host, tester port.
 
 The testbed's provider makes the machine with an interface in one segment with each NIC; the machine's own
-kernel routes between them. Its host is the node that the tester is cabled to: no other switch stands in between.
+kernel routes between them. Its host is the node that the tester is cabled to: no other switch is in between.
 """
 
 from __future__ import annotations

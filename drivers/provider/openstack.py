@@ -42,9 +42,7 @@ NODE_NIC = "cloud0"
 KERNEL_LINE = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
 _USER_DATA = "#cloud-config\ndisable_root: false\n"
 _GUEST_FOLDER = "/run/bmwg-toolkit"
-_CHANNEL_DEADLINE_S = (
-    180.0  # choice: a distribution's image takes two minutes where instructions are translated
-)
+_CHANNEL_DEADLINE_S = 400.0  # choice: a distribution's image takes two minutes where it is translated
 FORWARDED_NETWORKS = ("198.18.28.0/24", "198.18.29.0/24")  # of test ports that forward; Neutron wants some
 _RELEASE_DEADLINE_S = 60.0  # choice: the agent is told of a network's end within seconds
 _VIF = {qemu.NicModel.VIRTIO.value: "virtio", qemu.NicModel.E1000.value: "e1000"}
