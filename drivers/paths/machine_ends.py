@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.api_machines import Machine
+from bmwg.drivers.paths import routers
 from bmwg.drivers.paths.addresses import OUTER, host
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 _DEADLINE_S = 60.0  # choice: of a call into a machine whose instructions may be translated
 _PROBE_S = 30.0  # choice: a switch learns a port within seconds
+_ROUTING = "bmwg.drivers.hosting.routing"
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _DRAWN = re.compile(r"(?:brq|tap)[0-9a-f]{8}-[0-9a-f]{2}")  # as Neutron's agent names them
 
@@ -50,11 +52,26 @@ def interfaces_of(machine: Machine, inside: Inside) -> list[str]:
     return [found[endpoint.mac] for endpoint in machine.endpoints]
 
 
+def made_router(inside: Inside, sides: Sequence[Side], interfaces: Sequence[str]) -> None:
+    """Have the machine's kernel route between its interfaces, the tester's ports its fixed neighbours.
+
+    Nothing of it is undone: it goes with the machine.
+    """
+    inside.call(f"{_ROUTING}:set_forwarding", enabled=True)
+    for side, interface in zip(sides, interfaces, strict=True):
+        segment = OUTER[side.number]
+        for address in segment.router:
+            inside.call(f"{_INTERFACES}:add_address", interface=interface, address=address)
+        inside.call(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+        for arguments in routers.neighbour_arguments(interface, segment.far, side.tester_mac):
+            inside.call(f"{_ROUTING}:set_neighbour", **arguments)
+
+
 def quiet_switches(node: Node, nics: Sequence[str]) -> list[dict[str, JsonValue]]:
     """Silence the bridges that the machine's host has put the NICs into; return which these are."""
     controllers = _controllers(node)
     for bridge in {controllers[nic] for nic in nics} - {""}:
-        node.call("bmwg.drivers.hosting.routing:quiet_bridge", bridge=bridge)
+        node.call(f"{_ROUTING}:quiet_bridge", bridge=bridge)
     return [{"nic": nic, "bridge": controllers[nic]} for nic in nics]
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
 from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.qemu import NicModel
-from bmwg.drivers.paths import destinations, machine_ends, queues, routers
+from bmwg.drivers.paths import destinations, machine_ends, queues
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.paths.node import routed_port
@@ -65,9 +64,7 @@ class PvpMachinePath:
             interfaces = machine_ends.interfaces_of(machine, inside)
             stack.enter_context(_standing(bed, machine))
             switched = machine_ends.quiet_switches(node, [side.nic for side in sides])
-            routers.forwarding(inside).__enter__()  # it goes with the machine
-            for side, interface in zip(sides, interfaces, strict=True):
-                routers.router_addresses(inside, replace(side, nic=interface)).__enter__()
+            machine_ends.made_router(inside, sides, interfaces)
             device_queues = [queues.isolate(bed, node, side.nic, side.number) for side in sides]
             crossed = machine_ends.crossed(bed, sides)
             told = machine.describe()
