@@ -1,10 +1,10 @@
 """Counts what the DUT's data plane uses during a trial: CPU time, memory and, where a CPU tells them, cycles.
 
-The parts are what the deployment is made of: each pod, each machine (its emulator's process), the network's own
-processes (a vSwitch), the kernel threads of the device queues (`queues`), and the kernel's own threads for soft
-interrupts on the DUT's CPUs (`ksoftirqd`). Each is read right before and right after the tester's trial, on the
-node where it runs. A part that cannot be read is left out of that trial; what is never counted is named in the
-deployment's evidence.
+The parts are what the deployment is made of: each pod, each machine (its emulator's process), the network's
+own processes (a vSwitch), the kernel threads of the device queues (`queues`), and the kernel's own threads
+for soft interrupts on the DUT's CPUs (`ksoftirqd`). Each is read right before and right after the tester's
+trial, on the node where it runs. A part that cannot be read is left out of that trial; what is never
+counted is named in the deployment's evidence.
 """
 
 from __future__ import annotations
