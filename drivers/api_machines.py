@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 
@@ -22,6 +22,10 @@ class MachineIntent:
     `number` counts the machines of one provider from 0. `network` (IPv4, in prefix notation) is what their
     endpoints' addresses are taken from; the node routes it. `nic_model` is as QEMU names it. A provider may
     give fewer CPUs and less memory (octets), and then says so in what it describes.
+
+    `links` are NICs of the node that a machine is to forward between: it gets a test interface in one segment
+    with each, in their order, by which frames of any address pass, and `network` is not used. The addresses
+    there are whoever asked's to set.
     """
 
     number: int
@@ -30,6 +34,7 @@ class MachineIntent:
     memory_octets: int
     nic_model: str
     network: str
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +75,11 @@ class MachineProvider(Protocol):
     `node` is the node that routes to them, `token` unique to this provider of this run. Entering makes what
     all machines share and leaving removes it. `probe` tells what is missing, having made nothing. `made`
     returns a machine that has booted and answers; where it raises, nothing of it stays. `root` says whose
-    programs the machines have: `host` or `image`. `describe` is evidence, by the provider's own keys.
+    programs the machines have: `host` or `image`. `forwards` says that an intent may have `links`, of the
+    NICs that `place.cabled` names. `describe` is evidence, by the provider's own keys.
     """
+
+    forwards: ClassVar[bool]
 
     def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None: ...
     def __enter__(self) -> MachineProvider: ...

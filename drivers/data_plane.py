@@ -1,9 +1,10 @@
 """Counts what the DUT's data plane uses during a trial: CPU time, memory and, where a CPU tells them, cycles.
 
-The parts are what the deployment is made of: each pod, the network's own processes (a vSwitch), the kernel
-threads of the device queues (`queues`), and the kernel's own threads for soft interrupts on the DUT's CPUs
-(`ksoftirqd`). Each is read right before and right after the tester's trial, on the node where it runs. A part
-that cannot be read is left out of that trial; what is never counted is named in the deployment's evidence.
+The parts are what the deployment is made of: each pod, each machine (its emulator's process), the network's
+own processes (a vSwitch), the kernel threads of the device queues (`queues`), and the kernel's own threads
+for soft interrupts on the DUT's CPUs (`ksoftirqd`). Each is read right before and right after the tester's
+trial, on the node where it runs. A part that cannot be read is left out of that trial; what is never
+counted is named in the deployment's evidence.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bmwg.drivers.api import Deployment, JsonValue, Pod
+from bmwg.drivers.api_machines import Machine
 from bmwg.drivers.hosting import cycles
 from bmwg.methodology import data_plane as names
 from bmwg.methodology.errors import ToolkitError
@@ -47,6 +49,7 @@ class DataPlane:
     def __init__(self, bed: Bed, cell: Cell, deployment: Deployment) -> None:
         """Take what the deployment is made of, and begin to count cycles where that can be."""
         self._pods: dict[str, Pod] = {f"pod{number}": pod for number, pod in enumerate(bed.pods.values())}
+        self._machines = list(bed.standing_machines.values())
         self._cpus = list(bed.testbed.dut.cpus)
         queues = [one for one in deployment.evidence.get("device_queues", ()) if isinstance(one, Mapping)]
         self._threads = [int(thread["pid"]) for one in queues for thread in one.get("threads", ())]
@@ -89,6 +92,8 @@ class DataPlane:
             yield from (partial(network.uses, node) for node in self._nodes)
         for role, pod in self._pods.items():
             yield partial(_of_pod, role, pod)
+        for number, machine in enumerate(self._machines):
+            yield partial(_of_pod, f"machine{number}", machine)
 
     def read(self) -> Reading:
         """Read all parts that can be read now."""
@@ -104,7 +109,7 @@ class DataPlane:
         return between(before, self.read())
 
 
-def _of_pod(role: str, pod: Pod) -> Reading:
+def _of_pod(role: str, pod: Pod | Machine) -> Reading:
     return {role: {what: value for what, value in asdict(pod.sample()).items() if value is not None}}
 
 

@@ -21,7 +21,7 @@ FRAMES = "frames"  # the kind of load that tests network devices; others stand i
 FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
-BAREMETAL, POD = "baremetal", "pod"
+BAREMETAL, POD, VM = "baremetal", "pod", "vm"
 POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts
 

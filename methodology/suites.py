@@ -21,13 +21,14 @@ from bmwg.methodology.trial_limits import MAX_NETWORKS
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF = "user-space", "ebpf"
 MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
-CHAINS, CLUSTER_NETWORK = "chains", "cluster-network"
+CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 FACTORS = "factors"
 NAMED = (
     *MODELS,
     CLUSTER_NETWORK,
     CHAINS,
     FACTORS,
+    MACHINES,
 )  # suites whose cells a profile names, or that measure none
 _OURS = (CONTAINERIZED, *NAMED, RFC2544)
 GROUP = "bmwg.cases"
@@ -103,6 +104,10 @@ USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
 CHAINS_CASES = (
     Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+)
+MACHINES_CASES = (
+    Case(test_id="CN-TPUT-6.1", suite=MACHINES, measurement="throughput", path="pvp-vm"),
+    Case(test_id="CN-LAT-6.1", suite=MACHINES, measurement="latency", path="pvp-vm"),
 )
 CLUSTER_CASES = tuple(
     Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)

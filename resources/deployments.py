@@ -47,6 +47,12 @@ class Deployments:
             if data_plane.parts:
                 told["data_plane"] = data_plane.evidence()
             session.store.add_deployment(deployment_id, {**deployment.evidence, **told})
+            if machine := deployment.evidence.get("machine"):  # whoever reads a figure is to see what ran it
+                accelerator = str(machine.get("accelerator", ""))
+                provider = session.bed.machines_driver
+                session.store.add_driver(
+                    {"name": "machine", "provider": provider, "accelerator": accelerator}
+                )
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a

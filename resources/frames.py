@@ -20,6 +20,7 @@ from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import FRAMES as KIND
+from bmwg.methodology.records import VM
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
 from bmwg.resources.continuation import going_on
@@ -118,6 +119,7 @@ class FramesShare:
                 run.owner,
                 frame_octets=largest,
                 destination_networks=networks,
+                machines=any(planned.cell.hosting == VM for planned in self._plan),
             )
         )
         earlier = run.continued.platform if run.continued else None

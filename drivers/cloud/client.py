@@ -196,7 +196,7 @@ class Client:
         """Return the one of `listed` with that name or id; ConfigError CLOUD-15 with a near name."""
         found = self.call(f"list of {what}s", lambda sdk: list(listed(sdk)))
         for one in found:
-            if name in (one.name, one.id):
+            if name in (one.name, getattr(one, "id", None)):
                 return one
         names = sorted(str(one.name) for one in found if one.name)
         near = difflib.get_close_matches(name, names, 1)

@@ -16,6 +16,7 @@ from typing import Any
 from bmwg.drivers.api import JsonValue, Missing, UndoLog
 from bmwg.drivers.cloud import settings
 from bmwg.drivers.cloud.client import Client
+from bmwg.drivers.cloud.node import START_DEADLINE_S
 from bmwg.drivers.cloud.template import Template, find
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -26,7 +27,7 @@ MANAGEMENT = "mgmt"  # the physical network over which servers are commanded
 MANAGEMENT_NETWORK, MANAGEMENT_ADDRESS = "198.18.24.0/22", "198.18.24.1"
 UNDO_KIND = "cloud"
 _FUNCTIONS = "bmwg.drivers.cloud.node"
-_HOSTS_DEADLINE_S = 120.0  # choice: 10 s on an idle machine
+_HOSTS_DEADLINE_S = 300.0  # choice: 10 s on an idle machine
 TOKEN_S = 14400  # choice: longer than a run of the default suites; a test makes it short
 
 
@@ -70,13 +71,15 @@ def started(
     undo: UndoLog,
     *,
     physical: Sequence[str],
+    cpus: Sequence[int] = (),
     token_s: int = TOKEN_S,
     layer2: str = "linuxbridge",
 ) -> Iterator[EmbeddedCloud]:
     """Start the cloud in an open node; it ends on leaving. Raises TestbedError CLOUD-01, CLOUD-02.
 
     Its logs are below `folder`. `physical` names the NICs of the node that are physical networks beside the
-    management's. `token_s` is how long a token is valid.
+    management's. Its services and servers keep to `cpus` (none: to any). `token_s` is how long a token is
+    valid.
     """
     template = find()
     if isinstance(template, Missing):
@@ -101,9 +104,10 @@ def started(
         "accelerator": "kvm" if qemu.probe_accelerator()[0] is qemu.Accelerator.KVM else "qemu",
         "token_s": token_s,
         "layer2": layer2,
+        "cpus": list(cpus),
     }
     try:
-        steps = node.call(f"{_FUNCTIONS}:start", deadline_s=330.0, work=work, given=given)
+        steps = node.call(f"{_FUNCTIONS}:start", deadline_s=START_DEADLINE_S + 30, work=work, given=given)
         auth = {
             "auth_url": settings.AUTH_URL,
             "username": "admin",

@@ -18,7 +18,9 @@ ENDPOINTS = {  # service: type, name, URL
 }
 AUTH_URL = "http://127.0.0.1:5000/v3"
 REGION = "RegionOne"
+HOST = "cloud"  # the compute host's name, whatever the node's is
 _RABBIT = "rabbit://guest:guest@127.0.0.1:5672/"
+_SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
 
 Sections = Mapping[str, Mapping[str, object]]
@@ -60,12 +62,18 @@ def _middleware(user: str, password: str) -> dict[str, object]:
 
 
 def files(
-    *, password: str, physical: Sequence[str], accelerator: str, token_s: int, layer2: str
+    *,
+    password: str,
+    physical: Sequence[str],
+    accelerator: str,
+    token_s: int,
+    layer2: str,
+    cpus: Sequence[int],
 ) -> dict[str, str]:
     """Return each file's text by its path. `physical` are the physical networks: each a NIC of that name.
 
     `token_s` is how long a token is valid, `accelerator` `qemu` or `kvm`, `layer2` `linuxbridge` or
-    `openvswitch`.
+    `openvswitch`. Servers keep to `cpus` of the compute host (none: to any).
     """
     database = {name: _database(name, password) for name in DATABASES}
     neutron_client = {**_token("neutron", password), "region_name": REGION}
@@ -85,7 +93,8 @@ def files(
             "reserved_host_memory_mb": 0,
             "reserved_host_disk_mb": 0,
             "initial_cpu_allocation_ratio": 16.0,
-            "vif_plugging_timeout": 60,
+            "vif_plugging_timeout": _SLOW_S,
+            "rpc_response_timeout": _SLOW_S,
         },
         "api": {"auth_strategy": "keystone"},
         "keystone_authtoken": _middleware("nova", password),
@@ -96,6 +105,7 @@ def files(
         "neutron": {**neutron_client, "service_metadata_proxy": "false"},
         "service_user": {"send_service_user_token": "true", **_token("nova", password)},
         "oslo_concurrency": lock,
+        "compute": {"cpu_shared_set": ",".join(map(str, cpus))} if cpus else {},
         "conductor": {"workers": 1},
         "scheduler": {"workers": 1, "discover_hosts_in_cells_interval": 2},
         "libvirt": {
@@ -106,7 +116,7 @@ def files(
         },
     }
     return {
-        "etc/hosts": "127.0.0.1 localhost cloud\n",
+        "etc/hosts": f"127.0.0.1 localhost {HOST}\n",
         "etc/mysql/mariadb.conf.d/99-bmwg.cnf": _ini(
             {
                 "mariadbd": {
@@ -165,7 +175,8 @@ def files(
                     "rpc_workers": 1,
                     "rpc_state_report_workers": 0,
                     "notify_nova_on_port_status_changes": "true",
-                    "agent_down_time": 120,
+                    "agent_down_time": _SLOW_S,
+                    "rpc_response_timeout": _SLOW_S,
                 },
                 "database": database["neutron"],
                 "keystone_authtoken": _middleware("neutron", password),

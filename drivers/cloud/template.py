@@ -61,6 +61,7 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
             "accelerator": "qemu",
             "token_s": 3600,
             "layer2": "linuxbridge",
+            "cpus": [],
         }
         with NamespaceNode("cloud", keep=[cache]) as node:
             deadline = {"deadline_s": _PREPARE_DEADLINE_S + 30, "within_s": _PREPARE_DEADLINE_S}

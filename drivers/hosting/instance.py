@@ -154,7 +154,8 @@ class Place:
     `INSTANCE_NETWORK` to this node; the node forwards IPv4. `token` is unique to the run (names of daemons,
     cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node. `prefix_length` is of
     both networks that the node's own addresses lie in; `networks` are the options by which pods can be
-    attached, `runtime` names what makes pods.
+    attached, `runtime` names what makes pods. `cabled` are the node's NICs that machines forward between: the
+    machines' host is then the node itself, and what it runs keeps to `cpus` (none: to any).
     """
 
     client_address: str
@@ -168,3 +169,5 @@ class Place:
     networks: Mapping[str, NetworkSpec] = field(default_factory=dict)
     vms: VmDriver = QEMU_ITSELF
     runtime: str = CRUN
+    cabled: tuple[str, ...] = ()
+    cpus: tuple[int, ...] = ()

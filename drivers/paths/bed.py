@@ -14,15 +14,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
+from bmwg.drivers.api_machines import Machine, MachineProvider
+from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bmwg.drivers.ledger import Ledger
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
 FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
@@ -77,10 +83,13 @@ class Bed:
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
         self.pods: dict[str, Pod] = {}  # those that stand
+        self.standing_machines: dict[str, Machine] = {}
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
         self._deployments = itertools.count(1)
+        self._machines: MachineProvider | None = None
+        self._no_machines: Missing | None = None
 
     def open(self, stack: ExitStack) -> None:
         """Start the nodes and cable them; `stack` ends them. A simulated tester needs neither."""
@@ -109,6 +118,66 @@ class Bed:
         stack.enter_context(
             self.runtime.standing(places, cpus=testbed.pods.cpuset, kept_off=busy, networks=networks)
         )
+
+    def open_machines(self, stack: ExitStack) -> None:
+        """Have the testbed's provider make what its machines share; `stack` ends it.
+
+        The machines' host is the node that both tester ports are cabled to. What is missing is remembered,
+        and nothing is made then. Raises what entering the provider raises.
+        """
+        driver = self.machines_driver
+        if not driver or self.testbed.tester.driver == SIMULATED:
+            return
+        left, right = self.sides()
+        node = self.node(left.node)
+        place = Place(
+            client_address="",
+            client_interface=left.nic,
+            server_address="",
+            server_interface=right.nic,
+            token=self.token,
+            owner=self.owner,
+            run_dir=str(self.run_dir),
+            vms=VmDriver(driver=driver),
+            cabled=(left.nic, right.nic),
+            cpus=self.testbed.dut.cpus,
+        )
+        ledger = cast("Ledger", self.undo)  # a run's undo log is its ledger
+        provider = registry.provider(driver, node=node, place=place, ledger=ledger, token=self.token)
+        if not getattr(provider, "forwards", False):
+            self._no_machines = Missing(
+                what=f"machines of {driver} that forward",
+                reason="this provider gives a machine one interface, to which its node routes",
+                mend="vms: {driver: openstack} in the testbed file",
+            )
+        else:
+            self._no_machines = provider.probe()
+        if self._no_machines is None:
+            self._machines = stack.enter_context(provider)
+
+    @property
+    def machines_driver(self) -> str:
+        """The provider that the testbed file names; empty where it names none."""
+        return str(self.testbed.data.get("vms", {}).get("driver", ""))
+
+    def machines_missing(self) -> Missing | None:
+        """Return why the bed has no machines that forward."""
+        if self._machines is not None:
+            return None
+        return self._no_machines or Missing(
+            what="virtual machines",
+            reason=f"the testbed file {self.testbed.file} names no provider of them",
+            mend="BMWG_TESTBED=testbeds/openstack.yaml, after `sh setup/install.sh openstack`",
+        )
+
+    @property
+    def machines(self) -> MachineProvider:
+        """What makes machines; ConfigError PATH-01 where there is none."""
+        if self._machines is None:
+            raise ConfigError(
+                "PATH-01", "virtual machines", expected="`vms` in the testbed file", found="none"
+            )
+        return self._machines
 
     def node(self, name: str) -> NamespaceNode:
         """Return an open node; ConfigError PATH-01 when the testbed has none of that name."""
@@ -281,6 +350,7 @@ def open_bed(
     *,
     frame_octets: int = 0,
     destination_networks: int = 1,
+    machines: bool = False,
 ) -> Iterator[Bed]:
     """Open the testbed for a run: start its nodes, cable them, and end all on leaving.
 
@@ -288,10 +358,13 @@ def open_bed(
     `frame_octets` is the largest frame that the links are to carry, where it is no ordinary one.
     `destination_networks` is to how many networks a side frames will go; every path that routes then has
     routes for them in each of its deployments, so that the device is configured alike in all tests
-    (RFC2544-7-03).
+    (RFC2544-7-03). `machines` says that a path wants machines: their provider stands as long as the bed, so
+    that no deployment is measured beside a cloud that another one was without.
     """
     mtu_octets = link_mtu(testbed, frame_octets)
     bed = Bed(testbed, ledger, run_dir, owner, mtu_octets, destination_networks)
     with ExitStack() as stack:
         bed.open(stack)
+        if machines:
+            bed.open_machines(stack)
         yield bed

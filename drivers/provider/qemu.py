@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
@@ -66,6 +66,8 @@ class QemuMachine:
 
 class QemuProvider:
     """Makes guests on a node; nothing is shared between them, and each dies with the node's agent."""
+
+    forwards: ClassVar[bool] = False  # a guest has one interface
 
     def __init__(self, *, node: Node, place: Place, ledger: Ledger, token: str) -> None:
         self.node = node

@@ -92,6 +92,8 @@ def _taken(
                 role: _workload(bed, cell, pod, evidence, here, number)
                 for number, (role, pod) in enumerate(mine.items())
             }
+            if (machine := evidence.get("machine")) and evidence.get("host") == name:
+                told["workloads"]["machine"] = _machine(cell, machine)
         if executed := [one for one in here if "conflist" in one]:
             told["attachments"] = _cni(executed, str(getattr(bed.network(cell.network), "plugin_dir", "")))
         records[name] = node.call(_COLLECT, **told)
@@ -179,6 +181,23 @@ def _workload(
             "hugepages_2mi": limits.hugepages_2mi,
             "hugepages_1gi": limits.hugepages_1gi,
         },
+    }
+
+
+def _machine(cell: Cell, machine: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """What is told of a virtual machine that forwards; its process on the host is an emulator of it."""
+    ports = machine.get("interfaces", ())
+    return {
+        "kind": cell.hosting,
+        "function": cell.function,
+        "image": machine.get("image"),
+        "virtual_interfaces": {
+            str(number): {"type": "virtio-net", "network": "the provider's"} for number, _ in enumerate(ports)
+        },
+        "queues": None,
+        "af_xdp": {"not_applicable": "no AF_XDP socket in the workload"},
+        "resource_request": {"cpus": machine["cpus"], "memory_octets": machine["memory_octets"]},
+        "unmeasured": "a machine with a kernel of its own, not the process that emulates it on its host",
     }
 
 
@@ -278,7 +297,7 @@ def drawn_names(
     evidence: Mapping[str, Any], records: Mapping[str, Mapping[str, JsonValue]] | None = None
 ) -> dict[str, str]:
     """Names that plugins and daemons draw anew at each deployment, with the part that they play."""
-    names: dict[str, str] = {}
+    names: dict[str, str] = dict(evidence.get("drawn_names", {}))
     for number, (_, attachment) in enumerate(_attachments(evidence, "")):
         if other := attachment.get("host_side"):
             names[str(other["name"])] = f"(host end {number})"

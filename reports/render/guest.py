@@ -1,4 +1,4 @@
-"""What a report says of a run made inside a guest of ours, so that no figure passes for the host's."""
+"""What a report says of a run in a guest, or through machines, so that no figure passes for the host's."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from collections.abc import Iterable
 from bmwg.reports.store import Run
 
 GUEST = "qemu guest"  # name of the machine among a run's drivers
+MACHINE = "machine"  # name there of what forwarded in cells with hosting `vm`
 _KVM = "kvm"
 
 
 def guest_words(run: Run) -> str:
-    """Say in which guest a run was made, `guest under TCG` for one; empty for a run outside of any."""
-    found = {str(machine.get("accelerator") or "") for machine in run.drivers if machine.get("name") == GUEST}
-    return f"guest under {_named(found)}" if found else ""
+    """Say in which guest a run was made (`guest under TCG`), or what its machines ran under; else empty."""
+    found = _accelerators(run, GUEST)
+    if found:
+        return f"guest under {_named(found)}"
+    found = _accelerators(run, MACHINE)
+    return f"machines (hosting vm) under {_named(found)}" if found else ""
 
 
 def guest_sentence(run: Run) -> str:
-    """Say what the figures of a run inside a guest are; empty for a run outside of any.
+    """Say what the figures of a run inside a guest, or through machines, are; empty for any other run.
 
     Whatever is not known to be KVM is held for a translated machine.
     """
     machines = [machine for machine in run.drivers if machine.get("name") == GUEST]
     if not machines:
-        return ""
+        return _through_machines(run)
     found = {str(machine.get("accelerator") or "") for machine in machines}
     kernel = "/".join(sorted({str(machine.get("guest_kernel") or "not told") for machine in machines}))
     if found == {_KVM}:
@@ -35,6 +39,22 @@ def guest_sentence(run: Run) -> str:
         f"Virtual machine under {_named(found)}: function, never a rate. The run was made inside a guest, "
         f"and no figure of it is one of the host or of KVM. Kernel of the guest: {kernel}."
     )
+
+
+def _through_machines(run: Run) -> str:
+    found = _accelerators(run, MACHINE)
+    if not found:
+        return ""
+    providers = {str(one.get("provider")) for one in run.drivers if one.get("name") == MACHINE}
+    made = f"Cells with hosting vm: the function is a virtual machine under {_named(found)}, made by"
+    made += f" {', '.join(sorted(providers))}."
+    if found == {_KVM}:
+        return made
+    return f"{made} It shows function, never a rate: no figure of these cells is one of KVM or of a host."
+
+
+def _accelerators(run: Run, name: str) -> set[str]:
+    return {str(one.get("accelerator") or "") for one in run.drivers if one.get("name") == name}
 
 
 def guest_sentences(runs: Iterable[Run]) -> list[str]:

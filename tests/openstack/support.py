@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +39,24 @@ def strays(word: str) -> list[str]:
         and any(word.encode() in part for part in words)
         and b"pytest" not in b" ".join(words)
     ]
+
+
+def services(folder: Path, name: str) -> list[int]:
+    """Processes of a service of the cloud in this folder, by the network namespace that they share."""
+    (first,) = [
+        pid
+        for pid, words in process.each("cmdline")
+        if b"bmwg.drivers.cloud.inside" in words
+        and str(folder).encode() in words
+        and words[0].startswith(sys.executable.encode())
+    ]
+    netns = os.readlink(f"/proc/{first}/ns/net")
+    found = []
+    for pid, words in process.each("cmdline"):
+        try:
+            here = os.readlink(f"/proc/{pid}/ns/net") == netns
+        except OSError:
+            continue
+        if here and any(word.endswith(f"/{name}".encode()) for word in words):
+            found.append(pid)
+    return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.http_support import carry_forty_objects, needs_http, row_with_ledger
+from tests.contract.http_support import carry_forty_objects, row_with_ledger
 from tests.openstack.support import needs_cloud, password, strays
 
 from bmwg.drivers.hosting.forms import hosting
@@ -20,7 +21,11 @@ from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.resources.http_proxy.deployment import start_serving
 
-pytestmark = [*needs_http, *needs_cloud]
+ABSENT = [program for program in ("apache2", "ab") if shutil.which(program) is None]  # Squid is in the image
+pytestmark = [
+    pytest.mark.skipif(bool(ABSENT), reason=f"needs {ABSENT}: sh setup/install.sh http"),
+    *needs_cloud,
+]
 
 
 @pytest.fixture(scope="module")

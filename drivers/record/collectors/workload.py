@@ -47,9 +47,8 @@ def workloads(group: Group, told: Mapping[str, Mapping[str, JsonValue]] | None, 
             _tell(one, field, facts, f"the deployer of {name}")
         if (pid := facts.get("pid")) is None:
             for field in _MEASURED:
-                one.not_applicable(
-                    field, "the workload has no process on this node", f"the deployer of {name}"
-                )
+                why = facts.get("unmeasured", "the workload has no process on this node")
+                one.not_applicable(field, str(why), f"the deployer of {name}")
         else:
             _measured(one, int(pid), viewer)
 

@@ -1,0 +1,41 @@
+"""A run through machines names what ran their instructions, so that TCG is never read as KVM."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.reports.render.guest import guest_sentence, guest_words
+
+
+def run_with(*drivers):
+    return SimpleNamespace(drivers=[{"name": "embedded"}, *drivers])
+
+
+def machine(accelerator):
+    return {"name": "machine", "provider": "openstack", "accelerator": accelerator}
+
+
+def test_a_run_without_machines_says_nothing():
+    assert guest_words(run_with()) == guest_sentence(run_with()) == ""
+
+
+@pytest.mark.parametrize(("accelerator", "named"), [("tcg", "TCG"), ("", "an accelerator not recorded")])
+def test_what_is_not_known_to_be_kvm_is_no_rate(accelerator, named):
+    run = run_with(machine(accelerator))
+    assert guest_words(run) == f"machines (hosting vm) under {named}"
+    assert "never a rate" in guest_sentence(run)
+    assert "openstack" in guest_sentence(run)
+
+
+def test_machines_under_kvm_are_named_as_such():
+    assert "under KVM" in guest_sentence(run_with(machine("kvm")))
+    assert "never a rate" not in guest_sentence(run_with(machine("kvm")))
+
+
+def test_one_machine_of_two_that_is_translated_is_enough():
+    assert "never a rate" in guest_sentence(run_with(machine("kvm"), machine("tcg")))
+
+
+def test_a_run_inside_a_guest_is_called_that():
+    inside = {"name": "qemu guest", "accelerator": "tcg"}
+    assert guest_words(run_with(inside, machine("tcg"))) == "guest under TCG"
