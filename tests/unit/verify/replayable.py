@@ -16,12 +16,13 @@ from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput, turns
 from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.measurements.measurement import Asked
+from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import load_remark
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
-from bmwg.methodology.search.bisection import search
 from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, assess, valid_trial
 from bmwg.methodology.trial_times import TrialTimes
@@ -164,15 +165,15 @@ class Session:
             wire = cell.path == "wire"
             metric = throughput.ENVELOPE_METRIC if wire else throughput.METRIC
             limit = planning.QUALIFICATION_MAX_FPS if wire else self.envelopes[cell.frame_octets]
-            goal = self.profile.goal(
-                cell,
+            asked = Asked(
+                profile=self.profile,
+                cell=cell,
+                outcome_id=planned.outcome_id,
+                trial=lambda spec, phase: self.trial(planned, metric, phase, trials)(spec),
                 max_load_fps=limit,
                 envelope_fps=None if wire else limit,
-                qualifies_tester=wire,
-                closes=not wire,
             )
-            found_ = search(self.trial(planned, metric, "qualification" if wire else "search", trials), goal)
-            outcome = throughput.outcome(found_, cell, outcome_id=planned.outcome_id, metric=metric)
+            (outcome,) = measurement("throughput").measure(asked).outcomes
             if outcome.lower:
                 self.lower[cell.cell_id] = outcome.lower.load_fps
                 if wire:
