@@ -161,4 +161,10 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
     return tuple(clock_question(_of(evidence)))
 
 
-RULES: tuple[Rule[Evidence], ...] = (lines_apart, executions_last, within_line_rate, counts_agree, cells_whole)
+RULES: tuple[Rule[Evidence], ...] = (
+    lines_apart,
+    executions_last,
+    within_line_rate,
+    counts_agree,
+    cells_whole,
+)
