@@ -260,7 +260,7 @@ class Archive:
     def _refused(self, expected: str, found: str, place: int) -> ConfigError:
         return ConfigError(
             "BND-03",
-            f"{self.path}: octet {place}: not in the one form of a bundle",
+            f"{self.path}: octet {place}: no archive as `bmwg bundle` writes it, or changed since",
             expected=expected,
             found=found,
             hint="the archive was changed, or was not made by `bmwg bundle`",

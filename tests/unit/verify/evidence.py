@@ -11,6 +11,8 @@ EVIDENCE = Path(__file__).parents[2] / "data" / "evidence"
 COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
 LATER = "77e44c9b324855cf4ee43bff6fa091a357b99c8e"
 OF_2_0 = "a34196f4a445301e86072bd393ef0882921411ff"
+JOINT = "65a546c2cecc1f80b870b0d98772ea8a5fcdec69"
+OF_STREAMS = "4520ddf63a384b62d35c93f1a666c7047737cd16"
 FOLDER = EVIDENCE / COMMIT[:12]
 SIGNER = FOLDER / "signer.pub"
 _LATENCY = "latency.all_frames 3"
@@ -265,5 +267,21 @@ KEPT = (
         executions=39,
         lacks=tuple(LACKS_OF_2_0),
         commit=OF_2_0,
+    ),
+    Kept(  # run/2.1, redacted: frames, requests and streams in one run
+        name="joint-public",
+        sha256="05213d0609035acb494202244559ab7d87a040031e75117377d0001a23469304",
+        answers=14,
+        executions=115,
+        lacks=(),
+        commit=JOINT,
+    ),
+    Kept(  # streams of trial/2.0, redacted, with a break
+        name="streams-public",
+        sha256="c6cd21c82e49b42dfecb22513fa53a4d247be43c10fc0a1c6548aac6d991aee7",
+        answers=6,
+        executions=28,
+        lacks=(),
+        commit=OF_STREAMS,
     ),
 )

@@ -17,6 +17,7 @@ from typing import Any
 import evidence
 import liar
 import liar_http
+import liar_kinds
 import liar_source
 import replayable
 import test_http_run
@@ -69,6 +70,11 @@ def _requests(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]
 
 def _source(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
     liar_source.told(folder, lie, seed)
+    return {}
+
+
+def _kinds(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_kinds.told(folder, lie, seed)
     return {}
 
 
@@ -143,6 +149,14 @@ FAMILIES: tuple[Family, ...] = (
             named=said,
         )
         for lie, said in liar_http.NOW_ASKED.items()
+    ),
+    *(
+        Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), rules=frozenset({one}))
+        for lie, (base, one) in liar_kinds.REFUSED.items()
+    ),
+    *(
+        Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), named=said)
+        for lie, (base, said) in liar_kinds.NAMED.items()
     ),
     Family(name="page that acts", base="ladder", tell=_active_page, rules=frozenset({"VER-36"})),
     Family(

@@ -90,6 +90,18 @@ def test_a_lie_about_requests_of_today_is_refused_or_named(place, tmp_path, keys
     assert family.caught(verified), [str(one) for one in verified.findings]
 
 
+@pytest.mark.parametrize(
+    "family",
+    [one for one in families.FAMILIES if one.name.startswith("kinds: ")],
+    ids=lambda family: family.name.removeprefix("kinds: "),
+)
+def test_a_lie_about_a_redacted_run_of_several_kinds_is_refused_or_named(place, tmp_path, keys, family):
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED
+    assert family.caught(verified), [str(one) for one in verified.findings]
+
+
 SOURCE = {**liar_source.REFUSED, **liar_source.ASKED, **liar_source.SAID}
 # of these each commit tries one seed, of all others the campaign does
 QUICK = {"compared_with_edited_outcomes", "compared_unverified", "checked_out_by_somebody_else", "no_report"}
