@@ -1,8 +1,8 @@
 """CPU seconds of two checkouts, in alternation: recording trials, `bmwg verify` and `bmwg report` of one run.
 
 Prints for each the median CPU seconds of both, and the geometric mean of the ratios new to old with its 95 %
-interval by Student's t over the pairs' logarithms. Both use this interpreter, so packages are alike. A checkout
-that is not installed needs a `bmwg_toolkit-*.dist-info` beside `src/bmwg` with its entry points.
+interval by Student's t over the pairs' logarithms. Both use this interpreter, so packages are alike. A
+checkout that is not installed needs a `bmwg_toolkit-*.dist-info` beside `src/bmwg` with its entry points.
 """
 
 import argparse

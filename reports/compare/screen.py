@@ -102,8 +102,9 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
-    if any(cell.kind == FRAMES for cell in cells.values()):
-        whose = "" if all(cell.kind == FRAMES for cell in cells.values()) else "cells of frames: "
+    of_frames = [cell.kind == FRAMES for cell in cells.values()]
+    if any(of_frames):
+        whose = "" if all(of_frames) else "cells of frames: "
         lines.append(
             f"{whose}throughput in frames/s per port and direction; a..b: no loss at a, loss from b on"
         )

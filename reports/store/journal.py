@@ -80,11 +80,6 @@ class JournalTrial:
         """The whole trial, with latency buckets, decoded anew on each call."""
         return result_from_json(of_today(json.loads(self.line)))
 
-    @property
-    def counts(self) -> TrialResult:
-        """The trial without latency buckets, which are most of what decoding takes."""
-        return result_from_json(of_today(emptied(json.loads(self.line))))
-
 
 Recorded = JournalTrial | Execution  # a trial of frames, or of another kind of load
 
