@@ -51,7 +51,7 @@ def _design(found: Effects) -> list[str]:
     )
     words = (
         f"{asked} of {design.possible} combinations of levels were planned, in {runs} "
-        f"replicate{'' if runs == 1 else 's'} that gave plain numbers; in each replicate all combinations take"
+        f"replicate{'' if runs == 1 else 's'} that gave plain numbers; in each, all combinations take"
         f" turns in a random order. {found.used} answers are plain numbers and make up the effects,"
         f" {len(found.left_out)} are not, and {found.unreached} planned cells were not reached. An effect is"
         " the ratio of geometric means of the throughput, averaged over the levels of the other factors, with"
