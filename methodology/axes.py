@@ -88,8 +88,8 @@ def contradictions(
         if setting_place(name):
             continue
         if name not in AXES or name not in (*known, REPLICATE):
-            every = (*known, REPLICATE, "settings of the testbed file by their place, such as pods.memory")
-            yield (name,), f"an axis of this path ({', '.join(every)})", repr(name)
+            mine = f"an axis of this path ({', '.join(known) or 'it has none'})"
+            yield (name,), f"{mine}, {REPLICATE}, or a setting by its place such as pods.memory", repr(name)
             continue
         for place, value in enumerate(values):
             if said := AXES[name].wrong(value):

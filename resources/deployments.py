@@ -77,7 +77,7 @@ class Deployments:
         }
         mine = deployment_of(cell)
         if settings := axes.settings(cell.axes):
-            told["settings"] = {".".join(place): value for place, value in settings.items()}  # type: ignore[misc]
+            told["settings"] = {".".join(place): value for place, value in settings.items()}
         texts: dict[str, dict[str, JsonValue]] = {}
         for one in session.plan:
             name = str(getattr(measurement(one.measurement), "modifier", ""))

@@ -2,8 +2,8 @@
 
 Least squares on the logarithm of the throughput, with a constant for each replicate (a block of
 docs/adr/0267), all main effects, and those interactions of two factors that the measured combinations tell
-apart. An effect is a ratio: a level's throughput over that of the factor's first level, averaged over the other
-factors' levels.
+apart. An effect is a ratio: a level's throughput over that of the factor's first level, averaged over the
+other factors' levels.
 """
 
 from __future__ import annotations
