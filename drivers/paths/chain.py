@@ -85,7 +85,7 @@ class ChainPath:
             self._network, f"function {self._cell.function}", self._functions[0].drives
         )
         if missing is None and len(self._members) > 1:
-            missing = self._no_segment_between()
+            missing = self._no_segment_between() or self._bed.runtime.side_by_side(len(self._members))
         why = "a chain has routes to one network behind each port"
         missing = missing or destinations.unroutable(self._cell, why)
         if missing is None:

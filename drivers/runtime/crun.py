@@ -144,6 +144,10 @@ class CrunRuntime:
         """Every network attaches to a process's namespace."""
         return None
 
+    def side_by_side(self, functions: int) -> Missing | None:
+        """Pods share the CPUs that they are given."""
+        return None
+
     def standing(
         self,
         nodes: Mapping[str, PlacedNode],

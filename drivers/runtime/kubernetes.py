@@ -42,7 +42,8 @@ _KEYS = {
     "cluster", "kubeconfig", "context", "namespace", "node_selector", "image", "nodes", "interface",
     "ready_s",
 }  # fmt: skip
-_RUNNING_S = 60.0  # choice: an image is pulled by then, or the message says that it is not
+_RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
+_REMOVED_S = 120.0  # choice: the same of its end
 RIGHTS = (
     ("get", "", "namespaces"),
     ("create", "", "namespaces"),
@@ -79,6 +80,7 @@ class KubernetesRuntime:
         self._embedded: Embedded | None = None
         self._api: Cluster | None = None
         self._cluster_record: dict[str, JsonValue] = {}
+        self._left: dict[str, list[str]] = {}  # pods that failed and were not removed in time, with networks
 
     @property
     def owns_cluster(self) -> bool:
@@ -133,6 +135,16 @@ class KubernetesRuntime:
             if network.hands_over != NETDEV
             else "a kubelet attaches by CNI, and this option is none",
             mend="pods.runtime: crun",
+        )
+
+    def side_by_side(self, functions: int) -> Missing | None:
+        """A guaranteed pod has its CPUs for itself, and each pod with a function gets all of `pods.cpus`."""
+        if functions == 1:
+            return None
+        return Missing(
+            what=f"{functions} pods with functions on one node of Kubernetes",
+            reason="each is guaranteed all CPUs of `pods.cpus` for itself, so there is room for one",
+            mend="pods.runtime: crun, whose pods share them",
         )
 
     def conflist(self, one: PodNetwork) -> dict[str, Any]:
@@ -248,6 +260,7 @@ class KubernetesRuntime:
         resources = [
             (f"{spec.pod_id}-{number}".lower(), self.conflist(one)) for number, one in enumerate(networks)
         ]
+        self._clear()
         body = manifest.pod(
             spec,
             namespace=self.namespace,
@@ -268,10 +281,22 @@ class KubernetesRuntime:
                 pod.take_networks(networks)
             yield pod
         except BaseException:
+            self._left[spec.pod_id] = [name for name, _ in resources]
             with suppress(ToolkitError):
-                pods.remove(self.api, self.namespace, spec.pod_id, [name for name, _ in resources])
+                self._clear()
             raise
-        pods.remove(self.api, self.namespace, spec.pod_id, [name for name, _ in resources])
+        self._left[spec.pod_id] = [name for name, _ in resources]
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove the pods that are no longer wanted. Raises DriverError KUBE-41.
+
+        One that stays holds its CPU and its interfaces: another pod would wait for them in vain, or be seen
+        to lead out of the run.
+        """
+        for name, networks in list(self._left.items()):
+            pods.remove(self.api, self.namespace, name, networks, within_s=_REMOVED_S)
+            del self._left[name]
 
     @contextmanager
     def service(

@@ -13,7 +13,6 @@ import socket
 import struct
 import threading
 import time
-from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -180,8 +179,9 @@ class OfferedFrames:
             self._bypassed.add(number)
             return
         if not self._received:
-            place = bisect_left(self._times, self._sent[number])
-            self._not_before = self._times[place - 1] if place else None
+            # a frame may have waited within the device: later ones were offered meanwhile, and had not come
+            others = [at_ns for at_ns in self._times[-2:] if at_ns != self._sent[number]]
+            self._not_before = others[-1] if others else None
             self._at = (now_ns, now_ns)
             self._came.set()
         self._received.add(number)

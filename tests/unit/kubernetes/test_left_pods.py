@@ -1,0 +1,43 @@
+"""A pod that stayed is removed before another is made, or named; functions get CPUs of their own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.drivers.kubernetes import pods
+from bmwg.drivers.runtime.crun import CrunRuntime
+from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
+from bmwg.methodology.errors import DriverError
+
+
+@pytest.fixture
+def runtime(tmp_path):
+    made = KubernetesRuntime(run_dir=str(tmp_path), undo=SimpleNamespace(), options={})
+    made._api = SimpleNamespace()
+    return made
+
+
+def test_a_pod_that_stayed_is_removed_first_or_named(runtime, monkeypatch) -> None:
+    runtime._left = {"bmwg-1": ["bmwg-1-0"]}
+    asked = []
+
+    def stays(api, namespace, name, networks, *, within_s):
+        asked.append((name, list(networks)))
+        raise DriverError("KUBE-41", f"pod {name}", expected="gone", found="there")
+
+    monkeypatch.setattr(pods, "remove", stays)
+    with pytest.raises(DriverError, match="KUBE-41"):
+        runtime._clear()
+    assert runtime._left == {"bmwg-1": ["bmwg-1-0"]}
+    monkeypatch.setattr(pods, "remove", lambda *told, within_s: asked.append(told[2]))
+    runtime._clear()
+    assert runtime._left == {}
+    assert asked == [("bmwg-1", ["bmwg-1-0"]), "bmwg-1"]
+
+
+def test_functions_of_a_chain_are_refused_by_name_where_each_has_all_cpus(runtime, tmp_path) -> None:
+    assert runtime.side_by_side(1) is None
+    assert "2 pods with functions" in runtime.side_by_side(2).what
+    assert CrunRuntime(run_dir=str(tmp_path), undo=SimpleNamespace()).side_by_side(3) is None
