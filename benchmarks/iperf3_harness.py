@@ -38,7 +38,7 @@ from bmwg.resources.pod_to_pod.measure import CellExecutions, Stand
 def by_hand(between: BetweenPods, state_dir: Path, seconds: float) -> float:
     """Run server and client as a person would, by `crun exec`; goodput in bit/s.
 
-    A process that only enters the namespaces would not be in the pods' cgroups, and share the CPU with all else.
+    A process that only enters the namespaces is not in the pods' cgroups: it shares the CPU with all else.
     """
     mine, other = (["crun", "--root", str(state_dir), "exec", end.pod.pod_id] for end in between.ends)
     address = between.ends[1].address
