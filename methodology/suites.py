@@ -115,7 +115,7 @@ CLUSTER_CASES = tuple(
     for number, path in enumerate(("p2p-cluster", "p2p-service"), start=1)
 )
 # Effects of factors on the throughput, by designs that a profile names; not in the default folder.
-FACTORS_CASES = (Case(test_id="CN-TPUT-6.1", suite=FACTORS, measurement="throughput"),)
+FACTORS_CASES = (Case(test_id="CN-TPUT-7.1", suite=FACTORS, measurement="throughput"),)
 RFC2544_CASES = (
     _rfc2544("R2544-TPUT-1.1", "throughput"),
     _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),

@@ -28,7 +28,8 @@ def start(
     """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
 
     Returns pid and start time (ticks) of its session, for `programs.stop`. `mend` is the line that supplies
-    the program, `cpus` a list of CPUs to put it on (empty: those that it finds). Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01.
+    the program, `cpus` a list of CPUs to put it on (empty: those that it finds). Raises
+    TestbedError PROG-01, DriverError PROG-02, EXEC-01.
     """
     _require(command[0], mend)
     programs.write_files(folder=folder, files={})

@@ -1,4 +1,4 @@
-"""A client on a host of its own, and a server in a hosting form on another; a link between the two (document 004).
+"""A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
 The client is a process of the first node in every form, so that only the server's form differs. Forms that
 nothing makes here are refused by name. Tests of frames have no cells on it: both its ends are programs.
@@ -41,7 +41,7 @@ _FUNCTION: dict[str, JsonValue] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPlace:
-    """A node as the place of a program: its own namespaces, and no limit but the CPUs that a program is put on."""
+    """A node as the place of a program: its own namespaces, and no limit but the program's CPUs."""
 
     pod_id: str
     node: PlacedNode

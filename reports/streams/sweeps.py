@@ -1,4 +1,4 @@
-"""Experiments that are curves over a size: forms beside each other, normalized to the first one (document 004)."""
+"""Experiments that are curves over a size: forms beside each other, normalized to native (document 004)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of 
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 _NOT_SEEN = {
     Transport.TCP: (
-        "What the document did not see: a size below the kernel's least is raised (so 100 and 1,100 octets are one "
-        "size, told as effective below); Linux doubles what is asked for and tells the double; one execution "
-        "stood for each point; its guests were behind user-mode networking with redirected ports, and all forms "
-        "behind a cable of 100 Mbit/s, which is the most that it could find. netperf's option sets the "
+        "What the document did not see: a size below the kernel's least is raised (so 100 and 1,100 octets "
+        "are one size, told as in force below); Linux doubles what is asked for and tells the double; one "
+        "execution stood for each point; its guests were behind user-mode networking with "
+        "redirected ports, and all "
+        "forms behind a cable of 100 Mbit/s, which is the most that it could find. netperf's option sets the "
         "sender's socket alone, iperf3's sets both."
     ),
     Transport.UDP: (
-        "What the document did not see: -r is no option of UDP_STREAM, so all its points sent datagrams of the "
-        "same 3,100 octets, and what differs between them is chance. Here the size of the datagram is swept. Its okay "
-        "rate is of sends that the sender's own kernel took; ours is the share of datagrams sent that arrived. "
-        "Datagrams above the MTU are cut up, and one lost part loses the whole."
+        "What the document did not see: -r is no option of UDP_STREAM, so all its points sent datagrams of "
+        "the same 3,100 octets, and what differs between them is chance. Here the size of the "
+        "datagram is swept. "
+        "Its okay rate is of sends that the sender's own kernel took; ours is the share of datagrams sent "
+        "that arrived. Datagrams above the MTU are cut up, and one lost part loses the whole."
     ),
 }
 

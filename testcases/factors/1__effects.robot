@@ -11,5 +11,5 @@ Test Tags           metric:throughput    clause:draft-ietf-bmwg-containerized-in
 
 *** Test Cases ***
 Throughput Of A Design Of Factors
-    [Tags]    id:CN-TPUT-6.1
+    [Tags]    id:CN-TPUT-7.1
     Measure Its Cells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,8 +12,8 @@ class Beside:
     """A curve normalized to another: `ratios` by size (octets), for sizes that both have.
 
     `area` is that between the curve and the line of ratio 1 over the sizes, in octets: positive where the
-    curve lies above (document 004's verdict). `mean_excess` is the area per octet of the range, which does not
-    grow with it.
+    curve lies above (document 004's verdict). `mean_excess` is the area per octet of the range, which does
+    not grow with it.
     """
 
     ratios: Mapping[int, float]
@@ -26,8 +27,5 @@ def beside(curve: Mapping[int, float], base: Mapping[int, float]) -> Beside | No
     if len(sizes) < 2:
         return None
     ratios = {size: curve[size] / base[size] for size in sizes}
-    area = sum(
-        (upper - lower) * (ratios[lower] + ratios[upper] - 2) / 2
-        for lower, upper in zip(sizes, sizes[1:], strict=False)
-    )
+    area = sum((upper - lower) * (ratios[lower] + ratios[upper] - 2) / 2 for lower, upper in pairwise(sizes))
     return Beside(ratios=ratios, area=area, mean_excess=area / (sizes[-1] - sizes[0]))

@@ -11,7 +11,7 @@ from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import StreamsProfile
-from bmwg.methodology.records import NOTHING, POD
+from bmwg.methodology.records import BAREMETAL, NOTHING, POD
 
 QUICK = profile.load("quick")
 
@@ -31,22 +31,33 @@ def test_every_profile_keeps_to_its_schema_and_plans_each_cell_once() -> None:
 
 
 def test_quick_measures_every_way_between_pods_in_less_than_ten_minutes() -> None:
-    plan = QUICK.plan()
+    plan = [one for one in QUICK.plan() if one.test_id.startswith("PP-")]
     assert {one.cell.path for one in plan} == {"p2p", "p2p-underlay", "p2p-vxlan"}
     assert {one.cell.network for one in plan} == {"bridge", "ptp", "macvlan"}
     seconds = sum((one.spec.duration_s + one.spec.omit_s) * one.asked.wanted for one in plan)
     assert seconds < 420  # the rest of ten minutes is for pods and programs
 
 
+def test_quick_sweeps_every_form_by_the_same_sizes_and_native_first() -> None:
+    plan = [one for one in QUICK.plan() if one.test_id.startswith("SK-")]
+    forms = list(dict.fromkeys((one.cell.hosting, one.cell.network) for one in plan))
+    assert forms[:2] == [(BAREMETAL, NOTHING), (POD, "bridge")]
+    assert {"docker", "kvm", "unikernel"} <= {hosting for hosting, _ in forms}
+    specs = [[one.spec for one in plan if one.cell.hosting == hosting] for hosting, _ in forms]
+    assert all(each == specs[0] for each in specs)
+    runs_here = [one for one in plan if one.cell.hosting in (BAREMETAL, POD)]
+    assert sum(one.spec.duration_s * one.asked.wanted for one in runs_here) < 300
+
+
 def test_cells_of_one_deployment_stand_together() -> None:
-    places = [(one.cell.path, one.cell.network) for one in QUICK.plan()]
+    places = [(one.cell.path, one.cell.hosting, one.cell.network) for one in QUICK.plan()]
     assert places == sorted(places, key=places.index)
 
 
 def test_a_cell_is_read_back_from_its_axes() -> None:
     for one in QUICK.plan():
         cell = one.cell
-        told = {"path": cell.path, "hosting": POD, "function": NOTHING, "network": cell.network}
+        told = {"path": cell.path, "hosting": cell.hosting, "function": NOTHING, "network": cell.network}
         assert STREAMS.cell({**told, "axes": dict(cell.axes)}) == cell
     with pytest.raises(ValueError, match="axes"):
         STREAMS.cell({**told, "axes": {"way": "forward"}})
@@ -87,6 +98,10 @@ def test_an_id_stands_for_the_same_for_ever() -> None:
         "PP-RTT-1",
         "PP-RTT-2",
         "PP-RTT-3",
+        "SK-TCP-4",
+        "SK-UDP-4",
+        "SK-TCPT-4",
+        "SK-UDPT-4",
     )
     made = StreamsProfile(name="quick", data=data())
     assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"

@@ -115,7 +115,7 @@ def test_folder_and_bundle_verify(made, tmp_path) -> None:
 
 def test_the_page_shows_answers_paths_and_what_supplies_what_was_missing(made) -> None:
     page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")
-    assert "Transport from pod to pod" in page
+    assert "Transport between pods and hosts" in page
     assert "1001.2" in page  # Mbit/s
     assert "pod0/net0 1.000" in page
     assert "sh setup/install.sh workloads" in page

@@ -1,0 +1,81 @@
+"""A native client and a server, native or in a pod: real programs over every interface, and nothing stays."""
+
+from __future__ import annotations
+
+import pytest
+from tests.contract.paths_support import traces
+from tests.contract.streams_support import needs, offered, opened, spec
+
+from bmwg.drivers import registry
+from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.workload.iperf3 import Iperf3
+from bmwg.drivers.workload.netperf import Netperf
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import assessed
+from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Validity
+
+pytestmark = needs("iperf3")
+PATH = "client-server"
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("run")) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
+def path_of(bed, hosting: str):
+    network = "bridge" if hosting == POD else NOTHING
+    cell = profile.cell_of(PATH, network, "socket_sizes_twin", spec(), hosting)
+    return cell, registry.load(registry.PATH, PATH)(cell, bed)
+
+
+@pytest.mark.parametrize(("hosting", "interfaces"), [(BAREMETAL, 2), (POD, 4)])
+def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hosting, interfaces):
+    cell, path = path_of(bed, hosting)
+    assert path.probe_pods() is None
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    with path.between_pods() as between:
+        require_closed(bed)
+        made = Iperf3([bed.node("dut1"), bed.node("dut2")])
+        asked = spec(window_octets=20_000)
+        found = offered(made, between, asked)
+        assert found.faults == ()
+        assert assessed(asked, found).validity is Validity.VALID, found
+        assert len(found.crossings) == interfaces
+        assert found.effective["send_buffer_octets"] == 40_000  # asked for, and doubled by the kernel
+        records = take_between(bed, cell, between, {"iperf3": dict(made.describe())})
+        assert {"dut1", "dut2"} <= set(records)
+        assert between.evidence["cpus"]["server"] == bed.testbed.pods.cpuset
+        client = between.ends[0]
+        told = made.asked(client, ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"], 5.0)
+        assert told["output"].split()[-1] == client.cpus
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
+@pytest.mark.parametrize("hosting", ["docker", "podman", "kvm", "unikernel"])
+def test_a_form_that_nothing_makes_here_is_told_by_name(bed, hosting):
+    missing = path_of(bed, hosting)[1].probe_pods()
+    assert missing is not None
+    assert hosting in missing.what
+
+
+def test_frames_have_no_cell_on_it(bed):
+    assert path_of(bed, BAREMETAL)[1].probe() is not None
+
+
+@pytest.mark.parametrize("hosting", [BAREMETAL, POD])
+def test_netperf_tells_the_sockets_size_as_asked_and_as_in_force(bed, hosting):
+    made = Netperf([bed.node("dut1"), bed.node("dut2")])
+    if missing := made.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with path_of(bed, hosting)[1].between_pods() as between:
+        for window, least in ((100, 4608), (20_000, 40_000)):
+            asked = spec(workload="netperf", window_octets=window)
+            found = offered(made, between, asked)
+            assert found.faults == ()
+            assert found.effective["send_buffer_asked_octets"] == window
+            assert found.effective["send_buffer_octets"] == least
+            assert assessed(asked, found).validity in (Validity.VALID, Validity.INCOMPLETE), found
