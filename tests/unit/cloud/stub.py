@@ -1,4 +1,4 @@
-"""A cloud that answers as told, by hand or as recorded (`test_recorded.py`); tokens and catalogue are its own."""
+"""A cloud that answers as told, by hand or as recorded (`test_recorded.py`); tokens are its own."""
 
 from __future__ import annotations
 
