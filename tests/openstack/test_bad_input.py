@@ -115,7 +115,7 @@ def test_a_flavor_that_no_host_has_room_for_is_named_and_the_server_removed(work
 def test_an_api_that_is_killed_is_named(cloud: embedded.EmbeddedCloud, folder: Path) -> None:
     client = Client(auth=cloud.auth, netns=cloud.netns)
     client.require_services()
-    for pid in services(folder, "nova-api"):
+    for pid in services(folder / "cloud", "nova-api"):
         os.kill(pid, signal.SIGKILL)
     end_s = time.monotonic() + 30.0
     while (fault := cloud.fault()) is None and time.monotonic() < end_s:
