@@ -69,7 +69,7 @@ def _firewall(group: Group) -> Any:
 
 
 def _counted(bare: list[Any]) -> dict[str, JsonValue]:
-    """Rules that name a port of Neutron's are counted, not hashed: their names and addresses are drawn anew."""
+    """Rules that name a port of Neutron's are counted, not hashed: its names and addresses are drawn anew."""
     fixed = [rule for rule in bare if not _OF_A_PORT.search(json.dumps(rule))]
     of_ports: dict[str, JsonValue] = {"of_ports": len(bare) - len(fixed)} if len(fixed) < len(bare) else {}
     if not fixed:
