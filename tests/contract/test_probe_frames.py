@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +74,14 @@ def test_a_testbed_without_machines_is_missing_them_by_name(bed: Bed) -> None:
     assert missing is not None
     assert "names no provider" in missing.reason
     assert "openstack.yaml" in missing.mend
+
+
+def test_a_provider_whose_machines_do_not_forward_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
+    testbed = load_testbed()
+    testbed = replace(testbed, data={**testbed.data, "vms": {"driver": "qemu"}})
+    with open_bed(testbed, ledger, tmp_path, machines=True) as bed:
+        missing = path_driver(MACHINE, bed).probe()
+        assert missing is not None
+        assert "one interface" in missing.reason
+        assert ledger.pending == ()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.record.collectors.hosting import processes
 from bmwg.drivers.record.collectors.system import packages, without_secrets
-from bmwg.drivers.record.values import Group, NotApplicable, Unread, entries, line, number_list
+from bmwg.drivers.record.values import Group, JsonValue, NotApplicable, Unread, entries, line, number_list
 
 _PLUGIN_FOLDERS = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
 _PACKAGE = "containernetworking-plugins"  # whose plugins lie in /usr/lib/cni
 _CONFIGURATIONS = "/etc/cni/net.d"
+_OF_A_PORT = re.compile(r"(?:tap|brq)[0-9a-f]{8}-[0-9a-f]{2}|neutron-linuxbri-[a-z][0-9a-f]{8}-[0-9a-f]")
 _LIMIT = (
     512  # choice: rows of a table that stand in a record; beyond it the record gives their number and hash
 )
@@ -63,13 +65,17 @@ def _firewall(group: Group) -> Any:
         if "not installed" in str(reason):
             raise Unread("nft is not installed: packet filter rules could not be listed") from None
         raise
-    bare = [_without_counters(rule) for rule in rules if "metainfo" not in rule]
-    if not bare:
-        return {"rules": 0}
-    return {
-        "rules": len(bare),
-        "sha256": hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest(),
-    }
+    return _counted([_without_counters(rule) for rule in rules if "metainfo" not in rule])
+
+
+def _counted(bare: list[Any]) -> dict[str, JsonValue]:
+    """Rules that name a port of Neutron's are counted, not hashed: its names and addresses are drawn anew."""
+    fixed = [rule for rule in bare if not _OF_A_PORT.search(json.dumps(rule))]
+    of_ports: dict[str, JsonValue] = {"of_ports": len(bare) - len(fixed)} if len(fixed) < len(bare) else {}
+    if not fixed:
+        return {"rules": len(bare), **of_ports}
+    digest = hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
+    return {"rules": len(bare), **of_ports, "sha256": digest}
 
 
 def _without_counters(node: Any) -> Any:

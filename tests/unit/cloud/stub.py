@@ -1,4 +1,4 @@
-"""A cloud that answers as told. The answers are hand-written; none was recorded from a service."""
+"""A cloud that answers as told, by hand or as recorded (`test_recorded.py`); tokens are its own."""
 
 from __future__ import annotations
 
