@@ -5,11 +5,9 @@ The rules are those of `verify.timing`; here stands what an execution tells of i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
-from bmwg.methodology.kinds.streams.kind import STREAMS, planned_by, result_of, spec_of, tried
-from bmwg.methodology.kinds.streams.profile import Planned
+from bmwg.methodology.kinds.streams.kind import result_of, spec_of
 from bmwg.methodology.kinds.streams.records import (
     KIND,
     Exchange,
@@ -18,7 +16,6 @@ from bmwg.methodology.kinds.streams.records import (
     Transport,
     most_received,
 )
-from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store.read import JOURNAL_FILE
@@ -28,7 +25,6 @@ from bmwg.reports.verify.timing import (
     Within,
     clock_question,
     contradictions,
-    moment,
     too_close,
     too_short,
 )
@@ -128,43 +124,9 @@ def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
     yield from contradictions(_of(evidence))
 
 
-@rule("VER-54", "", "a cell has all planned executions, unless its time was over")
-def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
-    """Fewer valid executions than planned are an answer only of a cell that took too long or had many invalid
-    ones, and each is numbered in its order.
-    """
-    if evidence.run is None or STREAMS.wrong_profile(evidence.run["profile"]):
-        return
-    plan = planned_by(evidence.run["profile"])
-    for outcome in evidence.outcomes:
-        planned = plan.get(outcome.cell.cell_id)
-        mine = [one for one in evidence.executions if one.cell_id == outcome.cell.cell_id]
-        if planned is None or not mine or outcome.type is not OutcomeType.MEASURED:
-            continue
-        numbers = [spec_of(one.body).number for one in mine]
-        if numbers != (wanted := list(range(1, len(mine) + 1))):
-            yield f"{outcome.outcome_id}: numbers", str(wanted), str(numbers)
-        done = [tried(one.seq, spec_of(one.body), result_of(one.body)) for one in mine]
-        took_s = (moment(mine[-1].at) - moment(evidence.begins[mine[0].seq])).total_seconds()
-        if not planned.asked.ended(done, took_s):
-            good = sum(not one.problems for one in done)
-            yield outcome.outcome_id, _whole(planned), f"{good} of {len(done)} in {took_s:.1f} s"
-
-
-def _whole(planned: Planned) -> str:
-    limit = f", or {planned.asked.limit_s:g} s" if planned.asked.limit_s != math.inf else ""
-    return f"{planned.asked.wanted} valid executions{limit}"
-
-
 def questions(evidence: Evidence) -> tuple[str, ...]:
     """Return what a reader should ask of the executions' times."""
     return tuple(clock_question(_of(evidence)))
 
 
-RULES: tuple[Rule[Evidence], ...] = (
-    lines_apart,
-    executions_last,
-    within_line_rate,
-    counts_agree,
-    cells_whole,
-)
+RULES: tuple[Rule[Evidence], ...] = (lines_apart, executions_last, within_line_rate, counts_agree)

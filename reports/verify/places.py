@@ -26,7 +26,8 @@ def ran_where_asked(evidence: Evidence) -> Iterator[Shortfall]:
     """
     if evidence.run is None or evidence.platform is None:
         return
-    cells = {one.cell.cell_id: one.cell for one in (*evidence.plan, *evidence.outcomes)}
+    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
+    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
     options = _options(evidence)
     for cell_id, deployment in dict.fromkeys((line.cell_id, line.deployment_id) for line in evidence.lines):
         described = evidence.platform["deployments"].get(deployment)

@@ -81,17 +81,6 @@ def best_copied_with_other_times(files: Files) -> None:
     worst["result"] = json.loads(json.dumps(best["result"]))
 
 
-def slowest_gone(files: Files) -> None:
-    """Leave out the slowest execution of each cell, and number the others anew."""
-    for mine in list(_cells(files)):
-        slowest = min(mine, key=lambda one: one["result"]["received_octets"])
-        liar_source._without(files, [slowest])
-        for number, one in enumerate((one for one in mine if one is not slowest), start=1):
-            one["spec"]["number"] = number
-    for number, one in enumerate(files.trials, start=1):
-        one["seq"] = number
-
-
 def less_time(files: Files) -> None:
     """Say that the octets came in a third of the time."""
     for mine in _cells(files):
@@ -112,8 +101,6 @@ def plan_of_streams_cut(files: Files) -> None:
     option = files.chance.choice(["bridge", "macvlan", "ptp"])
     gone = [one for one in files.trials if one["cell"].startswith(f"p2p/{option}/")]
     liar_source._without(files, gone)
-    for number, one in enumerate(files.trials, start=1):
-        one["seq"] = number
     for name in ("plan", "outcomes"):
         files.run[name] = [
             one for one in files.run[name] if not one["cell"]["cell_id"].startswith(f"p2p/{option}/")
@@ -139,7 +126,6 @@ REFUSED: dict[Lie, tuple[str, str]] = {  # base, rule
     relabelled_requests: ("joint-public", "VER-55"),
     best_copied: ("joint-public", "VER-56"),
     best_copied_with_other_times: ("streams-public", "VER-56"),
-    slowest_gone: ("joint-public", "VER-54"),
     less_time: ("joint-public", "VER-03"),
     more_octets: ("joint-public", "VER-34"),
     plan_of_streams_cut: ("joint-public", "VER-17"),
