@@ -70,11 +70,11 @@ def _numbers(made: Comparison) -> list[str]:
     first = made.sides[0].name
     second = "other" if several else made.sides[1].name
     keys = [key for key in by_cell if key in shown]
-    packets = all(cell.kind == FRAMES for cell in cells.values())
+    of_frames = all(cell.kind == FRAMES for cell in cells.values())
 
     def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
         percentiles = "/".join(tails)
-        word = "throughput" if packets else "answer"
+        word = "throughput" if of_frames else "answer"
         head = ("cell", f"{word} {first}", f"{word} {second}", "change")
         table: list[tuple[str, ...]] = [(*head, f"{percentiles} {first}", f"{percentiles} {second}")]
         for key in keys:
@@ -102,12 +102,8 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
-    packets = [cell.kind == FRAMES for cell in cells.values()]
-    if any(packets):
-        whose = "" if all(packets) else "cells of frames: "
-        lines.append(
-            f"{whose}throughput in frames/s per port and direction; a..b: no loss at a, loss from b on"
-        )
+    if any(cell.kind == FRAMES for cell in cells.values()):
+        lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
             "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"
