@@ -102,12 +102,8 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
-    of_frames = [cell.kind == FRAMES for cell in cells.values()]
-    if any(of_frames):
-        whose = "" if all(of_frames) else "cells of frames: "
-        lines.append(
-            f"{whose}throughput in frames/s per port and direction; a..b: no loss at a, loss from b on"
-        )
+    if any(cell.kind == FRAMES for cell in cells.values()):
+        lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
             "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"
