@@ -85,7 +85,7 @@ def main() -> None:
         for _ in range(wanted.trials):
             for load in wanted.loads:
                 spec = TrialSpec(frame_octets=64, load_fps=load, duration_s=wanted.seconds, loss_times=True)
-                results[load].append(tester.run_trial(spec))
+                results[load].append(tester.run(spec))
     every = [result for one in results.values() for result in one]
     print(
         json.dumps(

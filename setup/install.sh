@@ -236,7 +236,7 @@ python_step() {
     find_python
     title "Python environment: .venv with $("$python" -V 2>&1) and [$extras]"
     if [ "$usable" = no ]; then
-        run 120 "$python" -m venv --clear "$venv" || {
+        run 600 "$python" -m venv --clear "$venv" || {
             show_log
             stop "$python -m venv failed" "apt-get install python3-venv, or set SETUP_PYTHON to another interpreter"
         }

@@ -244,8 +244,9 @@ def yield_cpus(*, pid: int, names: list[str], niceness: int = 19) -> dict[str, i
 def _descendants(pid: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for text in task.read_text().split():
-            found += [int(text), *_descendants(int(text))]
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended since
+            for text in task.read_text().split():
+                found += [int(text), *_descendants(int(text))]
     return found
 
 
