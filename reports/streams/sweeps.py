@@ -34,6 +34,11 @@ _NOT_SEEN = {
         "that arrived. Datagrams above the MTU are cut up, and one lost part loses the whole."
     ),
 }
+_UNEQUAL = (
+    "A pod has a cgroup of its own, and with it a share of the CPU that other programs of the machine cannot "
+    "take. Native programs here have none. On a machine that does anything else meanwhile native is "
+    "therefore too low and each ratio too high: a pod above native shows this, not a faster pod."
+)
 
 
 def curves(answers: Sequence[Answered]) -> Mapping[str, Mapping[int, Answered]]:
@@ -76,7 +81,7 @@ def lines(experiment: str, answers: Sequence[Answered], figure: Callable[[str], 
     for form in shown:
         head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form != base else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
-    out = [esc(_NOT_SEEN[spec.transport]), ""]
+    out = [esc(_NOT_SEEN[spec.transport]), "", esc(_UNEQUAL), ""]
     out += figure(_name(experiment)) if base and _besides(measured, base) else []
     out += (
         table([*head, "buffers in force, octets"], rows, "Goodput by size, mean and half-width at 95 %")
