@@ -28,6 +28,7 @@ from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, M
 from bmwg.drivers.cloud import client, embedded, image, record
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.luggage import luggage
+from bmwg.drivers.cloud.machine import NovaMachine
 from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop, require_fit
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.instance import Place, Sample
@@ -46,78 +47,6 @@ _CHANNEL_DEADLINE_S = 400.0  # choice: a distribution's image takes two minutes 
 FORWARDED_NETWORKS = ("198.18.28.0/24", "198.18.29.0/24")  # of test ports that forward; Neutron wants some
 _RELEASE_DEADLINE_S = 60.0  # choice: the agent is told of a network's end within seconds
 _VIF = {qemu.NicModel.VIRTIO.value: "virtio", qemu.NicModel.E1000.value: "e1000"}
-
-
-class NovaMachine:
-    """A server that has booted and answers."""
-
-    def __init__(
-        self,
-        provider: OpenStackProvider,
-        server: Server,
-        endpoints: tuple[MachineEndpoint, ...],
-        flavor: Any,
-        node: SshNode,
-        links: tuple[str, ...],
-    ) -> None:
-        self.name = server.name
-        self._links = links
-        self.endpoints = endpoints
-        self.phases_s: dict[str, float] = dict(server.phases_s)
-        self._provider = provider
-        self._server = server
-        self._flavor = flavor
-        self._node: SshNode | None = node
-        self._events: list[dict[str, JsonValue]] | None = None
-        self._accelerator = ""
-
-    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
-        """Run a node function inside."""
-        if self._node is None:
-            raise DriverError("CLOUD-20", f"server {self.name}", expected="a server", found="it was removed")
-        return self._node.call(function, deadline_s=deadline_s, **arguments)
-
-    def sample(self) -> Sample:
-        """What QEMU uses on the compute host: the guest's own work and its emulation together."""
-        return self._provider.sample(self._server.server_id)
-
-    def fault(self) -> str | None:
-        """Say why it no longer serves: the channel, the server, the cloud."""
-        if self._node is None:
-            return "the server was removed"
-        if self._node.broken is not None:
-            return f"its channel is gone: {self._node.broken}"
-        try:
-            return self._provider.workshop.fault(self._server.server_id)
-        except ToolkitError as error:
-            return str(error)
-
-    def stop(self) -> None:
-        """Delete the server and its ports. Idempotent."""
-        node, self._node = self._node, None
-        if node is not None:
-            node.__exit__(None, None, None)
-            self._provider.remove(self._server.server_id, self._server.ports, self._links)
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """What was given, how long each phase took, and Nova's own account of it."""
-        if self._events is None:
-            self._events = self._provider.workshop.events(self._server.server_id)
-            self._accelerator = self._provider.accelerator(self._server.server_id)
-        return {
-            "kind": "openstack",
-            "accelerator": self._accelerator,
-            "compute_api": self._provider.services.get("compute", "not recorded"),
-            "name": self.name,
-            "cpus": self._flavor.vcpus,
-            "memory_octets": self._flavor.ram << 20,
-            "boot_s": self.phases_s.get("channel"),
-            "boot_phases_s": dict(self.phases_s),
-            "boot_events": list(self._events),
-            "ports": [
-                {"network": port.network, "port_security": port.guarded} for port in self._server.ports
-            ],
-        }
 
 
 class OpenStackProvider:

@@ -1,7 +1,7 @@
 *** Settings ***
-Documentation       From the request for a pod and its networks to the first test frame that it has forwarded, by steps, and
-...                 from the request to remove it until it is gone (RFC 8172 section 4.3). A slow start fails no test;
-...                 a start whose frames were not offered all the time does.
+Documentation       From the request for a pod and its networks to the first test frame that it has forwarded, by
+...                 steps, and from the request to remove it until it is gone (RFC 8172 section 4.3). A slow start
+...                 fails no test; a start whose frames were not offered all the time does.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           clause:rfc8172-4.3    path:pvp

@@ -25,6 +25,7 @@ from bmwg.methodology.repeated import Repeated, Tried
 from bmwg.methodology.student import interval
 from bmwg.methodology.trial import Assessment
 from bmwg.methodology.turns import Turn
+from bmwg.schemas import load
 
 MEASURED = "measured"  # the phase of every execution
 FAMILIES = (START, CHURN, POLICY)
@@ -147,7 +148,7 @@ class _Acts:
 
     name = KIND
     unit = "pods"
-    schema = "acts"
+    schema = load(KIND)
     profile_format = profiles.FORMAT
     headline = (f"{START}.mean", f"{CHURN}.mean")
     cites_catalogue = True

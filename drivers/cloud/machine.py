@@ -1,0 +1,113 @@
+"""A Nova server as a machine: it runs our functions, says why it no longer serves, and is deleted. Ids:
+CLOUD-20 a server is not reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.api_machines import MachineEndpoint
+from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop
+from bmwg.drivers.hosting.instance import Sample
+from bmwg.drivers.hosting.ssh import SshNode
+from bmwg.methodology.errors import DriverError, ToolkitError
+
+
+class Servers(Protocol):
+    """What a machine asks of the provider that made it."""
+
+    @property
+    def services(self) -> Mapping[str, str]:
+        """Versions of the cloud's APIs by service."""
+        ...
+
+    @property
+    def workshop(self) -> Workshop:
+        """What makes and deletes servers in this cloud."""
+        ...
+
+    def sample(self, server_id: str) -> Sample:
+        """What the server's emulator has used."""
+        ...
+
+    def accelerator(self, server_id: str) -> str:
+        """Whether the server is translated or run by the CPU."""
+        ...
+
+    def remove(self, server_id: str, ports: tuple[ServerPort, ...], nics: tuple[str, ...] = ()) -> None:
+        """Delete the server, its ports and the networks on these NICs."""
+        ...
+
+
+class NovaMachine:
+    """A server that has booted and answers."""
+
+    def __init__(
+        self,
+        provider: Servers,
+        server: Server,
+        endpoints: tuple[MachineEndpoint, ...],
+        flavor: Any,
+        node: SshNode,
+        links: tuple[str, ...],
+    ) -> None:
+        self.name = server.name
+        self._links = links
+        self.endpoints = endpoints
+        self.phases_s: dict[str, float] = dict(server.phases_s)
+        self._provider = provider
+        self._server = server
+        self._flavor = flavor
+        self._node: SshNode | None = node
+        self._events: list[dict[str, JsonValue]] | None = None
+        self._accelerator = ""
+
+    def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
+        """Run a node function inside."""
+        if self._node is None:
+            raise DriverError("CLOUD-20", f"server {self.name}", expected="a server", found="it was removed")
+        return self._node.call(function, deadline_s=deadline_s, **arguments)
+
+    def sample(self) -> Sample:
+        """What QEMU uses on the compute host: the guest's own work and its emulation together."""
+        return self._provider.sample(self._server.server_id)
+
+    def fault(self) -> str | None:
+        """Say why it no longer serves: the channel, the server, the cloud."""
+        if self._node is None:
+            return "the server was removed"
+        if self._node.broken is not None:
+            return f"its channel is gone: {self._node.broken}"
+        try:
+            return self._provider.workshop.fault(self._server.server_id)
+        except ToolkitError as error:
+            return str(error)
+
+    def stop(self) -> None:
+        """Delete the server and its ports. Idempotent."""
+        node, self._node = self._node, None
+        if node is not None:
+            node.__exit__(None, None, None)
+            self._provider.remove(self._server.server_id, self._server.ports, self._links)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """What was given, how long each phase took, and Nova's own account of it."""
+        if self._events is None:
+            self._events = self._provider.workshop.events(self._server.server_id)
+            self._accelerator = self._provider.accelerator(self._server.server_id)
+        return {
+            "kind": "openstack",
+            "accelerator": self._accelerator,
+            "compute_api": self._provider.services.get("compute", "not recorded"),
+            "name": self.name,
+            "cpus": self._flavor.vcpus,
+            "memory_octets": self._flavor.ram << 20,
+            "boot_s": self.phases_s.get("channel"),
+            "boot_phases_s": dict(self.phases_s),
+            "boot_events": list(self._events),
+            "ports": [
+                {"network": port.network, "port_security": port.guarded} for port in self._server.ports
+            ],
+        }
