@@ -30,7 +30,9 @@ from bmwg.reports.store import read_run
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run that is neither simulated nor indicative, and so is graded."""
-    return replayable.make_run(tmp_path_factory.mktemp("graded"), simulated=False, indicative=False)
+    return replayable.make_run(
+        tmp_path_factory.mktemp("graded"), simulated=False, indicative=False, stall_every=17
+    )
 
 
 def section(folder: Path) -> list[object]:
