@@ -92,7 +92,7 @@ def test_a_run_of_an_unknown_kind_of_load_is_refused_by_name(
     assert error.error_id == "STORE-03"
     assert "run.json: profile: " in error.what
     assert ("of a kind of load that this toolkit does not know" in error.what) is ("jobs" in schema)
-    assert error.expected == "profile/1.0 or http_profile/1.0 or streams_profile/1.0"
+    assert error.expected == "profile/1.0 or http_profile/1.0 or streams_profile/1.0 or acts_profile/1.0"
     found = verify_folder(folder)
     assert found.evidence is not None
     assert (found.evidence.run, found.evidence.outcomes, found.evidence.trials) == (None, (), ())
@@ -146,7 +146,8 @@ def test_what_a_schema_demands_is_what_can_be_read() -> None:
         assert load(name)["properties"]["schema"] == {"const": version}
     assert tuple(TRIAL_SCHEMAS) == READABLE["trial"]
     assert {
-        load(name)["properties"]["schema"]["const"] for name in ("profile", "http_profile", "streams_profile")
+        load(name)["properties"]["schema"]["const"]
+        for name in ("profile", "http_profile", "streams_profile", "acts_profile")
     } == set(READABLE["profile"])
 
 
