@@ -2,7 +2,8 @@
 
 Nothing is changed before all of it is checked. Ids: RES-01 the run has ended, RES-02 another toolkit,
 RES-03 other tests than the run's, RES-04 the machine is not what it was, RES-05 what the run left cannot be
-cleared away, RES-06 recorded trials that the procedure did not call for, RES-07 another tester.
+cleared away, RES-06 recorded trials that the procedure did not call for, RES-07 another tester, RES-08 suites
+without the run's open tests.
 """
 
 from __future__ import annotations
@@ -143,6 +144,20 @@ def require_planned(run_id: str, planned: Collection[str], selected: Collection[
             expected=f"tests of {', '.join(sorted(planned))}",
             found=", ".join(sorted(set(selected) - set(planned))),
             hint="a run's plan stands from its beginning: begin a new run for other tests",
+        )
+
+
+def require_whole(run: Run, selected: Collection[str]) -> None:
+    """ConfigError RES-08 when tests of cells that have no answer yet are not selected: they would stay open."""
+    answered = {(outcome.outcome_id.partition(":")[0], outcome.cell.cell_id) for outcome in run.outcomes}
+    left = {entry.test_id for entry in run.plan if (entry.test_id, entry.cell.cell_id) not in answered}
+    if lacking := sorted(left - set(selected)):
+        raise ConfigError(
+            "RES-08",
+            f"run {run.run_id} holds tests that no suite named here has; nothing was started",
+            expected="suites with all of its open tests",
+            found=f"none with {', '.join(lacking)}",
+            hint="name the suites that the run was begun with: bmwg resume RUN SUITE ...",
         )
 
 

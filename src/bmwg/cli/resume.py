@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from bmwg.cli import selection
 from bmwg.cli.run import all_suites, run_suites
 from bmwg.resources import rooms
-from bmwg.resources.continuation import begun, find_run
+from bmwg.resources.continuation import begun, find_run, require_whole
 from bmwg.resources.settings import Settings
 
 
@@ -35,6 +36,8 @@ def handle(chosen: argparse.Namespace) -> int:
     tests = sorted({planned.test_id for planned in run.plan})
     for kind in run.kinds:
         rooms.room(kind).share(Settings.from_environment(), tests, run.of_load(kind))
+    suites, tags = chosen.suites or all_suites(), [f"id:{test_id}" for test_id in tests]
+    require_whole(run, selection.selected(suites, tags))
     if chosen.verbose:
         os.environ["BMWG_VERBOSE"] = "1"
     os.environ["BMWG_RUN"] = str(folder)
@@ -43,5 +46,4 @@ def handle(chosen: argparse.Namespace) -> int:
     number = len(run.interruptions) + 1
     while (output := robot / f"{run.run_id}-resumed-{number}").exists():
         number += 1
-    tags = [f"id:{test_id}" for test_id in tests]
-    return run_suites(chosen.suites or all_suites(), folder.parent, output, tags, folder)
+    return run_suites(suites, folder.parent, output, tags, folder)

@@ -31,7 +31,9 @@ contact: [bench@example.net]
 @pytest.fixture(scope="module")
 def real_folder(tmp_path_factory):
     """Return a run that says it is neither simulated nor indicative."""
-    return replayable.make_run(tmp_path_factory.mktemp("real"), simulated=False, indicative=False)
+    return replayable.make_run(
+        tmp_path_factory.mktemp("real"), simulated=False, indicative=False, stall_every=17
+    )
 
 
 @pytest.fixture(scope="module")
