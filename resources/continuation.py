@@ -148,7 +148,7 @@ def require_planned(run_id: str, planned: Collection[str], selected: Collection[
 
 
 def require_whole(run: Run, selected: Collection[str]) -> None:
-    """ConfigError RES-08 when tests of cells that have no answer yet are not selected: they would stay open."""
+    """ConfigError RES-08 when tests of cells without an answer are not selected: they would stay open."""
     answered = {(outcome.outcome_id.partition(":")[0], outcome.cell.cell_id) for outcome in run.outcomes}
     left = {entry.test_id for entry in run.plan if (entry.test_id, entry.cell.cell_id) not in answered}
     if lacking := sorted(left - set(selected)):

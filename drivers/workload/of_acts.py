@@ -15,10 +15,9 @@ from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec
 from bmwg.methodology.records import Cell
-
-_PATH, _FUNCTION = "pvp", "kernel-l3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +69,12 @@ class OfActs:
                 reason="frames are offered at interfaces of this machine from before the path is made",
                 mend="a testbed whose links are made by the run (testbeds/embedded.yaml)",
             )
-        if self._ground.cell.path != _PATH or self._ground.cell.function != _FUNCTION:
+        if self._ground.cell.path != PATH or self._ground.cell.function != FUNCTION:
             return Missing(
                 what=f"the start of a pod on path {self._ground.cell.path}, {self._ground.cell.function}",
                 reason="how many routers its frames pass, by which they are known to have passed the pod, is "
-                f"known of path {_PATH} with {_FUNCTION}",
-                mend=f"path: {_PATH} and function: {_FUNCTION} in the profile",
+                f"known of path {PATH} with {FUNCTION}",
+                mend=f"path: {PATH} and function: {FUNCTION} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
 

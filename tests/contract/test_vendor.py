@@ -66,7 +66,7 @@ def settings(folder, **network):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vendor")
-    done = bmwg("run", VENDOR / "suite", *settings(folder))
+    done = bmwg("run", VENDOR / "suite" / "throughput.robot", *settings(folder))
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = (one for one in (folder / "results").iterdir() if (one / "run.json").exists())
     return found
@@ -123,7 +123,7 @@ def test_nothing_of_it_is_left(run):
 
 
 def test_without_it_the_run_is_refused_before_anything_is_made(tmp_path):
-    done = bmwg("run", VENDOR / "suite", *settings(tmp_path), installed=False)
+    done = bmwg("run", VENDOR / "suite" / "throughput.robot", *settings(tmp_path), installed=False)
     assert done.returncode != 0
     said = done.stdout + done.stderr
     assert "paths[1].path: expected an installed path" in said
@@ -131,7 +131,7 @@ def test_without_it_the_run_is_refused_before_anything_is_made(tmp_path):
 
 
 def test_an_option_that_the_driver_does_not_know_is_refused_by_it(tmp_path):
-    done = bmwg("run", VENDOR / "suite", *settings(tmp_path, options={"prefixx": "a"}))
+    done = bmwg("run", VENDOR / "suite" / "throughput.robot", *settings(tmp_path, options={"prefixx": "a"}))
     assert done.returncode != 0
     assert "NET-04" in done.stdout + done.stderr
     assert "prefixx" in done.stdout + done.stderr

@@ -26,6 +26,7 @@ SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
 START, CHURN, POLICY = "pod_start", "pod_churn", "policy_programming"
 EXPERIMENTS = {"start": "LC-START-1", "churn": "LC-CHURN-1", "policy": "LC-POLICY-1"}
+PATH, FUNCTION = "pvp", "kernel-l3"  # of which it is known how many routers a frame passes
 METRICS = {"start": START, "churn": CHURN, "policy": POLICY}
 _AXES = ("experiment", "workload", "cycles", "octets")
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"

@@ -193,6 +193,14 @@ def deployment(cell: Cell) -> str:
     return f"{cell.path}-{cell.function}-{cell.network}"
 
 
+def described(cell: Cell) -> dict[str, Any]:
+    """Return what a deployment of a cell tells of itself: its path, and what a test adds."""
+    told: dict[str, Any] = {**DESCRIBED, "path": cell.path}
+    if isinstance(hosting := told.get("hosting"), dict):
+        told["hosting"] = {**hosting, "form": cell.hosting}
+    return told
+
+
 def make_run(
     results: Path,
     run_id: str = "made",
@@ -247,8 +255,8 @@ def make_run(
     clock = Clock()
     with RunStore.create(results, run_id, header, clock=clock) as store:
         store.set_platform(before=record())
-        for name, path in {deployment(p.cell): p.cell.path for p in plan}.items():
-            store.add_deployment(name, DESCRIBED or {"path": path})
+        for name, cell in {deployment(p.cell): p.cell for p in plan}.items():
+            store.add_deployment(name, described(cell))
         session = Session(
             store, profile, seed=seed, stall_every=stall_every, clock=clock, simulated=simulated
         )

@@ -33,7 +33,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     testbed["tester"]["options"] = dict(NAMED)
     testbed["nodes"] = {"dut1": {"kind": "ssh", **NAMED}}
     monkeypatch.setattr(replayable, "TESTBED", testbed)
-    described = {"path": "node", "what": SENTENCE, "hosting": {"form": "vm", **NAMED}, "all": [dict(NAMED)]}
+    described = {"what": SENTENCE, "hosting": dict(NAMED), "all": [dict(NAMED)]}
     monkeypatch.setattr(replayable, "DESCRIBED", described)
     return replayable.make_run(tmp_path)
 
@@ -54,8 +54,8 @@ def test_nothing_that_is_named_is_readable_and_the_bundle_verifies(
     assert "alice" in (told / "platform.json").read_text("ascii")
     assert [text for text in (*NAMED.values(), "ixia-fra7", "10.66.7.8", "/srv") if text in shown] == []
     platform = json.loads(mutations.parts_of(bundle)["platform.json"])
-    deployment = next(iter(platform["deployments"].values()))
-    assert (deployment["path"], deployment["hosting"]["form"]) == ("node", "vm")  # public words stay
+    words = {(one["path"], one["hosting"]["form"]) for one in platform["deployments"].values()}
+    assert words == {("wire", "none"), ("node", "baremetal")}  # public words stay
     assert verify_bundle(bundle, load_public(keys["signer.pub"])).findings == ()
 
 
