@@ -171,7 +171,7 @@ class Campaign:
         return {"bounds": bounds(whole), "marks": marks, "trials": len(whole.trials), "wall_s": wall_s}
 
     def checked(self, run, kept):
-        return check_complete(run, kept, wire_max_fps=policed.WIRE_MAX_FPS)
+        return check_complete(run, kept)
 
     def kill_within(self, process, run, reference, at, haste=1.0):
         """SIGKILL at a point (0..1) of the reference's time, found again by how far the run has come.

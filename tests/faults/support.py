@@ -14,11 +14,9 @@ import yaml
 
 from bmwg.drivers.hosting import cgroups, oci
 from bmwg.drivers.ledger import INDEX_DIR
-from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.search.bisection import legal_next
-from bmwg.methodology.search.goal import SearchResult
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.store import read_run
+from bmwg.reports.verify.replay import contradictions
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ROOT / "testcases" / "containerized"
@@ -322,11 +320,11 @@ def eventually_clean(run, deadline_s=60.0):
     return left
 
 
-def check_complete(folder, kept=(), wire_max_fps=2_500_000):
+def check_complete(folder, kept=()):
     """The run is whole: every planned answer once, every search's trials the procedure's own.
 
-    `kept` are journal lines that stood before: they must stand still, unchanged and in their place.
-    `wire_max_fps` is where the tester's qualification began. Returns the run.
+    `kept` are journal lines that stood before: they must stand still, unchanged and in their place. Returns
+    the run.
     """
     run = read_run(folder)
     assert run.status == "complete", (run.status, run.interruption)
@@ -337,26 +335,9 @@ def check_complete(folder, kept=(), wire_max_fps=2_500_000):
     assert journal_lines(folder)[: len(kept)] == list(kept)
     used = [seq for outcome in run.outcomes for seq in outcome.trials]
     assert sorted(used) == [trial.seq for trial in run.trials], "a trial was lost, or used twice"
-    profile = parse_profile(yaml.safe_dump(dict(run.profile)), source="run.json")
-    envelope = None
-    for outcome in run.outcomes:
-        if outcome.metric.startswith("latency") or not outcome.trials:
-            continue
-        wire = outcome.cell.path == "wire"
-        goal = profile.goal(
-            outcome.cell,
-            max_load_fps=wire_max_fps if wire else envelope,
-            **({"qualifies_tester": True} if wire else {"envelope_fps": envelope, "closes": True}),
-        )
-        trials = [
-            JudgedTrial(seq=trial.seq, result=trial.result, validity=trial.validity, reason=trial.reason)
-            for trial in (run.trial(seq) for seq in outcome.trials)
-        ]
-        proved = legal_next(trials, goal)  # raises at a trial that the procedure did not call for
-        assert isinstance(proved, SearchResult), f"{outcome.outcome_id} is not finished: {proved}"
-        assert (proved.type, proved.lower, proved.upper) == (outcome.type, outcome.lower, outcome.upper)
-        if wire:
-            envelope = outcome.lower.load_fps
+    evidence = folder_evidence(folder)
+    wrong = [shortfall for outcome in evidence.outcomes for shortfall in contradictions(evidence, outcome)]
+    assert wrong == []  # the answers follow from the trials, and no trial is another than was called for
     return run
 
 
