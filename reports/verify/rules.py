@@ -14,7 +14,7 @@ from bmwg.methodology.profiles.set_aside import stated, undeclared
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import other_kinds, physics, places, told, turns
+from bmwg.reports.verify import other_kinds, physics, places, repetitions, told, turns
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
@@ -252,4 +252,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     *turns.RULES,
     *told.RULES,
     *places.RULES,
+    *repetitions.RULES,
 )

@@ -21,7 +21,7 @@ from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import Repeated, Tried
+from bmwg.methodology.repeated import Repeated, Repetitions, Tried
 from bmwg.methodology.student import interval
 from bmwg.methodology.trial import Assessment
 from bmwg.methodology.turns import Turn
@@ -173,6 +173,10 @@ class _Acts:
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return nothing: its cells are measured one after the other."""
         return ()
+
+    def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
+        """Return how often each cell is repeated, by cell id."""
+        return {cell_id: planned.asked for cell_id, planned in planned_by(profile).items()}
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
         """Return what a profile asks of an execution and what was found, where these differ."""
