@@ -21,6 +21,7 @@ from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import FRAMES, Outcome, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
+from bmwg.reports.checker.delays import delays_of
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Finding, of_error
@@ -296,6 +297,7 @@ def _trial(
         octets=octets,
         platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
         times=times_from_json(data.get("times")),
+        delays=delays_of(whole),
     )
     return trial, wrong
 
