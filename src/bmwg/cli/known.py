@@ -138,7 +138,7 @@ def _versions(folder: str) -> list[tuple[str, str]]:
 def _hashes(text: str) -> set[str]:
     """Return the hashes of a profile as runs record it: as it is, and with what it leaves open.
 
-    Profiles of other kinds than frames may say something once and refer to it, which only a full reader follows.
+    Profiles of other kinds than frames may say something once and refer to it: only a full reader follows.
     """
     found: set[str] = set()
     for data in (parse(text).data, yaml.safe_load(text)):
