@@ -84,6 +84,7 @@ def files(
         "DEFAULT": {
             "my_ip": "127.0.0.1",
             "state_path": "/var/lib/nova",
+            "periodic_fuzzy_delay": 0,  # else up to 60 s until the compute host is found
             "use_stderr": "true",
             "transport_url": _RABBIT,
             "enabled_apis": "osapi_compute",
