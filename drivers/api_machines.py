@@ -25,7 +25,9 @@ class MachineIntent:
 
     `links` are NICs of the node that a machine is to forward between: it gets a test interface in one segment
     with each, in their order, by which frames of any address pass, and `network` is not used. The addresses
-    there are whoever asked's to set.
+    there are whoever asked's to set. Without `network` and `links` a machine is commanded and no more.
+
+    `host` names the node that it is to stand on, where a provider has several; links say it by themselves.
     """
 
     number: int
@@ -35,6 +37,7 @@ class MachineIntent:
     nic_model: str
     network: str
     links: tuple[str, ...] = ()
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

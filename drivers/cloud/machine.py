@@ -100,6 +100,7 @@ class NovaMachine:
         return {
             "kind": "openstack",
             "accelerator": self._accelerator,
+            "compute_host": self._server.host or "not told",
             "compute_api": self._provider.services.get("compute", "not recorded"),
             "name": self.name,
             "cpus": self._flavor.vcpus,

@@ -112,14 +112,16 @@ class OpenStackProvider:
         assert isinstance(self.node, NamespaceNode)
         folder = Path(self.place.run_dir) / f"cloud-{self.token}"
         folder.mkdir(parents=True, exist_ok=True)
-        node, physical = self.node, self.place.cabled
-        if not physical:
+        node, physical, further = self._hosts()
+        if not physical and not further:
             node = self._stack.enter_context(embedded.node_of(Path(self.place.run_dir), self.place.owner))
             links.connect(self.node, NODE_NIC, node, PHYSICAL)
             self._stack.callback(self._unplug)
             physical = (PHYSICAL,)
         self._cloud = self._stack.enter_context(
-            embedded.started(node, folder, self.ledger, physical=physical, cpus=self.place.cpus)
+            embedded.started(
+                node, folder, self.ledger, physical=physical, cpus=self.place.cpus, further=further
+            )
         )
         connected = Client(auth=self._cloud.auth, netns=self._cloud.netns)
         self.services = connected.require_services()
@@ -127,6 +129,15 @@ class OpenStackProvider:
         self._share()
         self._described["start_s"] = round(time.monotonic() - began_s, 3)
         self._described["start_steps"] = [dict(step) for step in self._cloud.steps]
+
+    def _hosts(self) -> tuple[NamespaceNode, tuple[str, ...], list[embedded.Host]]:
+        """Return the node with the services, its NICs that are physical networks, and further hosts."""
+        found = []
+        for node in self.place.hosts or (self.node,):
+            assert isinstance(node, NamespaceNode)
+            physical = self.place.cabled if node.name == self.node.name else ()
+            found.append(embedded.Host(node=node, physical=physical))
+        return found[0].node, found[0].physical, found[1:]
 
     def _unplug(self) -> None:
         with contextlib.suppress(ToolkitError):
@@ -168,8 +179,11 @@ class OpenStackProvider:
     def made(self, intent: MachineIntent) -> Machine:
         """Make a server; it is routed to by the node, or forwards between the intent's links."""
         workshop = self.workshop
+        zone = self._zone_of(intent)
         flavor = self._flavor_of(intent)
-        networks = [self._segment_of(nic) for nic in intent.links] or [self._network_of(intent)]
+        networks = [self._segment_of(nic) for nic in intent.links]
+        if intent.network:
+            networks.append(self._network_of(intent))
         disk = self._image_of(intent.nic_model)
         workshop.client.require_room(servers=1, cpus=flavor.vcpus, memory_octets=flavor.ram << 20)
         number = intent.name
@@ -179,7 +193,12 @@ class OpenStackProvider:
             ports += [workshop.port(f"{number}-test{side}", network) for side, network in enumerate(networks)]
             began_s = time.monotonic()
             server = workshop.server(
-                number, image=disk, flavor=flavor, ports=ports, user_data=_encoded(_USER_DATA)
+                number,
+                image=disk,
+                flavor=flavor,
+                ports=ports,
+                user_data=_encoded(_USER_DATA),
+                zone=zone,
             )
         except BaseException:
             self._remove_ports(tuple(ports))
@@ -187,7 +206,7 @@ class OpenStackProvider:
             raise
         try:
             phases = dict(server.phases_s)
-            if not intent.links:  # where the server forwards, whoever sends frames through it looks
+            if intent.network:  # where the server forwards, whoever sends frames through it looks
                 self.node.call(
                     "bmwg.drivers.cloud.reached:wait_answer",
                     deadline_s=_CHANNEL_DEADLINE_S + 10,
@@ -208,6 +227,21 @@ class OpenStackProvider:
         machine.phases_s = {name: round(value, 3) for name, value in phases.items()}
         self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
         return machine
+
+    def _zone_of(self, intent: MachineIntent) -> str | None:
+        """Return the zone and host that a server is to stand on; None where there is one host alone."""
+        assert self._cloud is not None
+        if len(self._cloud.hosts) == 1:
+            return None
+        host = self.node.name if intent.links else intent.host
+        if host and host not in self._cloud.hosts:
+            raise TestbedError(
+                "CLOUD-15",
+                f"node {host} is no compute host of the cloud",
+                expected=f"one of {', '.join(self._cloud.hosts)}",
+                found=host,
+            )
+        return f"nova:{self._cloud.hosts[host]}" if host else None
 
     def _flavor_of(self, intent: MachineIntent) -> Any:
         if self._flavor is None:
@@ -344,8 +378,10 @@ class OpenStackProvider:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The cloud: its services, how it started, what servers are made of."""
+        several = self._cloud is not None and len(self._cloud.hosts) > 1
+        hosts = {"hosts": dict(self._cloud.hosts)} if several and self._cloud else {}
         disk = {"image": {"file": self._files.disk.name, "sha256": self._sha256}} if self._files else {}
-        return {**disk, "cloud": {"name": "embedded", "services": self.services, **self._described}}
+        return {**disk, "cloud": {"name": "embedded", "services": self.services, **hosts, **self._described}}
 
 
 def _given(intent: MachineIntent) -> tuple[int, int]:
