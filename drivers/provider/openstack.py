@@ -16,15 +16,17 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.api_machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
 from bmwg.drivers.cloud import client, embedded, image, record
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.luggage import luggage
@@ -64,6 +66,8 @@ class OpenStackProvider:
         self._workshop: Workshop | None = None
         self._images: dict[str, Any] = {}
         self._networks: dict[str, Any] = {}
+        self._users: Counter[str] = Counter()  # of the networks on NICs: machines, and who has them laid
+        self._sharing = threading.RLock()
         self._guard: Any = None
         self._flavor: Any = None
         self._key = Path()
@@ -180,11 +184,13 @@ class OpenStackProvider:
         """Make a server; it is routed to by the node, or forwards between the intent's links."""
         workshop = self.workshop
         zone = self._zone_of(intent)
-        flavor = self._flavor_of(intent)
-        networks = [self._segment_of(nic) for nic in intent.links]
-        if intent.network:
-            networks.append(self._network_of(intent))
-        disk = self._image_of(intent.nic_model)
+        with self._sharing:  # what several machines share is made once, also when they are made at once
+            flavor = self._flavor_of(intent)
+            networks = [self._segment_of(nic) for nic in intent.links]
+            if intent.network:
+                networks.append(self._network_of(intent))
+            disk = self._image_of(intent.nic_model)
+            self._users.update(intent.links)
         workshop.client.require_room(servers=1, cpus=flavor.vcpus, memory_octets=flavor.ram << 20)
         number = intent.name
         ports = []
@@ -197,7 +203,7 @@ class OpenStackProvider:
                 image=disk,
                 flavor=flavor,
                 ports=ports,
-                user_data=_encoded(_USER_DATA),
+                user_data=_encoded(intent.script or _USER_DATA),
                 zone=zone,
             )
         except BaseException:
@@ -214,8 +220,10 @@ class OpenStackProvider:
                     within_s=_CHANNEL_DEADLINE_S,
                 )
                 phases["first_frame"] = time.monotonic() - began_s
-            node = self._channel(server, ports[0].address)
-            phases["channel"] = time.monotonic() - began_s
+            node = None
+            if not intent.script:
+                node = self._channel(server, ports[0].address)
+                phases["channel"] = time.monotonic() - began_s
         except BaseException:
             self.remove(server.server_id, server.ports, intent.links)
             raise
@@ -225,7 +233,8 @@ class OpenStackProvider:
         )
         machine = NovaMachine(self, server, endpoints, flavor, node, intent.links)
         machine.phases_s = {name: round(value, 3) for name, value in phases.items()}
-        self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
+        if not intent.script:
+            self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
         return machine
 
     def _zone_of(self, intent: MachineIntent) -> str | None:
@@ -348,8 +357,12 @@ class OpenStackProvider:
 
         Whatever is deployed next then finds the node as it was. Raises DriverError CLOUD-18.
         """
-        for nic in nics:
-            if (network := self._networks.pop(nic, None)) is not None:
+        with self._sharing:
+            self._users.subtract(nics)
+            nics = tuple(nic for nic in nics if self._users[nic] <= 0)
+            networks = [self._networks.pop(nic, None) for nic in nics]
+        for network in networks:
+            if network is not None:
                 self.workshop.client.call(
                     "delete of a network",
                     lambda sdk, network=network: sdk.network.delete_network(network),  # type: ignore[misc]
@@ -364,6 +377,19 @@ class OpenStackProvider:
                     found="still ports of one",
                 )
             time.sleep(0.2)
+
+    @contextlib.contextmanager
+    def laid(self, links: tuple[str, ...]) -> Iterator[None]:
+        """Have the networks on these NICs stand while this is entered: servers come and go without them."""
+        with self._sharing:
+            for nic in links:
+                self._segment_of(nic)
+            self._users.update(links)
+        try:
+            yield
+        finally:
+            if self._workshop is not None:
+                self._release(links)
 
     def _held(self, nic: str) -> bool:
         found = self.node.call("bmwg.drivers.hosting.interfaces:listing")
@@ -394,4 +420,4 @@ def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-_: type[MachineProvider] = OpenStackProvider
+_: type[LinkedMachineProvider] = OpenStackProvider

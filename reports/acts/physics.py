@@ -46,7 +46,7 @@ def _of(evidence: Evidence) -> list[Execution]:
 
 def _lasted(result: ActsResult) -> tuple[Within, ...]:
     latest_ns = max((at for life in result.lives for _, at in life.ordered), default=0)
-    return (Within(what="until the last pod was gone", needed_ns=latest_ns),)
+    return (Within(what="until the last of them was gone", needed_ns=latest_ns),)
 
 
 def _counts(spec: ActsSpec, result: ActsResult) -> Iterator[Count]:
@@ -54,9 +54,11 @@ def _counts(spec: ActsSpec, result: ActsResult) -> Iterator[Count]:
         end_ns = life.removed_ns if life.removed_ns is not None else result.wall_ns
         # a sender that waits so long between two frames offers no more of them
         most = (end_ns - life.asked_ns + _RUNNER_EXACT_NS) // (spec.interval_us * 1000) + 1
-        yield Count(what=f"frames offered to pod {number}", found=life.offered_frames, least=0, most=most)
         yield Count(
-            what=f"frames received of pod {number}",
+            what=f"frames offered to {spec.noun} {number}", found=life.offered_frames, least=0, most=most
+        )
+        yield Count(
+            what=f"frames received of {spec.noun} {number}",
             found=life.received_frames,
             most=life.offered_frames,
             least=life.reordered_frames,
@@ -69,7 +71,7 @@ def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
     yield from too_close(_of(evidence))
 
 
-@rule("VER-31", "", "an execution takes at least the time that its pods took", exit_code=2)
+@rule("VER-31", "", "an execution takes at least the time that its pods or servers took", exit_code=2)
 def executions_last(evidence: Evidence) -> Iterator[Shortfall]:
     """The wall time of an execution is not below the last moment that it tells of."""
     yield from too_short(_of(evidence))
@@ -81,7 +83,7 @@ def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
     yield from contradictions(_of(evidence))
     for one in evidence.executions:
         if one.body.kind == KIND and not one.body.faults:
-            for found in impossible(result_of(one.body)):
+            for found in impossible(spec_of(one.body), result_of(one.body)):
                 yield f"{JOURNAL_FILE}: line {one.seq}", "moments and counts that can be", found
 
 

@@ -1,4 +1,4 @@
-"""The bench of acts: pods are made and removed on one ground, which must be as it was in the end."""
+"""The bench of acts: pods or servers come and go on one ground, which must be as it was in the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bmwg.methodology.kinds.acts.kind import (
 )
 from bmwg.methodology.kinds.acts.profile import Planned
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult
-from bmwg.methodology.records import Cell, Outcome, OutcomeType
+from bmwg.methodology.records import VM, Cell, Outcome, OutcomeType
 from bmwg.methodology.repeated import Tried, repeated
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
@@ -101,7 +101,7 @@ class ActsBench:
             raise
 
     def _measure(self, planned: Planned) -> None:
-        missing = self._not_offered(planned.cell.network)
+        missing = self._not_offered(planned.cell)
         if missing is None:
             ground = Ground(bed=self._open_bed(), cell=_of_frames(planned))
             workload = registry.workload(planned.spec.workload, kind=KIND)(ground)
@@ -174,9 +174,10 @@ class ActsBench:
         done.append(tried(seq, spec, result))
         return done[-1]
 
-    def _not_offered(self, network: str) -> Missing | None:
-        """Return that the testbed file has no option of that name."""
-        if network in {one.name for one in self._testbed.networks}:
+    def _not_offered(self, cell: Cell) -> Missing | None:
+        """Return that the testbed file has no option of that name, which servers do not need."""
+        network = cell.network
+        if cell.hosting == VM or network in {one.name for one in self._testbed.networks}:
             return None
         return Missing(
             what=f"network option {network}",
@@ -187,7 +188,13 @@ class ActsBench:
     def _open_bed(self) -> Bed:
         if self._bed is None:
             folder = self._run.store.folder.resolve()
-            opened = open_bed(self._testbed, self._run.ledger, folder, self._run.owner)
+            opened = open_bed(
+                self._testbed,
+                self._run.ledger,
+                folder,
+                self._run.owner,
+                machines=any(one.cell.hosting == VM for one in self._plan),
+            )
             self._bed = self._stack.enter_context(opened)
         return self._bed
 

@@ -53,7 +53,7 @@ class ActsShare:
             raise ConfigError(
                 "ACTS-01",
                 f"{self.testbed.file}: tester.driver; nothing was started",
-                expected="a testbed whose nodes are real: pods are made and removed on them",
+                expected="a testbed whose nodes are real: pods or servers are made and removed on them",
                 found=SIMULATED,
             )
 
@@ -82,7 +82,7 @@ class ActsShare:
     def words(self) -> str:
         """Testbed, profile and cells."""
         return (
-            f"the life of pods of testbed {self.testbed.name}, profile {self.profile.name}, "
+            f"the life of pods or servers of testbed {self.testbed.name}, profile {self.profile.name}, "
             f"{len(self.plan)} cells"
         )
 
@@ -124,9 +124,9 @@ class _Acts:
         mine = [one for one in profiles.load(wanted.profile).plan() if one.test_id in tests]
         lines = []
         for one in mine:
-            load = f"{one.asked.wanted} executions of {one.spec.cycles} pods"
+            load = f"{one.asked.wanted} executions of {one.spec.cycles} {one.spec.noun}s"
             lines.append(f"{one.test_id:<14} {one.metric:<40} {one.cell.cell_id:<48} {load}")
-        return [*lines, f"{len(mine)} cells of the life of pods."]
+        return [*lines, f"{len(mine)} cells of the life of pods or servers."]
 
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the share of acts."""

@@ -8,7 +8,15 @@ from typing import Any
 
 from bmwg.methodology import repeated
 from bmwg.methodology.kinds.acts import profile as profiles
-from bmwg.methodology.kinds.acts.profile import CHURN, POLICY, START, ActsProfile, Planned
+from bmwg.methodology.kinds.acts.profile import (
+    BATCH,
+    CHURN,
+    POLICY,
+    SERVER_START,
+    START,
+    ActsProfile,
+    Planned,
+)
 from bmwg.methodology.kinds.acts.records import (
     KIND,
     ActsResult,
@@ -28,7 +36,7 @@ from bmwg.methodology.turns import Turn
 from bmwg.schemas import load
 
 MEASURED = "measured"  # the phase of every execution
-FAMILIES = (START, CHURN, POLICY)
+FAMILIES = (START, CHURN, POLICY, SERVER_START, BATCH)
 
 
 def body_of(spec: ActsSpec, result: ActsResult, host: Mapping[str, int]) -> Body:
@@ -56,7 +64,7 @@ def assessed(spec: ActsSpec, result: ActsResult) -> Assessment:
     """Say whether an execution's procedure held."""
     if result.faults:
         return Assessment(validity=Validity.FAULT, reason="; ".join(result.faults))
-    if found := contradictions(result):
+    if found := contradictions(spec, result):
         return Assessment(validity=Validity.INCONSISTENT, reason="; ".join(found))
     if found := shortcomings(spec, result):
         return Assessment(validity=Validity.INCOMPLETE, reason="; ".join(found))
@@ -93,6 +101,10 @@ def _values(planned: Planned, found: Repeated[ActsResult]) -> tuple[Quantity, ..
     if metric == CHURN:
         rates = [result.cycles_per_s or 0.0 for result in results]
         values = repeated.quantities(metric, interval(rates), "1/s")
+        return (*values, *_median(f"{metric}.start", starts), *_told(metric, lives))
+    if metric == BATCH:
+        batches = [float(result.batch_ns or 0) for result in results]
+        values = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
         return (*values, *_median(f"{metric}.start", starts), *_told(metric, lives))
     return (
         *repeated.quantities(metric, interval(starts), "ns"),
@@ -150,7 +162,7 @@ class _Acts:
     unit = "pods"
     schema = load(KIND)
     profile_format = profiles.FORMAT
-    headline = (f"{START}.mean", f"{CHURN}.mean")
+    headline = (f"{START}.mean", f"{CHURN}.mean", f"{SERVER_START}.mean", f"{BATCH}.mean")
     cites_catalogue = True
     named_by_run: frozenset[str] = frozenset()
 
