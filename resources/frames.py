@@ -23,7 +23,7 @@ from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
-from bmwg.resources.continuation import going_on
+from bmwg.resources.frames_continued import going_on
 from bmwg.resources.header import run_header
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
