@@ -98,7 +98,7 @@ def shown(display, stream, clock, seconds):
         clock.now_s += 1.0
         with display.trial("cell", "search", SPEC):
             pass
-        display.result("cell", "search", number, "text", "1,000..2,000")
+        display.result("cell", "search", number, "text", "1,000..2,000 fps")
     return [line for line in stream.getvalue().splitlines() if line]
 
 
@@ -125,7 +125,7 @@ def test_the_live_display_has_a_bar_and_prints_trials_only_when_asked():
         display = LiveDisplay(console, Estimate(Clock()), verbose=verbose)
         with display.trial("cell", "search", SPEC):
             pass
-        display.result("cell", "search", 7, "text", "1,000..2,000")
+        display.result("cell", "search", 7, "text", "1,000..2,000 fps")
         display.note("an answer")
         display.close()
         assert ("trial 7 search" in stream.getvalue()) == verbose
