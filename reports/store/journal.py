@@ -144,7 +144,15 @@ def _taken(data: dict[str, Any], line: bytes, where: str) -> Recorded:
 def recorded(data: dict[str, Any], line: bytes) -> Recorded:
     """Return what a line of today's form holds. Raises ValueError for what no trial can have."""
     light = LIGHT.get(data["kind"])
-    return execution(data) if light is None else light(data, line)
+    return execution(data) if light is None else light.read(data, line)
+
+
+def _check_form(data: Mapping[str, Any]) -> None:
+    light = LIGHT.get(data["kind"])
+    if light is None:
+        execution(data)
+    else:
+        light.check(data)
 
 
 def execution(data: Mapping[str, Any]) -> Execution:
@@ -209,8 +217,10 @@ class JournalWriter:
         at: str,
         platform: Mapping[str, Any] | None = None,
         times: TrialTimes | None = None,
-    ) -> Recorded:
-        """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug.
+    ) -> int:
+        """Write one trial and return its sequence number once it is on the disk.
+
+        Raises TestbedError STORE-08, ToolkitBug.
 
         `platform` is what the trial is bound to of platform.json, `times` when its steps happened.
         """
@@ -248,13 +258,13 @@ class JournalWriter:
         check_own(light, "trial")
         check_own_body(_body(light), body.kind)
         try:
-            trial = recorded(whole, line)
+            _check_form(whole)
         except ValueError as error:
             raise ToolkitBug("STORE-05", "trial: breaks its own form", found=str(error)) from error
         self._write(line + b"\n")
         self.last_hash = line_hash
         self.trials += 1
-        return trial
+        return self.trials
 
     def _write(self, data: bytes) -> None:
         try:
