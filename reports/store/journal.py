@@ -36,7 +36,7 @@ from bmwg.reports.store.checks import (
 from bmwg.reports.store.codec import times_from_json, times_to_json
 from bmwg.reports.store.files import not_written, sync_folder
 from bmwg.reports.store.frame_trials import LIGHT, Recorded
-from bmwg.reports.store.long_lists import emptied
+from bmwg.reports.store.long_lists import shortened
 from bmwg.reports.store.redact import redact
 from bmwg.reports.store.upgrade import TRIAL_SCHEMAS, of_today
 
@@ -107,7 +107,7 @@ def checked_line(line: bytes, number: int, prev: str, where: str, form: str | No
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where, form)
-    light = emptied(data)
+    light = shortened(data)
     check_document(light, TRIAL_SCHEMAS[data["schema"]], where)
     if "kind" in data:
         check_body(_body(light), data["kind"], where)
@@ -254,7 +254,7 @@ class JournalWriter:
         line_hash = hashlib.sha256(text.encode("ascii")).hexdigest()
         line = f'{text[:-1]},"hash":"{line_hash}"}}'.encode("ascii")
         whole = {**line_data, "hash": line_hash}
-        light = emptied(whole)
+        light = shortened(whole)
         check_own(light, "trial")
         check_own_body(_body(light), body.kind)
         try:
