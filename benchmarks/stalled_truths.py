@@ -28,9 +28,11 @@ from bmwg.methodology.trial import JudgedTrial, StallEvidence
 RATES = (0.0, 1.0, 5.0, 10.0)
 FULL_RATES = (0.0, 0.001, 0.01, 1.0)  # a trial of 60 s meets one in 17, every second, and each of them
 QUICK: dict[str, Algorithm] = {
-    "bisection": bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6),
-    "TST009": verify_loss(duration_s=0.2, step_fps=10_000, trials=2),
-    "MLRsearch": mlrsearch(duration_s=0.2, width=0.03, initial_s=0.1),
+    "bisection": bisect(
+        duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True
+    ),
+    "TST009": verify_loss(duration_s=0.2, step_fps=10_000, trials=2, indicative=True),
+    "MLRsearch": mlrsearch(duration_s=0.2, width=0.03, initial_s=0.1, indicative=True),
 }
 FULL: dict[str, Algorithm] = {
     "bisection": bisect(verification=3),
