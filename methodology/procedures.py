@@ -177,10 +177,11 @@ CHANGES: tuple[Change, ...] = (
         "are told beside it",
         versions={STANDING: 5},
     ),
-    Change(  # docs/adr/0371
+    Change(  # docs/adr/0371, docs/adr/0373
         after="f5a6afe2b85c",
         what="in an indicative profile one check after a search that deviates asks for more of them, and the "
-        "answer is unstable when too many do",
+        "answer is unstable when too many do, or when the stalls for which checks are set aside come with "
+        "the load",
         versions={
             "conditional_throughput.rfc9971": 6,
             "throughput.rfc2544_26_1": 6,

@@ -20,7 +20,7 @@ from bmwg.methodology.search.tst009 import METRIC as TST009_METRIC
 
 
 def _strict(checks: Checks) -> Checks:
-    return replace(checks, most=checks.count, apart_ratio=0.0, lossy_ratio=0.0)
+    return replace(checks, most=checks.count, apart_ratio=0.0, lossy_ratio=0.0, control_load=None)
 
 
 def _by(algorithm: str, asked: Asked) -> Answered:

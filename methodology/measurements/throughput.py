@@ -144,7 +144,8 @@ def checked(
 ) -> Answered:
     """Check that the device is in one state (docs/adr/0286); each outcome then names these trials as well.
 
-    Checks that deviated and do not refuse the answer are a remark. `by` is what a former version did otherwise.
+    Checks that deviated and do not refuse the answer are a remark. `by` is what a former version
+    did otherwise.
     """
     remarks: dict[int, str] = {}
 

@@ -131,6 +131,7 @@ def _checked(
         most=steadiness.MORE * _QUICK_CHECKS if indicative else steadiness.CHECKS,
         apart_ratio=steadiness.APART_RATIO if indicative else 0.0,
         lossy_ratio=steadiness.LOSSY_RATIO if indicative else 0.0,
+        control_load=min(MIN_LOAD_FPS, lower_fps // 4) if indicative else None,
         below=max(below, _QUICK_BELOW) if indicative else below,
         loss_ratio=claim.loss_ratio,
         exceed_ratio=claim.exceed_ratio,

@@ -245,7 +245,14 @@ class Profile:
             most=MORE * self.search.state_checks if self.indicative else self.search.state_checks,
             apart_ratio=APART_RATIO if self.indicative else 0.0,
             lossy_ratio=LOSSY_RATIO if self.indicative else 0.0,
+            control_load=self._control_load(load_fps),
         )
+
+    def _control_load(self, load_fps: int) -> int | None:
+        """A load far below an answer, where stalls are set aside and may be of the load's own making."""
+        if not self.indicative or not self.policy.set_aside_host_stalls:
+            return None
+        return max(1, min(self.search.min_load_fps, load_fps // 4))
 
     def controller_input(
         self, cell: Cell, *, max_load_fps: int, envelope_fps: int | None = None, medium_fps: int | None = None

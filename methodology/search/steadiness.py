@@ -11,26 +11,33 @@ tells the state whatever it is. Equal trials are held against each other, so buf
 are the same in each of them, say nothing. In a conformance profile one check that deviates is enough. In an
 indicative one, which shares its machine, there are as many checks again when one deviates, and what is then
 refused is a device of which more than a share of the checks do: a neighbour slows some, a state comes back
-(docs/adr/0371). Pure, as stepwise's procedures are.
+(docs/adr/0371). Where many of the checks were set aside for stalls, a trial at the lowest load has to meet
+one as well: those that only the load brings about are the SUT's own, and setting them aside raised the
+answer (docs/adr/0373). Pure, as stepwise's procedures are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.contradictions import APART
+from bmwg.methodology.records import Validity
 from bmwg.methodology.search.closing import PHASE
 from bmwg.methodology.search.offer import Offer, Tried
-from bmwg.methodology.search.stepwise import Procedure, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Step, StopError, valid_trial
 
 CHECKS = 30  # choice: a state in a tenth of the trials then passes in 4 of 100 searches (docs/adr/0286)
 INDICATIVE_CHECKS = 4  # choice: one in 40 % of them in 13 of 100; a quick search is about 20 trials
 MORE = 2  # choice: times as many checks in an indicative profile, when one of the first deviates
 APART_RATIO = 0.25  # choice: of the checks at one load; rarer ones are a shared machine's (docs/adr/0371)
+CONTROLS = 20  # choice: where a quarter of trials stall, one of so many does in 997 of 1,000 cases
+CONTROL_FROM = 0.25  # choice: of the checks set aside for one reason; below it little stands on them
 LOSSY_RATIO = 0.4  # choice: of the lower checks; half of them lose frames when half of the trials do
 CHECK_S = 2.0  # choice: a hundred times what a queue of 256 frames needs, and a thirtieth of a trial
 BELOW = 0.05  # choice: of what was found; rates that move by less are the search's own business
 ABOVE = 1.5  # choice: of the upper bound; what carries half of its rate at times shows either state there
+_STALLS = {Validity.HOST_STALLED: "a CPU of the SUT", Validity.TESTER_STALLED: "the tester"}
 _LEAST_FRAMES = 1000  # choice: fewer say little of a rate
 _FEW_FRAMES = 10  # choice: a difference that is none, at loads of some frames a second
 
@@ -42,7 +49,8 @@ class Checks:
     `upper` is the bound above it (None: there is none), `max_load` the highest load. The lower load is
     `below` (0..1) under what was found. The loss and exceed ratios are the goal's, the other fields as in
     `Closing`. While one of the checks deviates there are up to `most`; of those at one load a share of
-    `apart_ratio` (0..1) may come through at another rate, and `lossy_ratio` of the lower ones may lose frames.
+    `apart_ratio` (0..1) may come through at another rate, and `lossy_ratio` of the lower ones may lose
+    frames. `control_load` is the load at which stalls have to be met as well (None: none are set aside).
     """
 
     offer: Offer
@@ -59,6 +67,7 @@ class Checks:
     most: int = 0
     apart_ratio: float = 0.0
     lossy_ratio: float = 0.0
+    control_load: int | None = None
 
     @property
     def lower_load(self) -> int:
@@ -91,20 +100,60 @@ def procedure(checks: Checks) -> Procedure[Steady]:
     loads = (checks.lower_load, checks.higher_load or checks.lower_load)
     by_load: dict[int, list[Tried]] = {load: [] for load in loads}
     number = 0
+    attempts: list[Tried] = []
     while number < checks.count or (number < checks.most and _deviates(by_load, checks)):
         load = loads[number % 2]
         number += 1
-        trial = yield from valid_trial(
+        wanted = valid_trial(
             checks.offer.spec(load, checks.check_s),
             PHASE,
             max_repeats=checks.max_repeats,
             short_limit=checks.short_limit,
         )
+        trial = yield from _noted(wanted, attempts)
         if trial is not None:
             by_load[load].append(trial)
             if not checks.apart_ratio and (said := _apart(by_load[load], load, checks)):
                 return Steady(refused=said)
-    return _concluded(by_load, checks)
+    found = _concluded(by_load, checks)
+    if found.refused or checks.control_load is None:
+        return found
+    by_load_alone = yield from _controlled(checks, checks.control_load, attempts)
+    return replace(found, refused=by_load_alone)
+
+
+def _noted(procedure: Procedure[Tried | None], attempts: list[Tried]) -> Procedure[Tried | None]:
+    """Run a procedure and note each of its trials, those that are repeated as well."""
+    step = next(procedure)
+    while True:
+        trial = yield step
+        attempts.append(trial)
+        try:
+            step = procedure.send(trial)
+        except StopIteration as end:
+            return end.value
+
+
+def _controlled(checks: Checks, load: int, attempts: list[Tried]) -> Procedure[str]:
+    """Try the lowest load until it meets each kind of stall for which many of the checks were set aside."""
+    counted = Counter(trial.validity for trial in attempts)
+    often = {kind for kind in _STALLS if counted[kind] >= CONTROL_FROM * max(1, len(attempts))}
+    met: set[Validity] = set()
+    for attempt in range(CONTROLS):
+        if often <= met:
+            return ""
+        trial = yield Step(spec=checks.offer.spec(load, checks.check_s), phase=PHASE, attempt=attempt)
+        if trial.validity in (Validity.FAULT, Validity.INCONSISTENT):
+            raise StopError(f"trial {trial.seq} at {load} {checks.offer.unit}: {trial.reason}")
+        met.add(trial.validity)
+    if often <= met:
+        return ""
+    missing = [kind for kind in _STALLS if kind in often - met]
+    said = " and ".join(f"{counted[kind]} of {len(attempts)} checks ({_STALLS[kind]})" for kind in missing)
+    return (
+        f"stalls come with the load: they set aside {said}, and none of {CONTROLS} trials at {load}"
+        f" {checks.offer.unit} met one"
+    )
 
 
 def _deviates(by_load: dict[int, list[Tried]], checks: Checks) -> bool:

@@ -116,7 +116,7 @@ def test_loss_at_the_lowest_load_says_so_as_well() -> None:
     "search", [bisect(verification=3), verify_loss(trials=2), mlrsearch()], ids=lambda one: one.name
 )
 def test_an_answer_that_stalls_lowered_is_told_as_that_and_was_not_before(search: Algorithm) -> None:
-    """At one stall a second the number is what a queue takes up, far below the device: never without a word."""
+    """At one stall a second the number is what a queue takes up, far below the device."""
     told = 0
     for seed in range(12):
         device = HardLimit(limit_fps=300_000)

@@ -101,11 +101,12 @@ def concluded(one: Outcome) -> str:
     return f"{one.metric} {one.type.value} {bounds} {one.statement} {one.reason} {one.quality}"
 
 
-STATES_5 = "0a5698320e03df6c40c201b6b0931fd7f1bd809a773d500a2edf9e3411b0fe7a"  # what the code of f5a6afe told of devices of two states, by four checks
+# what the code of f5a6afe told of devices of two states, by four checks
+STATES_5 = "0a5698320e03df6c40c201b6b0931fd7f1bd809a773d500a2edf9e3411b0fe7a"
 
 
 def told_of_states(measure: Callable[[Asked], Answered]) -> str:
-    """Return a hash of the loads and the answers of 40 bisections on devices of two states, by four checks."""
+    """Return a hash of the loads and answers of 40 bisections on devices of two states, by four checks."""
     lines: list[str] = []
     for seed in range(40):
         transcript = Transcript(seed)
