@@ -35,8 +35,8 @@ SEARCHES = {
 RULES = {
     "none": (0, 1, 0.0, 0.0),
     "four, one is enough (version 5)": (4, 1, 0.0, 0.0),
-    "four to sixteen": (4, 4, 0.25, 0.5),
-    "eight to sixteen (version 6)": (8, 2, 0.25, 0.4),
+    "four to sixteen": (4, 4, 0.25, 0.25),
+    "eight to sixteen (version 6)": (8, 2, 0.25, 0.25),
 }
 DEVICES: dict[str, Callable[[int], Device]] = {
     "hard limit": lambda fps: HardLimit(limit_fps=fps),

@@ -196,7 +196,7 @@ def test_profiles_ask_for_more_checks_only_where_they_are_indicative():
         asked = profile.checks(cell, 100_000, upper_fps=103_000, max_load_fps=1_000_000)
         if profile.indicative:
             assert asked.most == 2 * asked.count
-            assert (asked.apart_ratio, asked.lossy_ratio) == (0.25, 0.4)
+            assert (asked.apart_ratio, asked.lossy_ratio) == (0.25, 0.25)
         else:
             assert asked.most == asked.count >= 30
             assert (asked.apart_ratio, asked.lossy_ratio) == (0.0, 0.0)
