@@ -131,7 +131,8 @@ def _noted(procedure: Procedure[Tried | None], attempts: list[Tried]) -> Procedu
         try:
             step = procedure.send(trial)
         except StopIteration as end:
-            return end.value
+            found: Tried | None = end.value
+            return found
 
 
 def _controlled(checks: Checks, load: int, attempts: list[Tried]) -> Procedure[str]:
