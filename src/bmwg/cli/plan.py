@@ -19,7 +19,9 @@ def add_parser(verbs: Any) -> None:
         "plan", help="print the schedule of a run; nothing is started", description=__doc__
     )
     selection.add_arguments(parser)
-    parser.add_argument("--testbed", type=Path, help="testbed file (default: BMWG_TESTBED, then the embedded one)")
+    parser.add_argument(
+        "--testbed", type=Path, help="testbed file (default: BMWG_TESTBED, then the embedded one)"
+    )
     parser.add_argument("--profile", help="compliance profile (default: BMWG_PROFILE, then quick)")
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
