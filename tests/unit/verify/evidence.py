@@ -287,7 +287,7 @@ KEPT = (
         sha256="05213d0609035acb494202244559ab7d87a040031e75117377d0001a23469304",
         answers=14,
         executions=115,
-        lacks=("standing 4",),
+        lacks=("clause_rules 6", "standing 4"),
         commit=JOINT,
     ),
     Kept(  # streams of trial/2.0, redacted, with a break
@@ -295,7 +295,7 @@ KEPT = (
         sha256="c6cd21c82e49b42dfecb22513fa53a4d247be43c10fc0a1c6548aac6d991aee7",
         answers=6,
         executions=28,
-        lacks=("standing 4",),
+        lacks=("clause_rules 6", "standing 4"),
         commit=OF_STREAMS,
     ),
 )
