@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.kinds.acts.kind import steps_of
+from bmwg.methodology.kinds.acts.kind import ACTS, steps_of
 from bmwg.methodology.kinds.acts.profile import CHURN, EXPERIMENTS
-from bmwg.methodology.kinds.acts.records import Life
+from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.acts.answers import Answered, answers_of, has_answers
-from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, nanoseconds, role, sequence, table, title
+from bmwg.reports.render.text import NONE, esc, nanoseconds, sequence, table, title
+from bmwg.reports.repeated.answers import Answered as AnsweredBy
+from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 
+Answered = AnsweredBy[ActsSpec, ActsResult]
 _STEPS = {
     "pod_asked": "the pod is asked for, all on the node being prepared",
     "api_accepted": "accepted by the API",
@@ -28,10 +29,10 @@ _STEPS = {
 
 def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     """Return the section, empty for a run without acts."""
-    if not has_answers(run):
+    if not has_answers(run, ACTS.name):
         return []
     lines = title("The life of pods", 1)
-    answers = answers_of(run)
+    answers = answers_of(run, ACTS)
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     lines += [
@@ -55,14 +56,14 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += _answers(mine)
             lines += _steps(mine)
             lines += _frames(mine)
-    return [*lines, *_without(run, answers)]
+    return [*lines, *without_numbers(run, answers, ACTS.name)]
 
 
 def summary(run: Run) -> str:
     """Say in some words what the run holds of acts; empty for a run without."""
-    if not has_answers(run):
+    if not has_answers(run, ACTS.name):
         return ""
-    answers = answers_of(run)
+    answers = answers_of(run, ACTS)
     pods = sum(len(_lives(one)) for one in answers)
     places = ", ".join(dict.fromkeys(one.outcome.cell.network for one in answers)) or "no option"
     return f"{len(answers)} answers from the life of {pods} pods on {places}"
@@ -80,7 +81,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
         rows.append(
             [
                 esc(_place(one)),
-                role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+                one.type_cell,
                 esc(
                     _rate(one)
                     if measured and one.outcome.metric == CHURN
@@ -92,7 +93,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 esc(_median([life.removal_ns for life in lives])),
                 esc(_most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives])),
                 esc(sequence(one.outcome.trials)),
-                esc("; ".join((*(p for p in (one.outcome.reason,) if p), *one.outcome.quality)) or NONE),
+                one.remarks,
             ]
         )
     head = ["path and option", "type", "executions", "request to first frame", "request to gone"]
@@ -174,17 +175,3 @@ def _still(life: Life) -> int | None:
     if life.last_frame_ns is None or life.remove_asked_ns is None:
         return None
     return max(0, life.last_frame_ns - life.remove_asked_ns)
-
-
-def _without(run: Run, answers: Sequence[Answered]) -> list[str]:
-    rows = [
-        [
-            esc(one.outcome.cell.cell_id),
-            role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
-            esc(one.outcome.reason),
-            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
-        ]
-        for one in answers
-        if one.outcome.type is not OutcomeType.MEASURED
-    ]
-    return table(["cell", "type", "reason", "what supplies it"], rows, "Cells of acts without a number")

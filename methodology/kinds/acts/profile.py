@@ -5,21 +5,12 @@ Ids: APROF-01 no such profile, APROF-02 its file is wrong.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib import resources
 from typing import Any
 
-import yaml
-
-from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.kinds.acts.records import KIND, ActsSpec
+from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.records import POD, Cell
-from bmwg.methodology.repeated import Repetitions
-from bmwg.schemas.validation import problems
 
 FORMAT = "acts_profile/1.0"
 SCHEMA = "acts_profile"
@@ -32,35 +23,13 @@ _AXES = ("experiment", "workload", "cycles", "octets")
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """A cell with its test, what each of its executions asks for, and how many are wanted."""
-
-    test_id: str
-    metric: str
-    cell: Cell
-    spec: ActsSpec
-    asked: Repetitions
+def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
+    """Yield every cell, experiment by experiment."""
+    for experiment in profile["experiments"]:
+        yield from _cells(profile, experiment)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActsProfile:
-    """A profile; `data` is its file, as the run's header keeps it."""
-
-    name: str
-    data: Mapping[str, Any]
-
-    @property
-    def keep_awake(self) -> KeepAwake:
-        """What keeps CPUs from halting in its runs."""
-        return KeepAwake(self.data["keep_awake"])
-
-    def plan(self) -> tuple[Planned, ...]:
-        """Return every cell, experiment by experiment."""
-        return tuple(one for experiment in self.data["experiments"] for one in _cells(self.data, experiment))
-
-
-def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterator[Planned]:
+def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
     spec = ActsSpec(**{name: experiment[name] for name in _ASKED})
     for network in experiment["networks"]:
         yield Planned(
@@ -68,12 +37,7 @@ def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterato
             metric=METRICS[experiment["id"]],
             cell=cell_of(profile["path"], profile["function"], network, experiment["id"], spec),
             spec=spec,
-            asked=Repetitions(
-                wanted=profile["repetitions"],
-                least=min(profile["least_repetitions"], profile["repetitions"]),
-                max_invalid=profile["max_invalid"],
-                limit_s=float(profile.get("cell_limit_s", math.inf)),
-            ),
+            asked=repetitions_of(profile),
         )
 
 
@@ -121,37 +85,6 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     return cell_of(axes["path"], axes["function"], axes["network"], str(told["experiment"]), spec)
 
 
-def wrong(data: Mapping[str, Any]) -> str:
-    """Say what is wrong with a profile; empty when it can be planned by."""
-    if found := problems(data, SCHEMA):
-        return str(found[0])
-    try:
-        plan = ActsProfile(name=data["name"], data=data).plan()
-    except ValueError as error:
-        return str(error)
-    names = [planned.cell.cell_id for planned in plan]
-    twice = next((name for name in names if names.count(name) > 1), "")
-    return f"cell {twice} is planned twice" if twice else ""
-
-
-def names() -> list[str]:
-    """Return the names of the profiles that there are."""
-    folder = resources.files(_FOLDER)
-    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".yaml"))
-
-
-def load(name: str) -> ActsProfile:
-    """Read a profile. Raises ConfigError APROF-01, ToolkitBug APROF-02 (the files are our own)."""
-    if name not in names():
-        near = get_close_matches(name, names(), 1)
-        raise ConfigError(
-            "APROF-01",
-            f"profile {name!r} of the lifecycle suites; nothing was started",
-            expected=" or ".join(names()),
-            found=name,
-            hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
-        )
-    data = yaml.safe_load(resources.files(_FOLDER).joinpath(f"{name}.yaml").read_text("utf-8"))
-    if found := wrong(data):
-        raise ToolkitBug("APROF-02", f"profile {name}", found=found)
-    return ActsProfile(name=data["name"], data=data)
+PROFILES = Profiles(
+    "APROF-01", "APROF-02", suites="lifecycle suites", schema=SCHEMA, folder=_FOLDER, cells=_plan
+)
