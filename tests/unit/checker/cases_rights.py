@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from cases_laboratory import saying
+from cases_laboratory import NOTHING_SENT
 from cases_models import POD, deployed
 from foreign import said
 from three import Three
@@ -38,7 +38,7 @@ CASES: dict[str, Three] = {
     "CINF08-7-03": Three(
         met=said(POD, made, deployed(granted())),
         not_met=said(POD, made, deployed(granted("SYS_ADMIN"))),
-        not_applicable=saying(),
+        not_applicable=NOTHING_SENT,
     )
 }
 NOT_YET: frozenset[str] = frozenset()
