@@ -188,6 +188,11 @@ CHANGES: tuple[Change, ...] = (
             "throughput.tst009_12_3": 6,
         },
     ),
+    Change(  # docs/adr/0320
+        after="f5a6afe2b85c",
+        what="a capability that a pod has and nothing in it asked for is no longer left to a declaration",
+        versions={RULES: 6},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()
