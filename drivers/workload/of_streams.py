@@ -111,4 +111,4 @@ class OfStreams:
 
 
 def _of(end: PodEnd) -> dict[str, JsonValue]:
-    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks, "cpus": end.cpus}
+    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks, "cpus": end.cpus, "cgroup": end.cgroup}
