@@ -1,4 +1,4 @@
-"""A host as the place of native programs: its namespaces, and a cgroup with the limits of the testbed's pods."""
+"""A host as the place of native programs: its namespaces, and a cgroup with the testbed's limits of pods."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _NOT_SEEN = {
     ),
 }
 _EQUAL = (
-    "Native programs ran in cgroups of their own with the limits of the pods (CPUs, shares and quota of the CPU, "
+    "Native programs ran in cgroups of their own with the limits of pods (CPUs, shares and quota of the CPU, "
     "memory): what else runs on the machine takes from both forms alike."
 )
 _UNEQUAL = (

@@ -1,0 +1,138 @@
+"""What drivers of jobs have in common: a program that runs to its end in one place and says what it measured.
+
+Ids: LOAD-02 no place is attached, LOAD-03 a job that the driver does not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+from bmwg.drivers.api import JsonValue, Missing, Node, WorkloadDriver
+from bmwg.drivers.api_pods import ProgramPlace
+from bmwg.drivers.api_workload import ONE, Takes
+from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
+
+MEND = "sh setup/install.sh workloads"
+_IN_POD = "bmwg.drivers.hosting.pod_programs"
+_CALL_MARGIN_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """Where a job runs: a pod, or a host in a cgroup of its own (`cgroup`, empty for a pod).
+
+    `folder` is the one for its files as the program sees it, `on_node` as the node does.
+    """
+
+    place: ProgramPlace
+    cgroup: str
+    folder: str
+    on_node: str
+
+
+class JobsWorkload(WorkloadDriver[Sequence[Workshop], JobsSpec, JobsResult], Protocol):
+    """What runs jobs, found by a cell's workload among `bmwg.drivers.workload`."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None: ...
+
+
+class OfJobs:
+    """A driver whose program stands on the nodes, and in pods by their root file system."""
+
+    kind: ClassVar[str] = KIND
+    takes: ClassVar[Takes] = ONE
+    program: ClassVar[str]
+    jobs: ClassVar[Collection[str]]
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = tuple(dict.fromkeys(nodes))
+        self._workshops: tuple[Workshop, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+    def probe(self) -> Missing | None:
+        """Tell whether the program is on the nodes."""
+        for node in self._nodes:
+            if node.call(f"{_IN_POD}:missing", program=self.program):
+                return Missing(what=self.program, reason=f"not on node {node.name}", mend=MEND)
+        return None
+
+    def attach(self, workshops: Sequence[Workshop], /) -> None:
+        """Run there from now on. Raises ConfigError LOAD-01."""
+        self.takes.refuse(self.program, workshops)
+        self._workshops = tuple(workshops)
+
+    def detach(self) -> None:
+        """Forget the place: between executions no program runs."""
+        self._workshops = ()
+
+    def learn(self, spec: JobsSpec, /) -> None:
+        """Nothing: a job begins by itself."""
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """The program, as the nodes tell its version."""
+        told = {node.name: node.call(f"{_IN_POD}:version", program=self.program) for node in self._nodes}
+        return {"program": self.program, "versions": told}
+
+    @property
+    def attached(self) -> Workshop:
+        """Where the job runs. Raises DriverError LOAD-02."""
+        if not self._workshops:
+            raise DriverError(
+                "LOAD-02",
+                f"workload {self.program}: no place is attached; nothing was run",
+                hint="attach() comes first",
+            )
+        return self._workshops[0]
+
+    def require(self, spec: JobsSpec) -> None:
+        """Raise ConfigError LOAD-03 for a job that this program does not do."""
+        if spec.job not in self.jobs:
+            raise ConfigError(
+                "LOAD-03",
+                f"workload {self.program}; nothing was run",
+                expected=f"job {' or '.join(sorted(self.jobs))}",
+                found=spec.job,
+            )
+
+    def ran(self, command: Sequence[str], within_s: float, **environment: str) -> dict[str, Any]:
+        """Run a command to its end in the folder of its files; what `pod_programs.run` returns."""
+        shop = self.attached
+        settings = [f"{name}={value}" for name, value in {"LC_ALL": "C", **environment}.items()]
+        found: dict[str, Any] = shop.place.node.call(
+            f"{_IN_POD}:run",
+            deadline_s=within_s + _CALL_MARGIN_S,
+            command=["env", f"--chdir={shop.folder}", *settings, *command],
+            within_s=within_s,
+            mend=MEND,
+            pid=shop.place.pid,
+            start_ticks=shop.place.start_ticks,
+            cgroup=shop.cgroup,
+        )
+        return found
+
+
+def failed(program: str, ran: Mapping[str, Any]) -> JobsResult | None:
+    """Return the execution of a program that did not end well; None for one that did."""
+    process_ns = int(ran["process_ns"])
+    if ran["fault"]:
+        return JobsResult(process_ns=process_ns, faults=(str(ran["fault"]),))
+    if ran["status"] != 0:
+        words = " ".join((ran["errors"] or ran["output"]).split())[-200:]
+        return JobsResult(process_ns=process_ns, faults=(f"{program}: exit status {ran['status']}: {words}",))
+    return None
+
+
+def nanoseconds(seconds: str) -> int:
+    """Return what a program prints as seconds. Raises ValueError for what is none."""
+    value = float(seconds)
+    if not 0 < value < 1e7:
+        raise ValueError(f"expected seconds, found {seconds!r}")
+    return round(value * 1e9)
