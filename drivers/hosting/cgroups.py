@@ -119,7 +119,7 @@ def read_limits(cgroup: str) -> dict[str, JsonValue]:
             text = path.read_text().strip()
         except OSError as error:
             found[key] = None
-            found[f"{key}_reason"] = f"{path}: {os.strerror(error.errno or 0)}"
+            found[f"{key}_reason"] = f"{path.name}: {os.strerror(error.errno or 0)}"
         else:
             number = key.endswith(("_octets", "_us", "_shares", "_weight")) and text.lstrip("-").isdigit()
             found[key] = int(text) if number else text

@@ -93,7 +93,14 @@ class OfJobs:
         return self._workshops[0]
 
     def require(self, spec: JobsSpec) -> None:
-        """Raise ConfigError LOAD-03 for a job that this program does not do."""
+        """Raise ConfigError LOAD-03 for a job, or a time, that this program does not do."""
+        if not float(spec.duration_s).is_integer():
+            raise ConfigError(
+                "LOAD-03",
+                f"workload {self.program}; nothing was run",
+                expected="whole seconds",
+                found=f"{spec.duration_s:g} s",
+            )
         if spec.job not in self.jobs:
             raise ConfigError(
                 "LOAD-03",

@@ -199,6 +199,11 @@ def test_a_job_that_a_program_does_not_do_is_refused(made) -> None:
         made([]).run(replace(CPU, job="nethack"))
 
 
+def test_a_part_of_a_second_is_refused() -> None:
+    with pytest.raises(ConfigError, match="LOAD-03"):
+        sysbench.Sysbench([]).run(replace(CPU, duration_s=0.5))
+
+
 def test_the_settings_of_hpcc_hold_its_order_and_its_columns() -> None:
     rows = hpcc.settings(HPL).splitlines()
     assert (rows[5], rows[7]) == ("1500", str(HPL.block_octets))
