@@ -15,6 +15,8 @@ from bmwg.methodology.kinds.jobs.order import next_up
 from bmwg.methodology.kinds.jobs.overhead import against
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, PROFILES, every_id
 from bmwg.methodology.kinds.jobs.records import JobsResult
+from bmwg.methodology.kinds.kind import Execution
+from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.records import BAREMETAL, OutcomeType, Validity
 from bmwg.schemas.validation import problems
 
@@ -167,9 +169,18 @@ def test_a_form_is_held_against_native_of_the_same_block() -> None:
 
 
 def test_an_execution_that_was_not_planned_is_named() -> None:
-    from tests.unit.verify.test_jobs_run import line
-
-    good = line(1, CPU, result())
+    good = Execution(
+        seq=1,
+        cell_id=CPU.cell.cell_id,
+        deployment_id="d",
+        metric=CPU.metric,
+        test_id=CPU.test_id,
+        phase=MEASURED,
+        validity=Validity.VALID,
+        reason="",
+        at="",
+        body=JOBS.body_of(spec(), result(), {}),
+    )
     assert JOBS.not_as_planned(QUICK.data, good) is None
     other = replace(good.body, spec={**good.body.spec, "threads": 8})
     assert JOBS.not_as_planned(QUICK.data, replace(good, body=other)) is not None
