@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import JsonValue, Missing, Node, WorkloadDriver
+from bmwg.drivers.api import Node, WorkloadDriver
 from bmwg.drivers.api_pods import ProgramPlace
 from bmwg.drivers.api_workload import ONE, Takes
-from bmwg.methodology.errors import ConfigError, DriverError
+from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
 
-MEND = "sh setup/install.sh workloads"
-_IN_POD = "bmwg.drivers.hosting.pod_programs"
 _CALL_MARGIN_S = 20.0
 
 
@@ -39,58 +38,20 @@ class JobsWorkload(WorkloadDriver[Sequence[Workshop], JobsSpec, JobsResult], Pro
     def __init__(self, nodes: Sequence[Node]) -> None: ...
 
 
-class OfJobs:
+class OfJobs(OfPrograms[Workshop]):
     """A driver whose program stands on the nodes, and in pods by their root file system."""
 
     kind: ClassVar[str] = KIND
     takes: ClassVar[Takes] = ONE
-    program: ClassVar[str]
     jobs: ClassVar[Collection[str]]
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = tuple(dict.fromkeys(nodes))
-        self._workshops: tuple[Workshop, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.detach()
-
-    def probe(self) -> Missing | None:
-        """Tell whether the program is on the nodes."""
-        for node in self._nodes:
-            if node.call(f"{_IN_POD}:missing", program=self.program):
-                return Missing(what=self.program, reason=f"not on node {node.name}", mend=MEND)
-        return None
-
-    def attach(self, workshops: Sequence[Workshop], /) -> None:
-        """Run there from now on. Raises ConfigError LOAD-01."""
-        self.takes.refuse(self.program, workshops)
-        self._workshops = tuple(workshops)
-
-    def detach(self) -> None:
-        """Forget the place: between executions no program runs."""
-        self._workshops = ()
 
     def learn(self, spec: JobsSpec, /) -> None:
         """Nothing: a job begins by itself."""
 
-    def describe(self) -> Mapping[str, JsonValue]:
-        """The program, as the nodes tell its version."""
-        told = {node.name: node.call(f"{_IN_POD}:version", program=self.program) for node in self._nodes}
-        return {"program": self.program, "versions": told}
-
     @property
     def attached(self) -> Workshop:
         """Where the job runs. Raises DriverError LOAD-02."""
-        if not self._workshops:
-            raise DriverError(
-                "LOAD-02",
-                f"workload {self.program}: no place is attached; nothing was run",
-                hint="attach() comes first",
-            )
-        return self._workshops[0]
+        return self.all_attached("nothing was run")[0]
 
     def require(self, spec: JobsSpec) -> None:
         """Raise ConfigError LOAD-03 for a job, or a time, that this program does not do."""
@@ -114,7 +75,7 @@ class OfJobs:
         shop = self.attached
         settings = [f"{name}={value}" for name, value in {"LC_ALL": "C", **environment}.items()]
         found: dict[str, Any] = shop.place.node.call(
-            f"{_IN_POD}:run",
+            f"{IN_POD}:run",
             deadline_s=within_s + _CALL_MARGIN_S,
             command=["env", f"--chdir={shop.folder}", *settings, *command],
             within_s=within_s,

@@ -8,7 +8,7 @@ from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.overhead import Against, against
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
-from bmwg.methodology.records import BAREMETAL
+from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.text import NONE, esc, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
@@ -20,13 +20,22 @@ _SCALES = {OCTETS_PER_S: (1e6, "MB/s"), FLOP_PER_S: (1e9, "Gflop/s")}
 _WORDS = {BAREMETAL: "native"}
 _PUBLISHED = {"stream": "ramalho2016-stream", "nbench": "ramalho2016-nbench"}  # experiments with a table
 _HOW = (
-    "All forms have the same CPUs, shares and quota of the CPU and memory, as the kernel's cgroups tell, and "
+    "All forms are given the same CPUs, shares and quota of the CPU and memory (as found: last table), and "
     "files on one file system. They take turns: a block is one execution of each, in an order drawn from the "
     "seed of the run. Means with the half-width of their 95 % interval by Student's t. Against native: the "
     "geometric mean of the ratios of executions of the same block, with its 95 % interval; overhead is how "
     "much less than native that is. Each figure is per second; more is better. These are figures of a "
     "hosting form, not benchmarks of a network function: RFC 8172 section 2 leaves those of computers out."
 )
+_WHOLE_FROM = 1e5
+_LIMITS = {  # of a cgroup, by version 1 and 2
+    "cpuset_cpus": "CPUs",
+    "cpu_shares": "shares",
+    "cpu_weight": "weight",
+    "cpu_quota_us": "quota, us",
+    "cpu_quota_and_period_us": "quota and period, us",
+    "memory_limit_octets": "memory, octets",
+}
 _CACHED = "A file that fits into memory is read from it and written to it: these are figures of memory."
 
 
@@ -49,7 +58,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
             lines += _answers(mine)
             lines += _beside_document(experiment, mine)
-    return [*lines, *without_numbers(run, answers, JOBS.name)]
+    return [*lines, *without_numbers(run, answers, JOBS.name), *_limits(run, answers)]
 
 
 def summary(run: Run) -> str:
@@ -87,6 +96,8 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
     native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
     rows = []
     for one in answers:
+        if one.outcome.type is OutcomeType.NOT_ASSESSED:
+            continue  # they stand together behind all experiments
         for number, (name, unit) in enumerate(EXPERIMENTS[one.planned.metric].figures.items()):
             if not one.measured and number:
                 continue
@@ -114,7 +125,9 @@ def _number(one: Answered, name: str, unit: str) -> str:
     scale, words = _SCALES.get(unit, (1.0, unit))
     half = one.values.get(f"{part}half_width_95")
     spread = f" ± {half / scale:.4g}" if half is not None else ""
-    return f"{one.values[f'{part}mean'] / scale:.5g}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+    mean = one.values[f"{part}mean"] / scale
+    told = f"{mean:,.0f}" if mean >= _WHOLE_FROM else f"{mean:.5g}"
+    return f"{told}{spread} {words} (n = {one.values[f'{part}repetitions']})"
 
 
 def compared(one: Answered, native: Answered, name: str) -> Against | None:
@@ -157,3 +170,17 @@ def _beside_document(experiment: str, answers: Sequence[Answered]) -> list[str]:
     head = ["figure", *(f"{form}, published" for form in theirs), *(f"{_form(one)}, here" for one in forms)]
     document = documents()[shown.document]
     return table(head, rows, f"Ratios to native beside {document.authors}, table {shown.table_id}")
+
+
+def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
+    """Return the limits of each form as its cgroup told them, once for all deployments that had the same."""
+    deployments = run.platform.get("deployments", {})
+    rows: dict[tuple[str, ...], None] = {}
+    for one in answers:
+        told = deployments.get(one.deployment, {})
+        native = told.get("native_programs", {})
+        found = native.get("job", told.get("pod", {}))
+        if isinstance(found, Mapping) and found:
+            rows[_form(one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
+    head = ["form", *_LIMITS.values()]
+    return table(head, [[esc(each) for each in row] for row in rows], "Limits in force, as cgroups told them")

@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Collection
 from dataclasses import replace
 
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.kind import JOBS as KIND
 from bmwg.methodology.kinds.jobs.profile import TEST_IDS
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
@@ -15,7 +13,7 @@ from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.hosts.bench import JobsBench
 from bmwg.resources.open_run import OpenRun
-from bmwg.resources.repeated.room import RepeatedRoom, RepeatedShare
+from bmwg.resources.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
 from bmwg.resources.rooms import Room
 from bmwg.resources.settings import Settings
 
@@ -25,21 +23,12 @@ class JobsShare(RepeatedShare[JobsSpec, JobsResult]):
 
     kind = KIND
     about = "programs on a host and in forms on it,"
+    simulated = NotSimulated("JOBS-01", "programs run on one of them")
 
     def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
         super().__init__(settings, selected, continued)
         drawn = continued.order_seed if continued else settings.order_seed
         self._seed = secrets.randbelow(2**32) if drawn is None else drawn
-
-    def refuse(self) -> None:
-        """Refuse a testbed whose nodes are not real."""
-        if self.testbed.tester.driver == SIMULATED:
-            raise ConfigError(
-                "JOBS-01",
-                f"{self.testbed.file}: tester.driver; nothing was started",
-                expected="a testbed whose nodes are real: programs run on one of them",
-                found=SIMULATED,
-            )
 
     def load_s(self, planned: Planned[JobsSpec]) -> float:
         """Return the seconds of one execution, of those that end by time."""
