@@ -18,11 +18,11 @@ class ActsShare(RepeatedShare[ActsSpec, ActsResult]):
 
     kind = KIND
     bench = ActsBench
-    about = "the life of pods"
-    simulated = NotSimulated("ACTS-01", "pods are made and removed on them")
+    about = "the life of pods or servers"
+    simulated = NotSimulated("ACTS-01", "pods or servers are made and removed on them")
 
     def load_s(self, planned: Planned[ActsSpec]) -> float:
-        """Return none: how long a pod takes is what is measured."""
+        """Return none: how long they take is what is measured."""
         return 0.0
 
 
@@ -34,12 +34,12 @@ class _Acts(RepeatedRoom[ActsSpec, ActsResult]):
     test_ids = (TEST_IDS,)
 
     def load(self, planned: Planned[ActsSpec]) -> str:
-        """Say how many executions of how many pods."""
-        return f"{planned.asked.wanted} executions of {planned.spec.cycles} pods"
+        """Say how many executions of how many pods or servers."""
+        return f"{planned.asked.wanted} executions of {planned.spec.cycles} {planned.spec.noun}s"
 
     def whole(self, planned: Collection[Planned[ActsSpec]]) -> str:
         """Say how many cells there are."""
-        return f"{len(planned)} cells of the life of pods."
+        return f"{len(planned)} cells of the life of pods or servers."
 
 
 ACTS: Room = _Acts()
