@@ -28,6 +28,7 @@ MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
 _RESULTS_TAG = "bmwg-results"
+_FUNCTIONS = ("igb", "igbvf", "vfio-pci")  # drivers of NICs with virtual functions, and of these
 
 
 def run_in_guest(
@@ -37,8 +38,11 @@ def run_in_guest(
     run_id: str,
     deadline_s: float,
     say: Callable[[str], None],
+    cables: int = 0,
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
+
+    The guest has as many `cables`, each with a NIC of virtual functions at one end.
 
     The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.
     Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.
@@ -52,6 +56,7 @@ def run_in_guest(
         memory_octets=MEMORY_OCTETS,
         accelerator=accelerator,
         shares={str(results.resolve()): _RESULTS_TAG},
+        cables=cables,
     )
     with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
         node = machine.node
@@ -60,6 +65,10 @@ def run_in_guest(
             f"guest booted in {machine.boot_s:.1f} s: {described['accelerator'].upper()} "
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
+        if cables:
+            node.call(
+                "bmwg.drivers.hosting.guest_run:load", modules=list(_FUNCTIONS), deadline_s=_CALL_DEADLINE_S
+            )
         began = _clocks(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",

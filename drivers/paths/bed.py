@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from bmwg.drivers import links, registry
+from bmwg.drivers import cables, links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.api_machines import Machine, MachineProvider
 from bmwg.drivers.hosting.instance import Place, VmDriver
@@ -109,9 +109,14 @@ class Bed:
             self._nodes[name] = stack.enter_context(node)
             node.call("bmwg.drivers.hosting.sysctl:write_many", settings=_QUIET_IGMP)
         for link in self.testbed.links:
+            ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
             if link.kind == "veth":
-                ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
                 self.links.append(links.connect(*ends, mtu_octets=self.mtu_octets))
+            else:
+                cable = cables.borrowed(
+                    (ends[:2], ends[2:]), lab_ports=self.testbed.lab_ports, undo=self.undo
+                )
+                self.links.append(stack.enter_context(cable))
         places = {node.name: self.node(node.name) for node in self.testbed.nodes}
         testbed = self.testbed
         busy = (testbed.dut.cpus, testbed.tester.cpus)
@@ -259,7 +264,7 @@ class Bed:
                     return Side(
                         number=number,
                         tester_interface=mine.interface,
-                        tester_mac=links.mac_of(mine.node, mine.interface),
+                        tester_mac=self._mac(mine),
                         node=other.node,
                         nic=other.interface,
                     )
@@ -269,6 +274,14 @@ class Bed:
             expected="a link from it to a node",
             found="none",
         )
+
+    def _mac(self, end: Endpoint) -> str:
+        """Return the MAC of a link's end: a cable's own, that of a pair as the run sets it."""
+        for made in self.links:
+            for one in (made["a"], made["b"]):
+                if (one["node"], one["interface"]) == (end.node, end.interface):
+                    return str(one["mac"])
+        return links.mac_of(end.node, end.interface)
 
     def underlay(self) -> tuple[Endpoint, Endpoint]:
         """Return the first link between two nodes (the tester is none); ConfigError PATH-01 without one."""

@@ -71,7 +71,9 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
     """Give the same command to a guest, where settings that were not named are those made for guests."""
     root = Path(__file__).resolve().parents[3]
     testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
-    load_testbed(testbed)  # refused here, before a machine boots
+    cables = sum(
+        link.kind == "cable" for link in load_testbed(testbed).links
+    )  # refused before a machine boots
     preflight.check_results(Settings(results=results))
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
@@ -82,7 +84,9 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
         for value in values:
             arguments += [name, value]
     arguments += ["--verbose"] if chosen.verbose else []
-    return run_in_guest(arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say)
+    return run_in_guest(
+        arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say, cables=cables
+    )
 
 
 def _say(text: str) -> None:
