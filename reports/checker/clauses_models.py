@@ -11,7 +11,7 @@ from typing import Any
 
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
-USER_SPACE, EBPF = "user-space", "ebpf"
+USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
 _NAMED = 3  # deployments without it that a verdict names
 Check = Callable[[Mapping[str, Any]], bool]
 
@@ -315,6 +315,43 @@ def cores_without_busy_polling(scope: Scope) -> Answer:
     )
 
 
+@clause("CINF08-5.1.2.3-01")
+def functions_attached(scope: Scope) -> Answer:
+    """On networks of the SR-IOV model each interface of a pod is a virtual function with its own address."""
+
+    def attached(evidence: Mapping[str, Any]) -> bool:
+        found = [_part(one, "virtual_function", "address") for one in _attachments(evidence)]
+        return bool(found) and all(found) and len(set(found)) == len(found)
+
+    return _each(scope, SR_IOV, "a virtual function with its address for each interface of the pod", attached)
+
+
+@clause("CINF08-5.1.2.3-03")
+def nic_capable(scope: Scope) -> Answer:
+    """How many virtual functions each NIC can have is told, and no more were made."""
+
+    def capable(attachment: Mapping[str, Any]) -> bool:
+        total, made = (_part(attachment, "virtual_function", key) for key in ("total", "configured"))
+        return isinstance(total, int) and isinstance(made, int) and 0 < made <= total
+
+    return _each(
+        scope, SR_IOV, "NICs with as many virtual functions as were made", lambda one: _every(one, capable)
+    )
+
+
+@clause("CINF08-5.1.2.3-04")
+def functions_driven(scope: Scope) -> Answer:
+    """The number of functions that were made, and the driver of each that a pod has, are told."""
+
+    def driven(attachment: Mapping[str, Any]) -> bool:
+        function = _part(attachment, "virtual_function")
+        return bool(function) and bool(function.get("configured")) and bool(function.get("driver"))
+
+    return _each(
+        scope, SR_IOV, "virtual functions made, and the driver of the pod's", lambda one: _every(one, driven)
+    )
+
+
 def _sockets(attachment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     found = _part(attachment, "af_xdp", "sockets")
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
@@ -337,4 +374,7 @@ RULES: tuple[ClauseRule, ...] = (
     mapped_to_nics,
     switch_on_sockets,
     cores_without_busy_polling,
+    functions_attached,
+    nic_capable,
+    functions_driven,
 )

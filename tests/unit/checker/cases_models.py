@@ -107,6 +107,29 @@ SOCKETS = {
 }
 
 
+FUNCTIONS = {
+    "network": {"driver": "sriov", "networking_model": "sr-iov"},
+    "attachments": [
+        {
+            "network": "sr-iov",
+            "interface": {"name": f"net{side}"},
+            "mapping": {"nic": f"eth{side + 2}"},
+            "virtual_function": {
+                "nic": f"eth{side + 2}",
+                "nic_address": f"0000:0{side + 1}:00.0",
+                "nic_driver": "igb",
+                "total": 7,
+                "configured": 1,
+                "address": f"0000:0{side + 1}:10.0",
+                "driver": "igbvf",
+                "iommu_group": side + 9,
+            },
+        }
+        for side in (0, 1)
+    ],
+}
+
+
 def deployed(evidence: dict[str, Any], *keys: str | int, value: Any = None) -> Change:
     """Let each deployment of the run have told this, with one value in it replaced where keys name it."""
     evidence = copy.deepcopy(evidence)
@@ -149,6 +172,9 @@ CASES: dict[str, Three] = {
     "CINF08-5.1.2.2-04": three(SOCKETS, *SECOND, "af_xdp", "sockets", value=[]),
     "CINF08-5.1.2.2-08": three(PROGRAMS, *SECOND, "mapping", "nic", value=None),
     "CINF08-5.1.2.2-09": three(SOCKET_SWITCH, *SECOND, "vswitch", "nic_driver", value="net_af_packet"),
+    "CINF08-5.1.2.3-01": three(FUNCTIONS, *SECOND, "virtual_function", "address", value=None),
+    "CINF08-5.1.2.3-03": three(FUNCTIONS, *SECOND, "virtual_function", "total", value=0),
+    "CINF08-5.1.2.3-04": three(FUNCTIONS, *SECOND, "virtual_function", "driver", value=""),
     "CINF08-5.2.5-02": three(SOCKETS, "device_queues", 1, "cpu", value=None),
 }
 NOT_YET: frozenset[str] = frozenset()

@@ -11,7 +11,14 @@ from bmwg.reports.checker.clauses_models import RULES
 
 
 @pytest.mark.parametrize(
-    "told", [cases_models.SWITCH, cases_models.SOCKET_SWITCH, cases_models.PROGRAMS, cases_models.SOCKETS]
+    "told",
+    [
+        cases_models.SWITCH,
+        cases_models.SOCKET_SWITCH,
+        cases_models.PROGRAMS,
+        cases_models.SOCKETS,
+        cases_models.FUNCTIONS,
+    ],
 )
 def test_a_redacted_deployment_shows_what_the_rules_ask_for(told, monkeypatch):
     platform = {"base": {"before": None, "after": None}, "deployments": {"d-1": told}}
