@@ -1,71 +1,66 @@
-"""Cables that are there: interfaces of this machine that a run borrows for its nodes, and gives back.
+"""Interfaces of this machine that links of kind `cable` name: borrowed for a run, and given back.
 
-Only what `lab_ports` of the testbed file names is borrowed, and only where nothing uses it (RFC 6815). Ids:
-PORT-05 the interface is no lab port.
+As on the hosts of a row (docs/adr/0220): one that anything else uses is refused (PORT-01), what was borrowed
+stands in the ledger before it is moved, and a run that is killed leaves it to `bmwg cleanup`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from bmwg.drivers.api import JsonValue, UndoLog
 from bmwg.drivers.hosting import interfaces, lab_port
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.methodology.errors import ConfigError, ToolkitError
 
-UNDO_KIND = "lab_port"
-_LINK_S = 20.0  # choice: negotiation of a NIC takes seconds
-End = tuple[NamespaceNode, str]
+LINK_DEADLINE_S = 20.0  # choice: what a NIC and a switch take to agree, and twice that
+_PORT = "bmwg.drivers.hosting.lab_port"
+End = tuple[NamespaceNode, str]  # a node and the name of an interface
 
 
-@contextlib.contextmanager
-def borrowed(
-    ends: tuple[End, End], *, lab_ports: Collection[str], undo: UndoLog
-) -> Iterator[dict[str, JsonValue]]:
-    """Put both ends of a cable into their nodes, up and silent; back in the machine's own namespace after.
+@contextmanager
+def cabled(a: End, b: End, undo: UndoLog, *, mtu_octets: int) -> Iterator[dict[str, JsonValue]]:
+    """Move both ends of a cable into their nodes and wait for the link; give them back on leaving.
 
-    Yields evidence. Raises ConfigError PORT-05, TestbedError PORT-01 to PORT-03; both ends are looked at
-    before one is moved.
+    Gives the evidence of the link. Raises TestbedError PORT-01, PORT-02, ConfigError LINK-04 for an
+    interface whose MTU is less than the run's frames need.
     """
-    for _, name in ends:
-        if name not in lab_ports:
-            raise ConfigError(
-                "PORT-05",
-                f"interface {name} is an end of a cable and no lab port",
-                expected=f"one of lab_ports ({', '.join(sorted(lab_ports)) or 'there is none'})",
-                found=name,
-                hint="name it there only if test traffic may flood what is plugged into it",
-            )
-    found = [lab_port.require_bare(interface=name) for _, name in ends]
-    with contextlib.ExitStack() as stack:
-        for (node, name), told in zip(ends, found, strict=True):
-            stack.enter_context(_moved(node, name, up=bool(told["up"]), undo=undo))
-        for node, name in ends:
+    with ExitStack() as stack:
+        told = [stack.enter_context(_borrowed(*end, undo, mtu_octets=mtu_octets)) for end in (a, b)]
+        for (node, interface), facts in zip((a, b), told, strict=True):
             node.call(
-                "bmwg.drivers.hosting.lab_port:wait_for_link",
-                interface=name,
-                within_s=_LINK_S,
-                deadline_s=30.0,
+                f"{_PORT}:wait_for_link",
+                deadline_s=LINK_DEADLINE_S + 10,
+                interface=interface,
+                within_s=LINK_DEADLINE_S,
             )
-        told_ends = [
-            {"node": node.name, "interface": name, "mac": told["mac"], "driver": told["driver"]}
-            for (node, name), told in zip(ends, found, strict=True)
-        ]
-        yield {"kind": "cable", "a": told_ends[0], "b": told_ends[1], "mtu_octets": found[0]["mtu_octets"]}
+            facts["line_rate_bps"] = node.call(f"{_PORT}:line_rate_bps", interface=interface)
+        yield {"kind": "cable", "a": told[0], "b": told[1], "mtu_octets": mtu_octets}
 
 
-@contextlib.contextmanager
-def _moved(node: NamespaceNode, interface: str, *, up: bool, undo: UndoLog) -> Iterator[None]:
-    entry = undo.before(UNDO_KIND, interface=interface, up=up)
-    interfaces.move(interface=interface, pid=node.pid)
+@contextmanager
+def _borrowed(
+    node: NamespaceNode, interface: str, undo: UndoLog, *, mtu_octets: int
+) -> Iterator[dict[str, JsonValue]]:
+    found = lab_port.require_bare(interface=interface)
+    if int(found["mtu_octets"]) < mtu_octets:
+        raise ConfigError(
+            "LINK-04",
+            f"MTU of interface {interface}, which a link names",
+            expected=f"{mtu_octets} octets or more, for the frames of this run",
+            found=str(found["mtu_octets"]),
+            hint=f"ip link set {interface} mtu {mtu_octets}",
+        )
+    number = undo.before("lab_port", interface=interface, up=found["up"])
     try:
+        interfaces.move(interface=interface, pid=node.pid)
         node.call("bmwg.drivers.links:raise_end", interface=interface)
-        yield
+        yield {"node": node.name, **{key: value for key, value in found.items() if key != "up"}}
     finally:
-        # a node that is gone has given its device back already
-        with contextlib.suppress(ToolkitError):
+        with contextlib.suppress(ToolkitError):  # where the node is gone its end gives it back
             node.call("bmwg.drivers.hosting.interfaces:move", interface=interface, pid=os.getpid())
-        lab_port.require_returned(interface=interface, up=up)
-        undo.done(entry)
+        lab_port.require_returned(interface=interface, up=bool(found["up"]))
+        undo.done(number)

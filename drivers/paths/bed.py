@@ -16,15 +16,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from bmwg.drivers import cables, links, registry
+from bmwg.drivers import links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.api_machines import Machine, MachineProvider
+from bmwg.drivers.cables import cabled
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
-from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed, with_settings
+from bmwg.drivers.testbed import CABLE, TESTER, VETH, Endpoint, LinkSpec, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Side:
     tester_mac: str
     node: str
     nic: str
+    link: str = VETH  # what joins them
 
 
 class Bed:
@@ -87,6 +89,7 @@ class Bed:
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
+        self._macs: dict[Endpoint, str] = {}
         self._deployments = itertools.count(1)
         self._machines: MachineProvider | None = None
         self._no_machines: Missing | None = None
@@ -109,14 +112,12 @@ class Bed:
             self._nodes[name] = stack.enter_context(node)
             node.call("bmwg.drivers.hosting.sysctl:write_many", settings=_QUIET_IGMP)
         for link in self.testbed.links:
-            ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
-            if link.kind == "veth":
-                self.links.append(links.connect(*ends, mtu_octets=self.mtu_octets))
+            a, b = ((self.node(end.node), end.interface) for end in (link.a, link.b))
+            if link.kind == CABLE:
+                made = stack.enter_context(cabled(a, b, self.undo, mtu_octets=self.mtu_octets))
             else:
-                cable = cables.borrowed(
-                    (ends[:2], ends[2:]), lab_ports=self.testbed.lab_ports, undo=self.undo
-                )
-                self.links.append(stack.enter_context(cable))
+                made = links.connect(*a, *b, mtu_octets=self.mtu_octets)
+            self.links.append(made)
         places = {node.name: self.node(node.name) for node in self.testbed.nodes}
         testbed = self.testbed
         busy = (testbed.dut.cpus, testbed.tester.cpus)
@@ -264,7 +265,8 @@ class Bed:
                     return Side(
                         number=number,
                         tester_interface=mine.interface,
-                        tester_mac=self._mac(mine),
+                        tester_mac=self.mac(mine),
+                        link=link.kind,
                         node=other.node,
                         nic=other.interface,
                     )
@@ -275,13 +277,19 @@ class Bed:
             found="none",
         )
 
-    def _mac(self, end: Endpoint) -> str:
-        """Return the MAC of a link's end: a cable's own, that of a pair as the run sets it."""
-        for made in self.links:
-            for one in (made["a"], made["b"]):
-                if (one["node"], one["interface"]) == (end.node, end.interface):
-                    return str(one["mac"])
-        return links.mac_of(end.node, end.interface)
+    def mac(self, end: Endpoint) -> str:
+        """Return the MAC of one end of a link, as the kernel has it."""
+        if end not in self._macs:
+            found = self.node(end.node).call("bmwg.drivers.hosting.interfaces:listing")
+            self._macs |= {
+                Endpoint(node=end.node, interface=str(one["name"])): str(one["mac"]) for one in found
+            }
+        return self._macs[end]
+
+    @property
+    def loop(self) -> LinkSpec | None:
+        """The link that joins two of the tester's ports; None where there is none."""
+        return next((one for one in self.testbed.links if one.a.node == one.b.node == TESTER), None)
 
     def underlay(self) -> tuple[Endpoint, Endpoint]:
         """Return the first link between two nodes (the tester is none); ConfigError PATH-01 without one."""
