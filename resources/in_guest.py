@@ -16,7 +16,7 @@ from pathlib import Path
 from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting import guest_run, qemu
-from bmwg.drivers.hosting.qemu import MachineSpec
+from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -38,11 +38,11 @@ def run_in_guest(
     run_id: str,
     deadline_s: float,
     say: Callable[[str], None],
-    cables: int = 0,
+    cables: tuple[tuple[NicModel, NicModel], ...] = (),
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
 
-    The guest has as many `cables`, each with a NIC of virtual functions at one end.
+    The guest has these `cables`, named by the NICs at their ends.
 
     The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.
     Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.

@@ -40,9 +40,13 @@ class Accelerator(StrEnum):
 
 
 class NicModel(StrEnum):
-    """The guest's NIC: one that exists as hardware (full virtualization), or one made for guests."""
+    """The guest's NIC: one that exists as hardware (full virtualization), or one made for guests.
+
+    IGB has virtual functions (SR-IOV).
+    """
 
     E1000 = "e1000"
+    IGB = "igb"
     VIRTIO = "virtio-net-pci"
 
 
@@ -75,8 +79,8 @@ class MachineSpec:
     """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it.
 
     Its root is on `disk`, or the host's. `cables` are pairs of NICs within the guest, each pair joined by a
-    cable that ends at no interface of the host: one of virtio, and one of Intel's igb, whose virtual
-    functions (SR-IOV) stand behind an IOMMU of the guest's own.
+    cable that ends at no interface of the host; the guest then has an IOMMU of its own, behind which the
+    virtual functions of an igb stand.
     """
 
     name: str
@@ -86,7 +90,7 @@ class MachineSpec:
     nics: tuple[Nic, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
     disk: Disk | None = None
-    cables: int = 0
+    cables: tuple[tuple[NicModel, NicModel], ...] = ()
 
 
 def probe_accelerator() -> tuple[Accelerator, str]:
@@ -143,7 +147,7 @@ def command(
 
     The guest's console is QEMU's standard output.
     """
-    found = program(with_functions=spec.cables > 0) or Path(PROGRAM)
+    found = program(with_functions=bool(spec.cables)) or Path(PROGRAM)
     argv = [
         str(found),
         "-name",
@@ -160,6 +164,8 @@ def command(
     # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
     machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
     argv += ["-machine", f"{machine},accel={spec.accelerator}"]
+    if spec.cables:  # before every device that is to stand behind it
+        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
@@ -181,16 +187,20 @@ def command(
     return argv + _cables(spec.cables)
 
 
-def _cables(count: int) -> list[str]:
-    """Each cable is a hub of QEMU's with two ports; the NICs' names in the guest follow from their order."""
-    argv = ["-device", "intel-iommu,intremap=on,caching-mode=on"] if count else []
-    for number in range(count):
-        for end, model in ((0, "virtio-net-pci"), (1, "igb")):
+def _cables(cables: tuple[tuple[NicModel, NicModel], ...]) -> list[str]:
+    """Each cable is a hub of QEMU's with two ports.
+
+    In the guest the NICs of virtio have the first names (eth0 ...) and the igb ones those after, in order.
+    """
+    argv: list[str] = []
+    for number, models in enumerate(cables):
+        for end, model in enumerate(models):
             argv += ["-netdev", f"hubport,id=cable{number}-{end},hubid={number}"]
             place = ""
-            if model == "igb":  # its functions need a bus of their own
-                argv += ["-device", f"pcie-root-port,id=slot{number},chassis={number + 1},slot={number + 1}"]
-                place = f",bus=slot{number}"
+            if model is NicModel.IGB:  # its functions need a bus of their own
+                slot = 2 * number + end + 1
+                argv += ["-device", f"pcie-root-port,id=slot{slot},chassis={slot},slot={slot}"]
+                place = f",bus=slot{slot}"
             mac = f"02:00:00:00:{end:02x}:{number:02x}"
             argv += ["-device", f"{model},netdev=cable{number}-{end},mac={mac},romfile={place}"]
     return argv
@@ -238,9 +248,5 @@ def describe(spec: MachineSpec) -> dict[str, JsonValue]:
         "memory_octets": spec.memory_octets,
         "accelerator_wanted": spec.accelerator.value,
         "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
-        **(
-            {"cables": {"count": spec.cables, "ends": ["virtio-net-pci", "igb"], "backend": "hub"}}
-            if spec.cables
-            else {}
-        ),
+        **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
     }
