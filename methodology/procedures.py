@@ -171,6 +171,12 @@ CHANGES: tuple[Change, ...] = (
         what="the share set aside is of trials at least half as long as the longest one",
         versions={STANDING: 4},
     ),
+    Change(  # docs/adr/0330
+        after="f5a6afe2b85c",
+        what="rows of the draft on clusters, AF_XDP sockets, cores of polling threads, virtual functions and "
+        "designs of CPUs and memory are judged by what deployments told",
+        versions={RULES: 6},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -24,6 +24,7 @@ LACKS_OF_REAL = [
     "clause_rules 3",
     "clause_rules 4",
     "clause_rules 5",
+    "clause_rules 6",
     "standing 2",
     "standing 3",
     "standing 4",
@@ -52,6 +53,7 @@ LACKS_OF_SIMULATED = [
     "clause_rules 3",
     "clause_rules 4",
     "clause_rules 5",
+    "clause_rules 6",
     "standing 2",
     "standing 3",
     "standing 4",
@@ -71,6 +73,7 @@ LACKS_OF_BOTH_WAYS = [
     "clause_rules 3",
     "clause_rules 4",
     "clause_rules 5",
+    "clause_rules 6",
     "standing 2",
     "standing 3",
     "standing 4",
@@ -78,7 +81,7 @@ LACKS_OF_BOTH_WAYS = [
     *_DELAYS,
     *_OF_BOTH_WAYS,
 ]
-LACKS_OF_2_0 = ["clause_rules 4", "clause_rules 5", "standing 3", "standing 4", *_RESTED]
+LACKS_OF_2_0 = ["clause_rules 4", "clause_rules 5", "clause_rules 6", "standing 3", "standing 4", *_RESTED]
 LACKS_OF_SUITE = [
     *LACKS_OF_SIMULATED[:-1],
     *_CLOSED,
@@ -163,6 +166,7 @@ KEPT = (
             "clause_rules 3",
             "clause_rules 4",
             "clause_rules 5",
+            "clause_rules 6",
             "standing 2",
             "standing 3",
             "standing 4",
@@ -205,6 +209,7 @@ KEPT = (
             "clause_rules 3",
             "clause_rules 4",
             "clause_rules 5",
+            "clause_rules 6",
             "standing 2",
             "standing 3",
             "standing 4",
@@ -228,6 +233,7 @@ KEPT = (
             "clause_rules 3",
             "clause_rules 4",
             "clause_rules 5",
+            "clause_rules 6",
             "standing 2",
             "standing 3",
             "standing 4",
@@ -253,6 +259,7 @@ KEPT = (
             "clause_rules 3",
             "clause_rules 4",
             "clause_rules 5",
+            "clause_rules 6",
             "standing 2",
             "standing 3",
             "standing 4",
@@ -280,7 +287,7 @@ KEPT = (
         sha256="05213d0609035acb494202244559ab7d87a040031e75117377d0001a23469304",
         answers=14,
         executions=115,
-        lacks=("standing 4",),
+        lacks=("clause_rules 6", "standing 4"),
         commit=JOINT,
     ),
     Kept(  # streams of trial/2.0, redacted, with a break
@@ -288,7 +295,7 @@ KEPT = (
         sha256="c6cd21c82e49b42dfecb22513fa53a4d247be43c10fc0a1c6548aac6d991aee7",
         answers=6,
         executions=28,
-        lacks=("standing 4",),
+        lacks=("clause_rules 6", "standing 4"),
         commit=OF_STREAMS,
     ),
 )
