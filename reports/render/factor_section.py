@@ -181,7 +181,8 @@ def factor_plot(facts: Facts) -> Plot | None:
         "Effects of factors on the throughput",
         "Ratio of a level's throughput to that of the factor's first level, with its 95 % interval. A filled"
         " mark moved the figure, an open one did not, or by less than the search tells. Diamonds are"
-        f" interactions: by how much one effect differs with the other factor's level; 1 is no difference.{more}",
+        " interactions: by how much one effect differs with the other factor's level; 1 is no"
+        f" difference.{more}",
         (7.2, 1.2 + 0.32 * len(shown)),
         draw,
     )
