@@ -87,7 +87,7 @@ class SriovNetwork(CniNetwork):
             first, *_ = virtual_functions.create(address=nic["address"], count=self._count)
             made = virtual_functions.interface_of(address=first)
             name = f"vf{attachment.side}"
-            interfaces.move(interface=str(made["interface"]), pid=node.pid, name=name)
+            interfaces.move(interface=str(made["interface"]), pid=int(node.place["pid"]), name=name)
             named = {"pod_id": pod_id, "pod_pid": pod_pid, "bridge": bridge, "netns": netns}
             with super().attach(node, replace(attachment, uplink=name), **named) as attached:  # type: ignore[arg-type]
                 function = {
