@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bmwg.drivers.api import Attached, JsonValue, NetworkDriver, Pod, TesterPort
+from bmwg.drivers.data_plane import OF_FUNCTION
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
@@ -36,7 +37,7 @@ def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Atta
     if attached.link_kind == LINK_KIND:
         return {
             "at": f"{pod.pod_id}/{attached.attachment.interface}",
-            "device_queue": "of the virtual function",
+            "device_queue": OF_FUNCTION,
             "forwarding": "in the interrupts of the virtual function",
         }
     if network.spec.uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
