@@ -16,6 +16,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from bmwg.resources.pod_to_pod.measure import CellExecutions, Stand
 from ending import end_in_order
 from holding import keep_awake
 
@@ -28,11 +29,10 @@ from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.kinds.streams import profile
-from bmwg.methodology.kinds.streams.kind import FAMILIES
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.student import interval, quantile
 from bmwg.reports.store import PlannedCell, RunStore
 from bmwg.resources.header import header_of
-from bmwg.resources.pod_to_pod.measure import CellExecutions, Stand
 
 
 def by_hand(between: BetweenPods, state_dir: Path, seconds: float) -> float:
@@ -58,7 +58,7 @@ def main() -> None:
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 3.0
     held = keep_awake()
     end_in_order()
-    planned = next(one for one in profile.load("quick").plan() if one.test_id == "PP-TCP-1")
+    planned = next(one for one in profile.PROFILES.load("quick").plan() if one.test_id == "PP-TCP-1")
     planned = replace(
         planned,
         spec=replace(planned.spec, duration_s=seconds),
@@ -73,9 +73,9 @@ def main() -> None:
             with path.between_pods() as between, LeakWatch() as leaks:
                 header = header_of(
                     testbed={"name": "benchmark"},
-                    profile=profile.load("quick").data,
+                    profile=profile.PROFILES.load("quick").data,
                     plan=(PlannedCell(test_id=planned.test_id, metric=planned.metric, cell=planned.cell),),
-                    families=FAMILIES,
+                    families=STREAMS.families,
                     medium_kind="veth",
                 )
                 store = RunStore.create(folder / "results", "harness", header)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from bmwg.methodology.kinds.acts.records import KIND
 from bmwg.reports.acts import physics
-from bmwg.reports.acts.answers import has_answers
 from bmwg.reports.acts.section import section, summary
+from bmwg.reports.repeated.answers import has_answers
 from bmwg.reports.rooms import Room
 
 ACTS = Room(
     kind=KIND,
-    holds=has_answers,
+    holds=lambda run: has_answers(run, KIND),
     section=section,
     summary=summary,
     plots=lambda run: (),
     rules=physics.RULES,
-    questions=physics.questions,
+    questions=physics.PHYSICS.questions,
 )

@@ -1,19 +1,20 @@
-"""The report's section on the life of pods: until the first frame, by steps, and until they are gone."""
+"""The report's section on the life of pods and servers: until the first frame, by steps, and until gone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.kinds.acts.kind import steps_of
-from bmwg.methodology.kinds.acts.profile import CHURN, EXPERIMENTS
-from bmwg.methodology.kinds.acts.records import Life
+from bmwg.methodology.kinds.acts.kind import ACTS, steps_of
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS
+from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.acts.answers import Answered, answers_of, has_answers
-from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, nanoseconds, role, sequence, table, title
+from bmwg.reports.render.text import NONE, esc, nanoseconds, sequence, table, title
+from bmwg.reports.repeated.answers import Answered as AnsweredBy
+from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 
+Answered = AnsweredBy[ActsSpec, ActsResult]
 _STEPS = {
     "pod_asked": "the pod is asked for, all on the node being prepared",
     "api_accepted": "accepted by the API",
@@ -23,21 +24,25 @@ _STEPS = {
     "networks_attached": "networks attached (CNI ADD is done)",
     "networks_reported": "networks reported in the API, as seen by a watch",
     "container_running": "container runs",
+    "server_accepted": "accepted by Nova's API",
+    "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
+    "server_active": "ACTIVE, as seen by asking every 0.5 s",
 }
 
 
 def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     """Return the section, empty for a run without acts."""
-    if not has_answers(run):
+    if not has_answers(run, ACTS.name):
         return []
-    lines = title("The life of pods", 1)
-    answers = answers_of(run)
+    answers = answers_of(run, ACTS)
+    lines = title(f"The life of {_nouns(answers)}", 1)
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     lines += [
         esc(
-            "A start lasts from the request for a path with a pod to the first test frame that the pod has "
-            "forwarded (known by its hop limit: one that went round the pod passed fewer routers); one is "
+            "A start lasts from the request for a path with a pod (or for a server and its ports, whose "
+            "networks stand already) to the first test frame that it has forwarded (known by its hop limit: "
+            "one that went round it passed fewer routers); one is "
             "offered every few milliseconds from before the request until after the removal. "
             "The path began to forward between the frame before, which did not come, and this one: the "
             "resolution. Medians with the interval of order statistics that covers them with at least 90 % "
@@ -55,17 +60,26 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += _answers(mine)
             lines += _steps(mine)
             lines += _frames(mine)
-    return [*lines, *_without(run, answers)]
+    return [*lines, *without_numbers(run, answers, ACTS.name)]
 
 
 def summary(run: Run) -> str:
     """Say in some words what the run holds of acts; empty for a run without."""
-    if not has_answers(run):
+    if not has_answers(run, ACTS.name):
         return ""
-    answers = answers_of(run)
-    pods = sum(len(_lives(one)) for one in answers)
+    answers = answers_of(run, ACTS)
+    counted = sum(len(_lives(one)) for one in answers)
     places = ", ".join(dict.fromkeys(one.outcome.cell.network for one in answers)) or "no option"
-    return f"{len(answers)} answers from the life of {pods} pods on {places}"
+    return f"{len(answers)} answers from the life of {counted} {_nouns(answers)} on {places}"
+
+
+def _nouns(answers: Sequence[Answered]) -> str:
+    """Return what lives in these answers; pods where there is none."""
+    return " and ".join(dict.fromkeys(f"{one.planned.spec.noun}s" for one in answers)) or "pods"
+
+
+def _noun(answers: Sequence[Answered]) -> str:
+    return " or ".join(dict.fromkeys(one.planned.spec.noun for one in answers))
 
 
 def _lives(one: Answered) -> list[Life]:
@@ -80,10 +94,12 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
         rows.append(
             [
                 esc(_place(one)),
-                role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+                one.type_cell,
                 esc(
                     _rate(one)
                     if measured and one.outcome.metric == CHURN
+                    else _batch(one)
+                    if measured and one.outcome.metric == BATCH
                     else _count(one)
                     if measured
                     else NONE
@@ -92,7 +108,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 esc(_median([life.removal_ns for life in lives])),
                 esc(_most([(life.first_frame_ns or 0) - (life.not_before_ns or 0) for life in lives])),
                 esc(sequence(one.outcome.trials)),
-                esc("; ".join((*(p for p in (one.outcome.reason,) if p), *one.outcome.quality)) or NONE),
+                one.remarks,
             ]
         )
     head = ["path and option", "type", "executions", "request to first frame", "request to gone"]
@@ -108,6 +124,13 @@ def _count(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
     return f"n = {one.values['repetitions']}, mean {nanoseconds(one.values['mean'])}{spread}"
+
+
+def _batch(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {nanoseconds(half)}" if half is not None else ""
+    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} {one.planned.spec.noun}s at once"
+    return f"{words}, until all forward {nanoseconds(one.values['mean'])}{spread}"
 
 
 def _rate(one: Answered) -> str:
@@ -165,26 +188,18 @@ def _frames(answers: Sequence[Answered]) -> list[str]:
                     esc(_median([_still(life) for life in lives])),
                 ]
             )
-    head = ["path and option", "offered", "came out", "came after a later one", "went round the pod"]
+    head = [
+        "path and option",
+        "offered",
+        "came out",
+        "came after a later one",
+        f"went round the {_noun(answers)}",
+    ]
     head += ["last frame, after the request to remove"]
-    return table(head, rows, "Frames of the valid executions, all pods together")
+    return table(head, rows, "Frames of the valid executions, all of them together")
 
 
 def _still(life: Life) -> int | None:
     if life.last_frame_ns is None or life.remove_asked_ns is None:
         return None
     return max(0, life.last_frame_ns - life.remove_asked_ns)
-
-
-def _without(run: Run, answers: Sequence[Answered]) -> list[str]:
-    rows = [
-        [
-            esc(one.outcome.cell.cell_id),
-            role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
-            esc(one.outcome.reason),
-            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
-        ]
-        for one in answers
-        if one.outcome.type is not OutcomeType.MEASURED
-    ]
-    return table(["cell", "type", "reason", "what supplies it"], rows, "Cells of acts without a number")

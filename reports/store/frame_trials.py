@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.records import FRAMES, LARGEST_COUNT, TrialResult, TrialSpec, Validity
@@ -52,21 +52,25 @@ class JournalTrial:
         return result_from_json(of_today(json.loads(self.line)))
 
 
-def _pairs_of(disturbance: dict[str, Any]) -> list[list[int]]:
+def _pairs_of(disturbance: Mapping[str, Any]) -> list[list[int]]:
     watches = [watch["intervals"] for watch in disturbance.get("watches", ())]
     return [disturbance["steal_ns"], disturbance["largest_stall_ns"], *watches]
 
 
-def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
+def _check(data: Mapping[str, Any]) -> None:
     result = data["result"]
     streams = result["streams"]
     if any(len(stream["latency"]["buckets"]) % 3 for stream in streams):
         raise ValueError("latency buckets: not in threes")
     if result["disturbance"] and any(len(flat) % 2 for flat in _pairs_of(result["disturbance"])):
         raise ValueError("disturbance: not in pairs")
-    assessment = data["assessment"]
-    if assessment["validity"] == Validity.VALID.value:
+    if data["assessment"]["validity"] == Validity.VALID.value:
         _check_counts(streams)
+
+
+def _read(data: Mapping[str, Any], line: bytes) -> JournalTrial:
+    _check(data)
+    streams, assessment = data["result"]["streams"], data["assessment"]
     return JournalTrial(
         seq=data["seq"],
         cell_id=data["cell"],
@@ -96,10 +100,20 @@ def _check_counts(streams: Sequence[Mapping[str, Any]]) -> None:
         latency = stream["latency"]
         numbers = [n for part in (stream, latency) for n in part.values() if isinstance(n, int | float)]
         tagged = (n for name in ("tagged_ns", "tagged_at_ns") for n in stream.get(name, ()) if n is not None)
-        if max(*numbers, *latency["buckets"], *tagged) > LARGEST_COUNT:
+        if max(*numbers, max(latency["buckets"], default=0), max(tagged, default=0)) > LARGEST_COUNT:
             raise ValueError("a valid trial with a number that no counter of 64 bits holds")
 
 
 Recorded = JournalTrial | Execution  # what a line of the journal gives
-# Kinds of load whose trials stay light, by name; those of others are read as they stand.
-LIGHT: Mapping[str, Callable[[dict[str, Any], bytes], JournalTrial]] = {FRAMES: _light}
+
+
+class Light(NamedTuple):
+    """How lines of a kind of load are read, and only checked. Both raise ValueError for what no trial has."""
+
+    read: Callable[[Mapping[str, Any], bytes], Recorded]
+    check: Callable[[Mapping[str, Any]], None]
+
+
+LIGHT = {
+    FRAMES: Light(_read, _check)
+}  # kinds whose trials stay light; those of others are read as they stand

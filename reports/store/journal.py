@@ -36,7 +36,7 @@ from bmwg.reports.store.checks import (
 from bmwg.reports.store.codec import times_from_json, times_to_json
 from bmwg.reports.store.files import not_written, sync_folder
 from bmwg.reports.store.frame_trials import LIGHT, Recorded
-from bmwg.reports.store.long_lists import emptied
+from bmwg.reports.store.long_lists import shortened
 from bmwg.reports.store.redact import redact
 from bmwg.reports.store.upgrade import TRIAL_SCHEMAS, of_today
 
@@ -107,7 +107,7 @@ def checked_line(line: bytes, number: int, prev: str, where: str, form: str | No
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where, form)
-    light = emptied(data)
+    light = shortened(data)
     check_document(light, TRIAL_SCHEMAS[data["schema"]], where)
     if "kind" in data:
         check_body(_body(light), data["kind"], where)
@@ -144,7 +144,15 @@ def _taken(data: dict[str, Any], line: bytes, where: str) -> Recorded:
 def recorded(data: dict[str, Any], line: bytes) -> Recorded:
     """Return what a line of today's form holds. Raises ValueError for what no trial can have."""
     light = LIGHT.get(data["kind"])
-    return execution(data) if light is None else light(data, line)
+    return execution(data) if light is None else light.read(data, line)
+
+
+def _check_form(data: Mapping[str, Any]) -> None:
+    light = LIGHT.get(data["kind"])
+    if light is None:
+        execution(data)
+    else:
+        light.check(data)
 
 
 def execution(data: Mapping[str, Any]) -> Execution:
@@ -209,8 +217,10 @@ class JournalWriter:
         at: str,
         platform: Mapping[str, Any] | None = None,
         times: TrialTimes | None = None,
-    ) -> Recorded:
-        """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug.
+    ) -> int:
+        """Write one trial and return its sequence number once it is on the disk.
+
+        Raises TestbedError STORE-08, ToolkitBug.
 
         `platform` is what the trial is bound to of platform.json, `times` when its steps happened.
         """
@@ -244,17 +254,17 @@ class JournalWriter:
         line_hash = hashlib.sha256(text.encode("ascii")).hexdigest()
         line = f'{text[:-1]},"hash":"{line_hash}"}}'.encode("ascii")
         whole = {**line_data, "hash": line_hash}
-        light = emptied(whole)
+        light = shortened(whole)
         check_own(light, "trial")
         check_own_body(_body(light), body.kind)
         try:
-            trial = recorded(whole, line)
+            _check_form(whole)
         except ValueError as error:
             raise ToolkitBug("STORE-05", "trial: breaks its own form", found=str(error)) from error
         self._write(line + b"\n")
         self.last_hash = line_hash
         self.trials += 1
-        return trial
+        return self.trials
 
     def _write(self, data: bytes) -> None:
         try:

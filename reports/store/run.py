@@ -305,7 +305,7 @@ class RunStore:
             at=utc_text(self._clock()),
             platform=self.platform.bound(deployment_id),
             times=times,
-        ).seq
+        )
 
     def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:
         """Record an answer; `mend` is the line that supplies what a not assessed cell lacked.

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bmwg.methodology.kinds.streams.kind import result_of, spec_of
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import (
-    KIND,
     Exchange,
     StreamsResult,
     StreamsSpec,
@@ -18,45 +17,16 @@ from bmwg.methodology.kinds.streams.records import (
 )
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.store.read import JOURNAL_FILE
-from bmwg.reports.verify.timing import (
-    Count,
-    Execution,
-    Within,
-    clock_question,
-    contradictions,
-    too_close,
-    too_short,
-)
+from bmwg.reports.repeated.physics import Physics
+from bmwg.reports.verify.timing import Count, Within
 
 _RATE_RATIO = 0.05  # choice: iperf3 paces by bursts, and both ends begin to count a little apart
 _PROGRAMS_EXACT_NS = 20_000_000  # choice: both ends end by timers of their own
-_Line = tuple[str, StreamsSpec, StreamsResult]
-
-
-def _of(evidence: Evidence) -> list[Execution]:
-    return [
-        Execution(
-            where=where,
-            begin=begin,
-            end=end,
-            duration_ns=result.wall_ns,
-            lasted=() if result.faults else _lasted(spec, result),
-            counts=() if result.faults else tuple(_counts(spec, result)),
-        )
-        for begin, end, (where, spec, result) in _lines(evidence)
-    ]
-
-
-def _lines(evidence: Evidence) -> Iterator[tuple[str, str, _Line]]:
-    """Yield each execution with the earliest time that it can have begun, and the stamp of its line."""
-    for one in evidence.executions:
-        if one.body.kind == KIND:
-            where = f"{JOURNAL_FILE}: line {one.seq}"
-            yield evidence.begins[one.seq], one.at, (where, spec_of(one.body), result_of(one.body))
 
 
 def _lasted(spec: StreamsSpec, result: StreamsResult) -> tuple[Within, ...]:
+    if result.faults:
+        return ()
     return (
         Within(what="of the asking program's life", needed_ns=result.process_ns),
         Within(
@@ -68,6 +38,8 @@ def _lasted(spec: StreamsSpec, result: StreamsResult) -> tuple[Within, ...]:
 
 
 def _counts(spec: StreamsSpec, result: StreamsResult) -> Iterator[Count]:
+    if result.faults:
+        return
     yield Count(what="received_octets", found=result.received_octets, most=most_received(spec, result))
     yield Count(what="received_messages", found=result.received_messages, most=result.sent_messages)
     for one in result.crossings:
@@ -92,23 +64,14 @@ def _most_busy_ns(spec: StreamsSpec, result: StreamsResult) -> int:
     return (result.elapsed_ns + _PROGRAMS_EXACT_NS) * spec.parallel
 
 
-@rule("VER-30", "", "an execution fits into the time between its line and the one before", exit_code=2)
-def lines_apart(evidence: Evidence) -> Iterator[Shortfall]:
-    """Between two lines lies at least the execution's wall time."""
-    yield from too_close(_of(evidence))
-
-
-@rule("VER-31", "", "an execution takes at least the time that its streams took", exit_code=2)
-def executions_last(evidence: Evidence) -> Iterator[Shortfall]:
-    """The wall time of an execution is not below its program's life, nor below what its streams took."""
-    yield from too_short(_of(evidence))
+PHYSICS = Physics(kind=STREAMS, lasted=_lasted, counts=_counts)
 
 
 @rule("VER-32", "", "no more octets than the medium can carry", exit_code=2)
 def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
     """No execution moves more payload than fits on the medium at its declared rate."""
     rate_bps = evidence.line_rate_bps
-    for _, _, (where, _, result) in _lines(evidence) if rate_bps is not None else ():
+    for where, _, result in PHYSICS.lines(evidence) if rate_bps is not None else ():
         most = (rate_bps or 0) * (result.elapsed_ns + _PROGRAMS_EXACT_NS) / 8e9
         if result.received_octets > most and not result.faults:
             yield (
@@ -118,15 +81,4 @@ def within_line_rate(evidence: Evidence) -> Iterator[Shortfall]:
             )
 
 
-@rule("VER-34", "", "what the programs and the interfaces counted goes together", exit_code=2)
-def counts_agree(evidence: Evidence) -> Iterator[Shortfall]:
-    """Octets, messages and times of an execution contain each other as they must."""
-    yield from contradictions(_of(evidence))
-
-
-def questions(evidence: Evidence) -> tuple[str, ...]:
-    """Return what a reader should ask of the executions' times."""
-    return tuple(clock_question(_of(evidence)))
-
-
-RULES: tuple[Rule[Evidence], ...] = (lines_apart, executions_last, within_line_rate, counts_agree)
+RULES: tuple[Rule[Evidence], ...] = (*PHYSICS.rules(), within_line_rate)

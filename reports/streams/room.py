@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from bmwg.methodology.kinds.streams.records import KIND
+from bmwg.reports.repeated.answers import has_answers
 from bmwg.reports.rooms import Room
 from bmwg.reports.streams import physics
-from bmwg.reports.streams.answers import has_answers
 from bmwg.reports.streams.section import section, summary
 from bmwg.reports.streams.sweeps import plots
 
 STREAMS = Room(
     kind=KIND,
-    holds=has_answers,
+    holds=lambda run: has_answers(run, KIND),
     section=section,
     summary=summary,
     plots=plots,
     rules=physics.RULES,
-    questions=physics.questions,
+    questions=physics.PHYSICS.questions,
 )

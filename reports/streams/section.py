@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Transport
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
-from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title, unit
+from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
+from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 from bmwg.reports.streams import sweeps
-from bmwg.reports.streams.answers import Answered, answers_of, has_answers, interface_of
+from bmwg.reports.streams.answers import Answered, interface_of
 
 _OFFLOADS = {
     "tx-tcp-segmentation": "TSO",
@@ -27,10 +28,10 @@ _INTERFACE = "net0"
 
 def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     """Return the section, empty for a run without streams."""
-    if not has_answers(run):
+    if not has_answers(run, STREAMS.name):
         return []
     lines = title("Transport between pods and hosts", 1)
-    answers = answers_of(run)
+    answers = answers_of(run, STREAMS)
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     lines += [
@@ -51,14 +52,19 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += sweeps.lines(experiment, mine, figure) if experiment in SWEPT else []
             lines += _answers(mine)
             lines += _compared(mine)
-    return [*lines, *_crossed(answers), *_in_force(run, answers), *_without(run, answers)]
+    return [
+        *lines,
+        *_crossed(answers),
+        *_in_force(run, answers),
+        *without_numbers(run, answers, STREAMS.name),
+    ]
 
 
 def summary(run: Run) -> str:
     """Say in some words what the run holds of streams; empty for a run without."""
-    if not has_answers(run):
+    if not has_answers(run, STREAMS.name):
         return ""
-    answers = answers_of(run)
+    answers = answers_of(run, STREAMS)
     executions = len({seq for one in answers for seq in one.outcome.trials})
     places = "; ".join(dict.fromkeys(_place(one) for one in answers)) or "no path"
     return f"{len(answers)} answers from {executions} executions of transport tests on {places}"
@@ -100,11 +106,11 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 esc(_place(one)),
                 esc(spec.way.value if spec.exchange is Exchange.BULK else "there and back"),
                 esc(_settings(one)),
-                role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
+                one.type_cell,
                 esc(_number(one)),
                 esc(_beside(one, results)),
                 esc(sequence(one.outcome.trials)),
-                esc("; ".join((*(p for p in (one.outcome.reason,) if p), *one.outcome.quality)) or NONE),
+                one.remarks,
             ]
         )
     head = ["path and option", "way", "load", "type", "answer", "beside it", "trials", "remarks"]
@@ -227,17 +233,3 @@ def _offloads(nic: Mapping[str, Any]) -> str:
             if name in features
         ]
     return ", ".join(told)
-
-
-def _without(run: Run, answers: Sequence[Answered]) -> list[str]:
-    rows = [
-        [
-            esc(one.outcome.cell.cell_id),
-            role(f"type-{one.outcome.type.value.replace('_', '-')}", TYPE_WORDS[one.outcome.type]),
-            esc(one.outcome.reason),
-            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
-        ]
-        for one in answers
-        if one.outcome.type is not OutcomeType.MEASURED
-    ]
-    return table(["cell", "type", "reason", "what supplies it"], rows, "Cells of streams without a number")

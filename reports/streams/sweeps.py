@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.kinds.streams.curves import Beside, beside
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import Transport
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.text import NONE, esc, percent, table
+from bmwg.reports.repeated.answers import answers_of
 from bmwg.reports.store import Run
-from bmwg.reports.streams.answers import Answered, answers_of
+from bmwg.reports.streams.answers import Answered
 
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
@@ -108,7 +110,9 @@ def plots(run: Run) -> tuple[Plot, ...]:
     """Draw each swept experiment of a run: the curves, normalized to native."""
     made = []
     for experiment in SWEPT:
-        mine = [one for one in answers_of(run) if dict(one.outcome.cell.axes)["experiment"] == experiment]
+        mine = [
+            one for one in answers_of(run, STREAMS) if dict(one.outcome.cell.axes)["experiment"] == experiment
+        ]
         measured = {form: _numbers(by_size) for form, by_size in curves(mine).items()}
         found = _besides(measured, "native") if measured.get("native") else {}
         if found:

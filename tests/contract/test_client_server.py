@@ -12,7 +12,7 @@ from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf
 from bmwg.methodology.kinds.streams import profile
-from bmwg.methodology.kinds.streams.kind import assessed
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Validity
 
 pytestmark = needs("iperf3")
@@ -43,7 +43,7 @@ def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hostin
         asked = spec(window_octets=20_000)
         found = offered(made, between, asked)
         assert found.faults == ()
-        assert assessed(asked, found).validity is Validity.VALID, found
+        assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
         assert len(found.crossings) == interfaces
         assert found.effective["send_buffer_octets"] == 40_000  # asked for, and doubled by the kernel
         records = take_between(bed, cell, between, {"iperf3": dict(made.describe())})
@@ -78,4 +78,4 @@ def test_netperf_tells_the_sockets_size_as_asked_and_as_in_force(bed, hosting):
             assert found.faults == ()
             assert found.effective["send_buffer_asked_octets"] == window
             assert found.effective["send_buffer_octets"] == least
-            assert assessed(asked, found).validity in (Validity.VALID, Validity.INCOMPLETE), found
+            assert STREAMS.assessed(asked, found).validity in (Validity.VALID, Validity.INCOMPLETE), found

@@ -20,7 +20,7 @@ from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.streams import profile
-from bmwg.methodology.kinds.streams.kind import assessed
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import Validity
 
@@ -60,7 +60,9 @@ def test_streams_go_over_every_interface_of_the_path_both_ways_and_nothing_stays
         for asked in (spec(), spec(way=Way.REVERSE), udp(), udp(way=Way.REVERSE)):
             found = offered(workload(bed), between, asked)
             assert found.faults == ()
-            judged = assessed(asked, found).validity  # on a busy machine a sender may be short of its rate
+            judged = STREAMS.assessed(
+                asked, found
+            ).validity  # on a busy machine a sender may be short of its rate
             assert judged in (Validity.VALID, Validity.SENT_SHORT), (asked.way, found)
             wanted = 2 if network == "macvlan" else 4 if path == "p2p" else 6 if path == "p2p-underlay" else 8
             assert len(found.crossings) == wanted
@@ -100,7 +102,7 @@ def test_a_stream_that_goes_around_the_path_is_no_measurement(bed):
         found = offered(workload(bed), between, spec())
         assert found.faults == ()
         assert found.received_octets > 0
-        judged = assessed(spec(), found)
+        judged = STREAMS.assessed(spec(), found)
         assert judged.validity is Validity.INCONSISTENT
         assert "pod0/net0 carried" in judged.reason
 
@@ -127,7 +129,7 @@ def test_a_server_that_is_killed_is_a_fault_in_the_programs_words(bed):
         thread.join()
         assert killed
         assert found.faults, found
-        assert assessed(asked, found).validity is Validity.FAULT
+        assert STREAMS.assessed(asked, found).validity is Validity.FAULT
         again = offered(workload(bed), between, spec())
         assert again.faults == ()
 

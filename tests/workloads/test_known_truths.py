@@ -9,7 +9,7 @@ import pytest
 from tests.contract.streams_support import needs, offered, opened, path_of, spec, udp
 
 from bmwg.drivers.workload.iperf3 import Iperf3
-from bmwg.methodology.kinds.streams.kind import assessed
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Way
 from bmwg.methodology.records import Validity
 
@@ -44,7 +44,7 @@ def test_tcp_finds_the_rate_of_a_shaper_less_its_headers(bed, way, number) -> No
         found = []
         for _ in range(_TRIES):
             one = offered(workload, between, asked)
-            assert assessed(asked, one).validity is Validity.VALID, one
+            assert STREAMS.assessed(asked, one).validity is Validity.VALID, one
             found.append(one.goodput_bps / expected_bps)
             if 0.98 <= found[-1] <= 1.005:
                 return

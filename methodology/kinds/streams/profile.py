@@ -5,22 +5,13 @@ Ids: SPROF-01 no such profile, SPROF-02 its file is wrong.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib import resources
 from itertools import product
 from typing import Any
 
-import yaml
-
-from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.kinds.streams.records import KIND, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
-from bmwg.methodology.repeated import Repetitions
-from bmwg.schemas.validation import problems
 
 FORMAT = "streams_profile/1.0"
 SCHEMA = "streams_profile"
@@ -56,46 +47,19 @@ _AXES = (
 _FOLDER = "bmwg.methodology.kinds.streams.profiles"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """A cell with its test, what each of its executions asks for, and how many are wanted."""
-
-    test_id: str
-    metric: str
-    cell: Cell
-    spec: StreamsSpec
-    asked: Repetitions
-    deadline_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsProfile:
-    """A profile; `data` is its file, as the run's header keeps it."""
-
-    name: str
-    data: Mapping[str, Any]
-
-    @property
-    def keep_awake(self) -> KeepAwake:
-        """What keeps CPUs from halting in its runs."""
-        return KeepAwake(self.data["keep_awake"])
-
-    def plan(self) -> tuple[Planned, ...]:
-        """Return every cell, deployment by deployment, each test's cells in the order of its experiment."""
-        return tuple(
-            planned
-            for place in self.data["paths"]
-            for hosting in place.get("hostings", (POD,))
-            for network in (place["networks"] if hosting == POD else (NOTHING,))
-            for experiment in self.data["experiments"]
-            if experiment["id"] in place.get("experiments", EXPERIMENTS)
-            for planned in _cells(self.data, place["path"], hosting, network, experiment)
-        )
+def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[StreamsSpec]]:
+    """Yield every cell, deployment by deployment, each test's cells in the order of its experiment."""
+    for place in profile["paths"]:
+        for hosting in place.get("hostings", (POD,)):
+            for network in place["networks"] if hosting == POD else (NOTHING,):
+                for experiment in profile["experiments"]:
+                    if experiment["id"] in place.get("experiments", EXPERIMENTS):
+                        yield from _cells(profile, place["path"], hosting, network, experiment)
 
 
 def _cells(
     profile: Mapping[str, Any], path: str, hosting: str, network: str, experiment: Mapping[str, Any]
-) -> Iterator[Planned]:
+) -> Iterator[Planned[StreamsSpec]]:
     axes = ("ways", "parallel", "message_octets", "window_octets", "load_bps")
     for way, parallel, message, window, load in product(*(experiment[name] for name in axes)):
         spec = StreamsSpec(
@@ -115,13 +79,7 @@ def _cells(
             metric=GOODPUT if spec.exchange is Exchange.BULK else ROUND_TRIP,
             cell=cell_of(path, network, experiment["id"], spec, hosting),
             spec=spec,
-            asked=Repetitions(
-                wanted=profile["repetitions"],
-                least=min(profile["least_repetitions"], profile["repetitions"]),
-                max_invalid=profile["max_invalid"],
-                limit_s=float(profile.get("cell_limit_s", math.inf)),
-            ),
-            deadline_s=float(profile["deadline_s"]),
+            asked=repetitions_of(profile),
         )
 
 
@@ -169,37 +127,6 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     return cell_of(axes["path"], axes["network"], told["experiment"], spec, axes["hosting"])
 
 
-def wrong(data: Mapping[str, Any]) -> str:
-    """Say what is wrong with a profile; empty when it can be planned by."""
-    if found := problems(data, SCHEMA):
-        return str(found[0])
-    try:
-        plan = StreamsProfile(name=data["name"], data=data).plan()
-    except ValueError as error:
-        return str(error)
-    names = [planned.cell.cell_id for planned in plan]
-    twice = next((name for name in names if names.count(name) > 1), "")
-    return f"cell {twice} is planned twice" if twice else ""
-
-
-def names() -> list[str]:
-    """Return the names of the profiles that there are."""
-    folder = resources.files(_FOLDER)
-    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".yaml"))
-
-
-def load(name: str) -> StreamsProfile:
-    """Read a profile. Raises ConfigError SPROF-01, ToolkitBug SPROF-02 (the files are our own)."""
-    if name not in names():
-        near = get_close_matches(name, names(), 1)
-        raise ConfigError(
-            "SPROF-01",
-            f"profile {name!r} of the pod-to-pod suites; nothing was started",
-            expected=" or ".join(names()),
-            found=name,
-            hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
-        )
-    data = yaml.safe_load(resources.files(_FOLDER).joinpath(f"{name}.yaml").read_text("utf-8"))
-    if found := wrong(data):
-        raise ToolkitBug("SPROF-02", f"profile {name}", found=found)
-    return StreamsProfile(name=data["name"], data=data)
+PROFILES = Profiles(
+    "SPROF-01", "SPROF-02", suites="pod-to-pod suites", schema=SCHEMA, folder=_FOLDER, cells=_plan
+)

@@ -9,7 +9,7 @@ import pytest
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.acts import profile
-from bmwg.methodology.kinds.acts.kind import ACTS, answered, assessed, body_of, result_of, spec_of, tried
+from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, Life
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.registry import kind
@@ -17,7 +17,7 @@ from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems
 
-QUICK = profile.load("quick")
+QUICK = profile.PROFILES.load("quick")
 PLAN = QUICK.plan()
 START = next(one for one in PLAN if one.test_id == "LC-START-1")
 CHURN = next(one for one in PLAN if one.test_id == "LC-CHURN-1")
@@ -78,14 +78,14 @@ def spec(planned=START, number: int = 1):
     ],
 )
 def test_an_execution_is_valid_only_when_its_moments_follow_each_other(changes, validity, said) -> None:
-    found = assessed(spec(), result(**changes))
+    found = ACTS.assessed(spec(), result(**changes))
     assert found.validity is validity
     assert said in found.reason
 
 
 def test_a_fault_and_a_pod_too_few_are_told() -> None:
-    assert assessed(spec(), ActsResult(faults=("POD-01 gone",))).validity is Validity.FAULT
-    found = assessed(spec(CHURN), result(cycles=4))
+    assert ACTS.assessed(spec(), ActsResult(faults=("POD-01 gone",))).validity is Validity.FAULT
+    found = ACTS.assessed(spec(CHURN), result(cycles=4))
     assert (found.validity, found.reason) == (Validity.INCOMPLETE, "4 of 5 pods were made")
 
 
@@ -95,8 +95,8 @@ def values(outcome) -> dict[str, float]:
 
 def test_the_answer_has_the_mean_the_median_with_its_interval_and_each_step() -> None:
     starts = (1500, 1510, 1520, 1530, 1540, 1550, 3000)
-    done = [tried(seq, spec(number=seq), result(ms)) for seq, ms in enumerate(starts, start=1)]
-    outcome = answered(START, done)
+    done = [ACTS.tried(seq, spec(number=seq), result(ms)) for seq, ms in enumerate(starts, start=1)]
+    outcome = ACTS.answered(START, done)
     assert outcome.type is OutcomeType.MEASURED
     told = values(outcome)
     assert told["pod_start.repetitions"] == 7
@@ -110,24 +110,24 @@ def test_the_answer_has_the_mean_the_median_with_its_interval_and_each_step() ->
 
 
 def test_churn_is_pods_per_second_from_the_first_request_until_the_last_is_gone() -> None:
-    done = [tried(seq, spec(CHURN, seq), result(1500, cycles=5)) for seq in range(1, 8)]
-    told = values(answered(CHURN, done))
+    done = [ACTS.tried(seq, spec(CHURN, seq), result(1500, cycles=5)) for seq in range(1, 8)]
+    told = values(ACTS.answered(CHURN, done))
     took_s = (4 * 2300 + 2200) / 1000
     assert told["pod_churn.mean"] == pytest.approx(5 / took_s)
     assert told["pod_churn.start.median"] == 1500 * MS
 
 
 def test_too_few_valid_ones_are_no_answer() -> None:
-    done = [tried(seq, spec(number=seq), result(not_before_ns=None)) for seq in range(1, 4)]
-    outcome = answered(START, done)
+    done = [ACTS.tried(seq, spec(number=seq), result(not_before_ns=None)) for seq in range(1, 4)]
+    outcome = ACTS.answered(START, done)
     assert (outcome.type, outcome.values) == (OutcomeType.INVALID, ())
     assert "0 of 5 repetitions are valid" in outcome.reason
 
 
 def test_spec_and_result_keep_to_the_schema_and_are_read_back() -> None:
-    body = body_of(spec(), result(), {})
+    body = ACTS.body_of(spec(), result(), {})
     assert problems({"spec": body.spec, "result": body.result}, "acts") == []
-    assert (spec_of(body), result_of(body)) == (spec(), result())
+    assert (ACTS.spec_of(body), ACTS.result_of(body)) == (spec(), result())
 
 
 def execution(body, **changes) -> Execution:
@@ -147,9 +147,9 @@ def execution(body, **changes) -> Execution:
 
 
 def test_an_execution_that_the_profile_does_not_ask_for_is_told() -> None:
-    good = execution(body_of(spec(), result(), {}))
+    good = execution(ACTS.body_of(spec(), result(), {}))
     assert ACTS.not_as_planned(QUICK.data, good) is None
-    slow = execution(body_of(replace(spec(), interval_us=9000), result(), {}))
+    slow = execution(ACTS.body_of(replace(spec(), interval_us=9000), result(), {}))
     assert "interval_us" in ACTS.not_as_planned(QUICK.data, slow)[0]
     assert ACTS.not_as_planned(QUICK.data, replace(good, cell_id="pvp/other"))[1] == "pvp/other"
     assert ACTS.not_as_planned(QUICK.data, replace(good, test_id="LC-CHURN-1"))[1].startswith("LC-CHURN-1")
@@ -157,9 +157,9 @@ def test_an_execution_that_the_profile_does_not_ask_for_is_told() -> None:
 
 
 def test_what_changed_on_the_ground_makes_the_answer_invalid() -> None:
-    lines = [execution(body_of(spec(number=seq), result(), {}), seq=seq) for seq in range(1, 8)]
-    done = [tried(one.seq, spec_of(one.body), result_of(one.body)) for one in lines]
-    stated = answered(START, done)
+    lines = [execution(ACTS.body_of(spec(number=seq), result(), {}), seq=seq) for seq in range(1, 8)]
+    done = [ACTS.tried(one.seq, ACTS.spec_of(one.body), ACTS.result_of(one.body)) for one in lines]
+    stated = ACTS.answered(START, done)
     assert ACTS.answer(QUICK.data, stated, lines, ()) == stated
     left = Change(path="nodes.dut1.nic.cni0", before="absent", after="there")
     found = ACTS.answer(QUICK.data, stated, lines, (left,))
@@ -176,7 +176,7 @@ def test_a_cell_is_read_back_from_its_axes_and_each_is_planned_once() -> None:
         ACTS.cell({**told, "axes": {"cycles": 1}})
     ids = [one.cell.cell_id for one in PLAN]
     assert len(ids) == len(set(ids))
-    assert profile.every_id() == ("LC-START-1", "LC-CHURN-1", "LC-POLICY-1")
+    assert profile.every_id() == ("LC-START-1", "LC-CHURN-1", "LC-POLICY-1", "LC-START-2", "LC-BATCH-1")
     assert kind("acts", "here") is ACTS
 
 
@@ -184,13 +184,77 @@ def test_a_cell_is_read_back_from_its_axes_and_each_is_planned_once() -> None:
     ("change", "found"), [({"repetitions": 0}, "repetitions"), ({"more": 1}, "more"), ({"path": 3}, "path")]
 )
 def test_a_profile_that_cannot_be_planned_by_is_told(change, found) -> None:
-    assert found in profile.wrong({**copy.deepcopy(dict(QUICK.data)), **change})
+    assert found in profile.PROFILES.wrong({**copy.deepcopy(dict(QUICK.data)), **change})
     twice = copy.deepcopy(dict(QUICK.data))
     twice["experiments"] *= 2
-    assert "twice" in profile.wrong(twice)
+    assert "twice" in profile.PROFILES.wrong(twice)
 
 
 def test_an_unknown_profile_names_a_near_one() -> None:
     with pytest.raises(ConfigError, match="APROF-01") as caught:
-        profile.load("quik")
+        profile.PROFILES.load("quik")
     assert "quick" in caught.value.hint
+
+
+CLOUD = profile.PROFILES.load("cloud")
+SERVER, BATCH = CLOUD.plan()
+
+
+def pair(second_ms: int = 1900, **changes) -> ActsResult:
+    """Two servers, asked for 20 ms apart; the second forwards after so long."""
+    lives = (life(1500, 50), replace(life(second_ms, 70), **changes))
+    return ActsResult(lives=lives, wall_ns=4000 * MS)
+
+
+def test_servers_have_a_path_a_hosting_and_metrics_of_their_own() -> None:
+    assert [(one.test_id, one.metric) for one in (SERVER, BATCH)] == [
+        ("LC-START-2", "server_start"),
+        ("LC-BATCH-1", "server_batch"),
+    ]
+    assert {(one.cell.path, one.cell.hosting) for one in (SERVER, BATCH)} == {("pvp-vm", "vm")}
+    for one in (SERVER, BATCH):
+        told = {name: getattr(one.cell, name) for name in ("path", "hosting", "function", "network")}
+        assert ACTS.cell({**told, "axes": dict(one.cell.axes)}) == one.cell
+    told["hosting"] = "pod"
+    with pytest.raises(ValueError, match="hosting: expected vm"):
+        ACTS.cell({**told, "axes": dict(BATCH.cell.axes)})
+
+
+def test_servers_at_once_may_overlap_and_one_after_the_other_may_not() -> None:
+    at_once = spec(BATCH)
+    assert at_once.at_once == 2
+    assert ACTS.assessed(at_once, pair()).validity is Validity.VALID
+    in_turn = replace(at_once, at_once=1)
+    found = ACTS.assessed(in_turn, pair())
+    assert found.validity is Validity.INCONSISTENT
+    assert "server 2: the request at 70000000 ns" in found.reason
+    # a third that was asked for before the first two were gone
+    third = ActsResult(lives=(*pair().lives, life(1500, 80), life(1500, 9000)), wall_ns=20_000 * MS)
+    assert ACTS.assessed(replace(at_once, cycles=4), third).validity is Validity.INCONSISTENT
+
+
+def test_a_batch_lasts_from_the_first_request_until_the_last_forwards() -> None:
+    done = [ACTS.tried(seq, spec(BATCH, seq), pair()) for seq in range(1, 6)]
+    told = values(ACTS.answered(BATCH, done))
+    assert told["server_batch.mean"] == (70 + 1900 - 50) * MS
+    assert told["server_batch.repetitions"] == 5
+    assert told["server_batch.start.median"] == pytest.approx((1500 + 1900) / 2 * MS)
+    assert told["server_batch.removal.median"] == 600 * MS
+    silent = pair(first_frame_ns=None, received_frames=0, not_before_ns=None, last_frame_ns=None)
+    assert silent.batch_ns is None
+    assert "server 2: no frame came out within 300 s" in ACTS.assessed(spec(BATCH), silent).reason
+
+
+def test_a_batch_keeps_to_the_schema_and_an_older_line_is_one_at_a_time() -> None:
+    body = ACTS.body_of(spec(BATCH), pair(), {})
+    assert problems({"spec": body.spec, "result": body.result}, "acts") == []
+    assert (ACTS.spec_of(body), ACTS.result_of(body)) == (spec(BATCH), pair())
+    older = {name: value for name, value in spec().as_builtins().items() if name != "at_once"}
+    assert type(spec()).from_builtins(older) == spec()
+
+
+def test_a_profile_whose_servers_do_not_fit_or_whose_path_nobody_knows_is_told() -> None:
+    odd = copy.deepcopy(dict(CLOUD.data))
+    odd["experiments"][1]["cycles"] = 3
+    assert "multiple of at_once" in profile.PROFILES.wrong(odd)
+    assert "pvp or pvp-vm" in profile.PROFILES.wrong({**copy.deepcopy(dict(CLOUD.data)), "path": "p2p"})

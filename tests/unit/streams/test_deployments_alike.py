@@ -26,13 +26,15 @@ def test_a_hop_is_not_named_by_what_is_drawn_at_each_deployment():
 def planned(path, network):
     """A cell of a way."""
     return next(
-        one for one in profile.load("quick").plan() if (one.cell.path, one.cell.network) == (path, network)
+        one
+        for one in profile.PROFILES.load("quick").plan()
+        if (one.cell.path, one.cell.network) == (path, network)
     )
 
 
 def test_a_way_has_all_its_programs_whatever_is_answered_already():
     bench = object.__new__(StreamsBench)
-    bench._plan = profile.load("quick").plan()
-    bench._testbed = SimpleNamespace(nodes=())
+    bench.whole_plan = profile.PROFILES.load("quick").plan()
+    bench.testbed = SimpleNamespace(nodes=())
     bench._bed = SimpleNamespace()
     assert set(bench._workloads(planned("p2p", "bridge"))) == {"iperf3", "sockperf"}

@@ -8,21 +8,13 @@ import pytest
 
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.streams import profile
-from bmwg.methodology.kinds.streams.kind import (
-    STREAMS,
-    answered,
-    assessed,
-    body_of,
-    result_of,
-    spec_of,
-    tried,
-)
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult, Transport
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.schemas.validation import problems
 
-QUICK = profile.load("quick")
+QUICK = profile.PROFILES.load("quick")
 PLAN = QUICK.plan()
 TCP = next(one for one in PLAN if one.spec.transport is Transport.TCP)
 UDP = next(one for one in PLAN if one.spec.transport is Transport.UDP and not one.spec.load_bps)
@@ -61,7 +53,7 @@ def spec(planned=TCP, number: int = 1):
     ],
 )
 def test_an_execution_is_valid_only_when_its_payload_went_over_the_path(changes, validity, said) -> None:
-    found = assessed(spec(), result(**changes))
+    found = STREAMS.assessed(spec(), result(**changes))
     assert found.validity is validity
     assert said in found.reason
 
@@ -69,7 +61,7 @@ def test_an_execution_is_valid_only_when_its_payload_went_over_the_path(changes,
 def test_one_interface_that_was_not_crossed_is_enough_to_refuse() -> None:
     whole = result()
     aside = Crossing(at="dut1, host end of pod1", octets=whole.received_octets - 1, frames=1)
-    found = assessed(spec(), replace(whole, crossings=(*whole.crossings, aside)))
+    found = STREAMS.assessed(spec(), replace(whole, crossings=(*whole.crossings, aside)))
     assert found.validity is Validity.INCONSISTENT
     assert "host end of pod1" in found.reason
 
@@ -77,14 +69,14 @@ def test_one_interface_that_was_not_crossed_is_enough_to_refuse() -> None:
 def test_octets_on_their_way_when_both_ends_began_to_count_are_no_contradiction() -> None:
     late = result(sent_octets=240 * MB)
     assert TCP.spec.omit_s
-    assert assessed(spec(), late).validity is Validity.VALID
+    assert STREAMS.assessed(spec(), late).validity is Validity.VALID
     counted_all = replace(spec(), omit_s=0)
-    assert assessed(counted_all, late).validity is Validity.INCONSISTENT
+    assert STREAMS.assessed(counted_all, late).validity is Validity.INCONSISTENT
 
 
 def test_the_answer_is_the_mean_of_what_arrived_with_its_interval() -> None:
-    executions = [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS]
-    found = answered(TCP, executions)
+    executions = [STREAMS.tried(number, spec(number=number), result(octets)) for number, octets in OCTETS]
+    found = STREAMS.answered(TCP, executions)
     assert found.type is OutcomeType.MEASURED
     values = {one.metric: (one.number, one.unit) for one in found.values}
     assert values["goodput.mean"] == (pytest.approx(1.0e9), "bit/s")
@@ -100,7 +92,7 @@ def test_an_answer_of_udp_says_what_was_lost() -> None:
     one = result(
         1400 * 900, sent_octets=1400 * 1000, sent_messages=1000, received_messages=900, elapsed_ns=10**9
     )
-    found = answered(UDP, [tried(n, spec(UDP, n), one) for n in range(1, 6)])
+    found = STREAMS.answered(UDP, [STREAMS.tried(n, spec(UDP, n), one) for n in range(1, 6)])
     values = {value.metric: value.number for value in found.values}
     assert values["goodput.lost_ratio"] == pytest.approx(0.1)
     assert values["goodput.mean"] == pytest.approx(1400 * 900 * 8)
@@ -108,15 +100,15 @@ def test_an_answer_of_udp_says_what_was_lost() -> None:
 
 def test_executions_that_missed_the_path_make_no_answer() -> None:
     astray = result(crossings=(Crossing(at="pod0/net0", octets=0, frames=0),))
-    found = answered(TCP, [tried(n, spec(number=n), astray) for n in range(1, 4)])
+    found = STREAMS.answered(TCP, [STREAMS.tried(n, spec(number=n), astray) for n in range(1, 4)])
     assert found.type is OutcomeType.INVALID
     assert found.values == ()
     assert "pod0/net0 carried 0 octets" in found.reason
 
 
 def line(number: int, one: StreamsResult) -> Execution:
-    body = body_of(spec(number=number), one, {})
-    found = assessed(spec(number=number), one)
+    body = STREAMS.body_of(spec(number=number), one, {})
+    found = STREAMS.assessed(spec(number=number), one)
     return Execution(
         seq=number,
         cell_id=TCP.cell.cell_id,
@@ -133,15 +125,17 @@ def line(number: int, one: StreamsResult) -> Execution:
 
 def test_what_the_journal_holds_keeps_to_the_schema_and_is_read_back() -> None:
     for one in (result(), result(retransmits=None, round_trip_ns={"p50": 3}, faults=("x",)), StreamsResult()):
-        body = body_of(spec(), one, {})
+        body = STREAMS.body_of(spec(), one, {})
         assert problems({"spec": body.spec, "result": body.result}, "streams") == []
-        assert result_of(body) == one
-        assert spec_of(body) == spec()
+        assert STREAMS.result_of(body) == one
+        assert STREAMS.spec_of(body) == spec()
 
 
 def test_an_answer_is_computed_again_from_the_lines_alone() -> None:
     lines = [line(number, result(octets)) for number, octets in OCTETS]
-    stated = answered(TCP, [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS])
+    stated = STREAMS.answered(
+        TCP, [STREAMS.tried(number, spec(number=number), result(octets)) for number, octets in OCTETS]
+    )
     assert STREAMS.answer(QUICK.data, stated, lines, ()) == stated
     changed = STREAMS.answer(
         QUICK.data, stated, lines, [Change(path="nic/net0/mtu", before="1500", after="9000")]
@@ -160,7 +154,9 @@ def test_an_execution_that_was_not_planned_is_named() -> None:
 
 
 def test_a_number_without_an_execution_is_refused() -> None:
-    stated = answered(TCP, [tried(number, spec(number=number), result(octets)) for number, octets in OCTETS])
+    stated = STREAMS.answered(
+        TCP, [STREAMS.tried(number, spec(number=number), result(octets)) for number, octets in OCTETS]
+    )
     with pytest.raises(ValueError, match="without an execution"):
         STREAMS.answer(QUICK.data, replace(stated, trials=()), [], ())
 
@@ -168,7 +164,7 @@ def test_a_number_without_an_execution_is_refused() -> None:
 def test_a_rate_that_was_not_offered_is_no_answer_for_that_rate() -> None:
     asked = replace(spec(UDP), load_bps=100_000_000)  # 12.5 MB in a second
     whole = result(12_500_000, elapsed_ns=1_000_000_000)
-    assert assessed(asked, whole).validity is Validity.VALID
-    short = assessed(asked, replace(whole, sent_octets=11_000_000, received_octets=11_000_000))
+    assert STREAMS.assessed(asked, whole).validity is Validity.VALID
+    short = STREAMS.assessed(asked, replace(whole, sent_octets=11_000_000, received_octets=11_000_000))
     assert short.validity is Validity.SENT_SHORT
     assert "not offered" in short.reason

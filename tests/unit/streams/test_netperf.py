@@ -10,7 +10,7 @@ import pytest
 
 from bmwg.drivers.workload.netperf import Netperf, client, read, require_version
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
-from bmwg.methodology.kinds.streams.kind import assessed
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Crossing, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import Validity
 
@@ -61,7 +61,7 @@ def test_a_transfer_gives_what_arrived_and_the_buffers_as_asked_and_as_in_force(
 def test_more_than_one_write_beyond_what_was_sent_stays_a_contradiction() -> None:
     found = read(ran(re.sub(r"LOCAL_BYTES_SENT=.*", "LOCAL_BYTES_SENT=131072", output("tcp"))), spec())
     crossed = (Crossing(at="a", octets=found.received_octets + 1, frames=1),)
-    assert assessed(spec(), replace(found, crossings=crossed)).validity is Validity.INCONSISTENT
+    assert STREAMS.assessed(spec(), replace(found, crossings=crossed)).validity is Validity.INCONSISTENT
 
 
 def test_a_size_below_the_kernels_least_is_told_as_raised() -> None:
@@ -75,7 +75,7 @@ def test_nothing_that_arrived_is_no_measurement_and_no_zero() -> None:
     text = re.sub(r"(LOCAL_BYTES_SENT|REMOTE_BYTES_RECVD)=.*", r"\1=0", output("tcp-least"))
     asked = spec(window_octets=100)
     found = read(ran(text), asked)
-    judged = assessed(asked, replace(found, crossings=(Crossing(at="a", octets=0, frames=0),)))
+    judged = STREAMS.assessed(asked, replace(found, crossings=(Crossing(at="a", octets=0, frames=0),)))
     assert judged.validity is Validity.INCOMPLETE
     assert "nothing arrived" in judged.reason
 

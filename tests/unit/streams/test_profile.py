@@ -10,10 +10,9 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.profile import StreamsProfile
 from bmwg.methodology.records import BAREMETAL, NOTHING, POD
 
-QUICK = profile.load("quick")
+QUICK = profile.PROFILES.load("quick")
 
 
 def data(**changes):
@@ -22,9 +21,9 @@ def data(**changes):
 
 
 def test_every_profile_keeps_to_its_schema_and_plans_each_cell_once() -> None:
-    for name in profile.names():
-        plan = profile.load(name).plan()
-        assert profile.wrong(profile.load(name).data) == ""
+    for name in profile.PROFILES.names():
+        plan = profile.PROFILES.load(name).plan()
+        assert profile.PROFILES.wrong(profile.PROFILES.load(name).data) == ""
         ids = [one.cell.cell_id for one in plan]
         assert len(ids) == len(set(ids))
         assert {one.test_id for one in plan} <= set(profile.every_id())
@@ -70,7 +69,7 @@ def test_the_kind_is_found_by_its_name_and_by_its_profiles() -> None:
 
 def test_an_unknown_profile_names_a_near_one() -> None:
     with pytest.raises(ConfigError, match="SPROF-01") as caught:
-        profile.load("quik")
+        profile.PROFILES.load("quik")
     assert "quick" in caught.value.hint
 
 
@@ -84,7 +83,7 @@ def test_an_unknown_profile_names_a_near_one() -> None:
     ],
 )
 def test_a_profile_that_cannot_be_planned_by_is_told(change, found) -> None:
-    assert found in profile.wrong(data(**change))
+    assert found in profile.PROFILES.wrong(data(**change))
 
 
 def test_an_id_stands_for_the_same_for_ever() -> None:
@@ -103,5 +102,5 @@ def test_an_id_stands_for_the_same_for_ever() -> None:
         "SK-TCPT-4",
         "SK-UDPT-4",
     )
-    made = StreamsProfile(name="quick", data=data())
+    made = profile.PROFILES.of(data())
     assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"

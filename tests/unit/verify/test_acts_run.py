@@ -12,15 +12,8 @@ import replayable
 from tests.unit.acts.test_kind import result, spec
 
 from bmwg.methodology.kinds.acts import profile
-from bmwg.methodology.kinds.acts.kind import (
-    FAMILIES,
-    MEASURED,
-    answered,
-    assessed,
-    body_of,
-    tried,
-    without_execution,
-)
+from bmwg.methodology.kinds.acts.kind import ACTS
+from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
@@ -28,7 +21,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
-QUICK = profile.load("quick")
+QUICK = profile.PROFILES.load("quick")
 PLAN = QUICK.plan()
 MS = 1_000_000
 
@@ -54,7 +47,7 @@ def made(tmp_path_factory):
         profile=QUICK.data,
         medium_kind="veth",
         line_rate_bps=None,
-        procedures=versions(FAMILIES),
+        procedures=versions(ACTS.families),
         plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
     )
     with RunStore.create(tmp_path_factory.mktemp("acts"), "a", header, clock=Clock()) as store:
@@ -65,26 +58,26 @@ def made(tmp_path_factory):
             if planned.test_id == "LC-POLICY-1" or planned.cell.network != "bridge":
                 reason = "it enforces no NetworkPolicy"
                 store.add_outcome(
-                    without_execution(planned, OutcomeType.NOT_ASSESSED, reason), mend="another CNI"
+                    ACTS.without_execution(planned, OutcomeType.NOT_ASSESSED, reason), mend="another CNI"
                 )
                 continue
             done = []
             for number in range(1, 8):
                 asked = spec(planned, number)
                 one = result(1500 + number, cycles=asked.cycles)
-                found = assessed(asked, one)
+                found = ACTS.assessed(asked, one)
                 seq = store.append(
                     cell_id=planned.cell.cell_id,
                     deployment_id="acts-pvp-bridge-1",
                     metric=planned.metric,
                     test_id=planned.test_id,
                     phase=MEASURED,
-                    body=body_of(asked, one, {}),
+                    body=ACTS.body_of(asked, one, {}),
                     validity=found.validity,
                     reason=found.reason,
                 )
-                done.append(tried(seq, asked, one))
-            store.add_outcome(answered(planned, done))
+                done.append(ACTS.tried(seq, asked, one))
+            store.add_outcome(ACTS.answered(planned, done))
         store.close(None, "complete")
     write_report(store.folder)
     return store.folder

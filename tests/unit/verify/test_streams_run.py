@@ -12,16 +12,9 @@ import pytest
 import replayable
 from tests.unit.streams.test_kind import result, spec
 
+from bmwg.methodology.kinds.repeated.kind import MEASURED
 from bmwg.methodology.kinds.streams import profile
-from bmwg.methodology.kinds.streams.kind import (
-    FAMILIES,
-    MEASURED,
-    answered,
-    assessed,
-    body_of,
-    tried,
-    without_execution,
-)
+from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.procedures import versions
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
@@ -29,7 +22,7 @@ from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
-QUICK = profile.load("quick")
+QUICK = profile.PROFILES.load("quick")
 PLAN = [one for one in QUICK.plan() if one.test_id == "PP-TCP-1"]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -55,7 +48,7 @@ def made(tmp_path_factory):
         profile=QUICK.data,
         medium_kind="veth",
         line_rate_bps=None,
-        procedures=versions(FAMILIES),
+        procedures=versions(STREAMS.families),
         plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
     )
     with RunStore.create(tmp_path_factory.mktemp("streams"), "s", header, clock=Clock()) as store:
@@ -66,7 +59,7 @@ def made(tmp_path_factory):
             if planned.cell.network == "macvlan":
                 reason = "iperf3: not on node dut1"
                 store.add_outcome(
-                    without_execution(planned, OutcomeType.NOT_ASSESSED, reason),
+                    STREAMS.without_execution(planned, OutcomeType.NOT_ASSESSED, reason),
                     mend="sh setup/install.sh workloads",
                 )
                 continue
@@ -75,19 +68,19 @@ def made(tmp_path_factory):
                 asked = spec(planned, number)
                 one = result(250_000_000 + 100_000 * number)
                 one = replace(one, wall_ns=one.wall_ns + place_in_plan)  # no two are alike
-                found = assessed(asked, one)
+                found = STREAMS.assessed(asked, one)
                 seq = store.append(
                     cell_id=planned.cell.cell_id,
                     deployment_id="streams-p2p-1",
                     metric=planned.metric,
                     test_id=planned.test_id,
                     phase=MEASURED,
-                    body=body_of(asked, one, {}),
+                    body=STREAMS.body_of(asked, one, {}),
                     validity=found.validity,
                     reason=found.reason,
                 )
-                done.append(tried(seq, asked, one))
-            store.add_outcome(answered(planned, done))
+                done.append(STREAMS.tried(seq, asked, one))
+            store.add_outcome(STREAMS.answered(planned, done))
         store.close(None, "complete")
     write_report(store.folder)
     return store.folder

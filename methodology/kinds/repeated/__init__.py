@@ -1,0 +1,1 @@
+"""What kinds have in common whose cells are answered by repetitions: profile, plan, validity and answer."""

@@ -1,0 +1,204 @@
+"""A kind whose cells are answered by repetitions, as journal, store, report and verification see it. Pure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from bmwg.methodology import repeated
+from bmwg.methodology.kinds.kind import Body, Execution
+from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, SpecT
+from bmwg.methodology.record.drift import Change, reason
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
+from bmwg.methodology.repeated import Repetitions, Tried
+from bmwg.methodology.trial import Assessment
+from bmwg.methodology.turns import Turn
+
+MEASURED = "measured"  # the phase of every execution
+
+
+class Result(Protocol):
+    """One execution as it was, a frozen dataclass: `wall_ns` is all of it, `faults` are sentences.
+
+    What an execution came to of which nothing but faults is known can be made of them alone.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init__(self, *, wall_ns: int = 0, faults: tuple[str, ...] = ()) -> None: ...
+
+    @property
+    def wall_ns(self) -> int:
+        """How long it took with all that belongs to it."""
+        ...
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What failed."""
+        ...
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return what the journal holds beside the faults, which stand in the line's head."""
+        ...
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any], faults: Sequence[str] = (), /) -> Self:
+        """Read what `as_builtins` gave."""
+        ...
+
+
+ResultT = TypeVar("ResultT", bound=Result)
+
+
+class RepeatedKind(ABC, Generic[SpecT, ResultT]):
+    """A kind of load by what is its own: records, profiles, when an execution holds, and what valid ones say.
+
+    `families` are the metrics of its answers. `judged` is asked of executions without faults.
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    schema: ClassVar[Mapping[str, Any]]
+    profile_format: ClassVar[str]
+    headline: ClassVar[tuple[str, ...]]
+    families: ClassVar[tuple[str, ...]]
+    cites_catalogue: ClassVar[bool] = True
+    named_by_run: ClassVar[frozenset[str]] = frozenset()
+    spec_type: type[SpecT]
+    result_type: type[ResultT]
+    profiles: Profiles[SpecT]
+
+    @abstractmethod
+    def cell(self, axes: Mapping[str, Any]) -> Cell:
+        """Return the cell of a run's files. Raises ValueError."""
+
+    @abstractmethod
+    def judged(self, spec: SpecT, result: ResultT) -> Assessment:
+        """Say whether the procedure of an execution without faults held."""
+
+    @abstractmethod
+    def values(self, planned: Planned[SpecT], results: Sequence[ResultT]) -> tuple[Quantity, ...]:
+        """Return what valid executions of a cell answer."""
+
+    def body_of(self, spec: SpecT, result: ResultT, host: Mapping[str, int]) -> Body:
+        """Return an execution as a line of the journal holds it."""
+        return Body(
+            kind=self.name,
+            spec=spec.as_builtins(),
+            result=result.as_builtins(),
+            faults=result.faults,
+            host=dict(host),
+        )
+
+    def spec_of(self, body: Body) -> SpecT:
+        """Return what an execution was asked for."""
+        return self.spec_type.from_builtins(body.spec)
+
+    def result_of(self, body: Body) -> ResultT:
+        """Return what an execution came to."""
+        return self.result_type.from_builtins(body.result, body.faults)
+
+    def failed(self, *faults: str) -> ResultT:
+        """Return an execution that came to nothing."""
+        return self.result_type(faults=faults)
+
+    def assessed(self, spec: SpecT, result: ResultT) -> Assessment:
+        """Say whether an execution's procedure held."""
+        if result.faults:
+            return Assessment(validity=Validity.FAULT, reason="; ".join(result.faults))
+        return self.judged(spec, result)
+
+    def tried(self, seq: int, spec: SpecT, result: ResultT) -> Tried[ResultT]:
+        """Return an execution as a repetition of its cell."""
+        found = self.assessed(spec, result)
+        problems = () if found.validity is Validity.VALID else (found.reason,)
+        return Tried(seq=seq, result=result, problems=problems)
+
+    def retried(self, execution: Execution) -> Tried[ResultT]:
+        """Return the same of a line of the journal."""
+        return self.tried(execution.seq, self.spec_of(execution.body), self.result_of(execution.body))
+
+    def answered(self, planned: Planned[SpecT], executions: Sequence[Tried[ResultT]]) -> Outcome:
+        """Return what a planned cell's executions answer; the platform is not asked."""
+        found = repeated.answered(executions, least=planned.asked.least, wanted=planned.asked.wanted)
+        measured = found.type is OutcomeType.MEASURED
+        return Outcome(
+            outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",
+            metric=planned.metric,
+            cell=planned.cell,
+            type=found.type,
+            values=self.values(planned, [one.result for one in found.valid]) if measured else (),
+            trials=found.trials,
+            reason=found.reason,
+            quality=found.quality,
+        )
+
+    def without_execution(self, planned: Planned[SpecT], kind: OutcomeType, why: str) -> Outcome:
+        """Return the answer for a cell that could not be tried, or broke before its first execution."""
+        return Outcome(
+            outcome_id=f"{planned.test_id}:{planned.cell.cell_id}",
+            metric=planned.metric,
+            cell=planned.cell,
+            type=kind,
+            reason=why,
+        )
+
+    def planned_by(self, profile: Mapping[str, Any]) -> dict[str, Planned[SpecT]]:
+        """Return what a profile plans, by cell id."""
+        return {planned.cell.cell_id: planned for planned in self.profiles.of(profile).plan()}
+
+    def assess(self, body: Body) -> Assessment:
+        """Say whether an execution's procedure held."""
+        return self.assessed(self.spec_of(body), self.result_of(body))
+
+    def wrong_profile(self, profile: Mapping[str, Any]) -> str:
+        """Say what is wrong with a profile; empty when it can be planned by."""
+        return self.profiles.wrong(profile)
+
+    def plan(self, profile: Mapping[str, Any]) -> tuple[tuple[str, str, Cell], ...]:
+        """Return all that a profile plans: test id, metric and cell of each answer."""
+        return tuple((one.test_id, one.metric, one.cell) for one in self.planned_by(profile).values())
+
+    def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
+        """Return nothing: the cells of these kinds are measured in the plan's own order."""
+        return ()
+
+    def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
+        """Return how often each cell is repeated, by cell id."""
+        return {cell_id: planned.asked for cell_id, planned in self.planned_by(profile).items()}
+
+    def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
+        """Return what a profile asks of an execution and what was found, where these differ."""
+        planned = self.planned_by(profile).get(execution.cell_id)
+        if planned is None:
+            return "a cell that the profile plans", execution.cell_id
+        spec = self.spec_of(execution.body)
+        if (execution.test_id, execution.metric) != (planned.test_id, planned.metric):
+            return f"{planned.test_id}, {planned.metric}", f"{execution.test_id}, {execution.metric}"
+        if execution.phase != MEASURED:
+            return f"phase {MEASURED}", execution.phase
+        if replace(spec, number=0) != planned.spec:
+            return str(planned.spec.as_builtins()), str(spec.as_builtins())
+        return None
+
+    def answer(
+        self,
+        profile: Mapping[str, Any],
+        stated: Outcome,
+        executions: Sequence[Execution],
+        changes: Sequence[Change],
+    ) -> Outcome:
+        """Compute from its executions what an outcome must say. Raises ValueError."""
+        planned = self.planned_by(profile).get(stated.cell.cell_id)
+        if planned is None:
+            raise ValueError(f"{stated.cell.cell_id}: not planned by the profile")
+        if not stated.trials:
+            if stated.type not in (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED):
+                raise ValueError(f"{stated.cell.cell_id}: {stated.type} without an execution")
+            return self.without_execution(planned, stated.type, stated.reason)
+        found = self.answered(planned, [self.retried(one) for one in executions])
+        if not changes:
+            return found
+        return replace(found, type=OutcomeType.INVALID, values=(), quality=(), reason=reason(changes))

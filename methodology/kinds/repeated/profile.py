@@ -1,0 +1,156 @@
+"""Profiles of kinds whose cells are answered by repetitions: by name, by schema, and the plan. Pure.
+
+A kind says how its file becomes cells; finding, checking and planning are the same for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import resources
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import yaml
+
+from bmwg.methodology.errors import ConfigError, ToolkitBug
+from bmwg.methodology.keep_awake import KeepAwake
+from bmwg.methodology.records import Cell
+from bmwg.methodology.repeated import Repetitions
+from bmwg.schemas.validation import problems
+
+
+class Spec(Protocol):
+    """One execution as asked for, a frozen dataclass. `number` counts those of a cell, 0 in a plan."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def workload(self) -> str:
+        """The name of what offers it, among `bmwg.drivers.workload`."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """Which execution of its cell it is, from 1."""
+        ...
+
+    def as_builtins(self) -> dict[str, Any]:
+        """Return what the journal holds."""
+        ...
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any], /) -> Self:
+        """Read what `as_builtins` gave."""
+        ...
+
+
+SpecT = TypeVar("SpecT", bound=Spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned(Generic[SpecT]):
+    """A cell with its test, what each of its executions asks for, and how many are wanted."""
+
+    test_id: str
+    metric: str
+    cell: Cell
+    spec: SpecT
+    asked: Repetitions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile(Generic[SpecT]):
+    """A profile; `data` is its file, as the run's header keeps it, `cells` says what it plans."""
+
+    name: str
+    data: Mapping[str, Any]
+    cells: Callable[[Mapping[str, Any]], Iterable[Planned[SpecT]]]
+
+    @property
+    def keep_awake(self) -> KeepAwake:
+        """What keeps CPUs from halting in its runs."""
+        return KeepAwake(self.data["keep_awake"])
+
+    def plan(self) -> tuple[Planned[SpecT], ...]:
+        """Return every cell, in the order in which its kind measures them."""
+        return tuple(self.cells(self.data))
+
+
+class Profiles(Generic[SpecT]):
+    """The profiles of one kind."""
+
+    def __init__(
+        self,
+        absent_id: str,
+        wrong_id: str,
+        *,
+        suites: str,
+        schema: str,
+        folder: str,
+        cells: Callable[[Mapping[str, Any]], Iterable[Planned[SpecT]]],
+    ) -> None:
+        """Take the ids of its two errors, the words for its suites, schema, package of files, and the plan.
+
+        `cells` may raise ValueError for a file that keeps to the schema and cannot be planned by.
+        """
+        self._absent_id = absent_id
+        self._wrong_id = wrong_id
+        self._suites = suites
+        self._schema = schema
+        self._folder = folder
+        self._cells = cells
+
+    def of(self, data: Mapping[str, Any]) -> Profile[SpecT]:
+        """Return the profile of a file's content, unchecked."""
+        return Profile(name=data["name"], data=data, cells=self._cells)
+
+    def wrong(self, data: Mapping[str, Any]) -> str:
+        """Say what is wrong with a profile; empty when it can be planned by."""
+        if found := problems(data, self._schema):
+            return str(found[0])
+        try:
+            plan = self.of(data).plan()
+        except ValueError as error:
+            return str(error)
+        names = [planned.cell.cell_id for planned in plan]
+        twice = next((name for name in names if names.count(name) > 1), "")
+        return f"cell {twice} is planned twice" if twice else ""
+
+    def names(self) -> list[str]:
+        """Return the names of the profiles that there are."""
+        folder = resources.files(self._folder)
+        return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".yaml"))
+
+    def load(self, name: str) -> Profile[SpecT]:
+        """Read a profile. Raises ConfigError (no such name), ToolkitBug (the files are our own)."""
+        if name not in self.names():
+            near = get_close_matches(name, self.names(), 1)
+            raise ConfigError(
+                self._absent_id,
+                f"profile {name!r} of the {self._suites}; nothing was started",
+                expected=" or ".join(self.names()),
+                found=name,
+                hint=f"did you mean {near[0]}?" if near else "set BMWG_PROFILE to one of them",
+            )
+        data = yaml.safe_load(resources.files(self._folder).joinpath(f"{name}.yaml").read_text("utf-8"))
+        if found := self.wrong(data):
+            raise ToolkitBug(self._wrong_id, f"profile {name}", found=found)
+        return self.of(data)
+
+    def of_header(self, data: Mapping[str, Any]) -> Profile[SpecT]:
+        """Return the profile of a run that goes on. Raises ConfigError for one that cannot be planned by."""
+        if found := self.wrong(data):
+            raise ConfigError(self._wrong_id, "run.json: profile", expected="one of its schema", found=found)
+        return self.of(data)
+
+
+def repetitions_of(profile: Mapping[str, Any]) -> Repetitions:
+    """Return how many executions of each cell a profile wants, by the keys that all of these have."""
+    return Repetitions(
+        wanted=profile["repetitions"],
+        least=min(profile["least_repetitions"], profile["repetitions"]),
+        max_invalid=profile["max_invalid"],
+        limit_s=float(profile.get("cell_limit_s", math.inf)),
+    )

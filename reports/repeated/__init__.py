@@ -1,0 +1,1 @@
+"""What kinds whose cells are answered by repetitions tell in reports alike, and are held to alike."""

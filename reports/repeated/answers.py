@@ -1,0 +1,86 @@
+"""The answers of a run to one kind of load, each with the executions that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
+from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
+from bmwg.methodology.records import Outcome, OutcomeType, Validity
+from bmwg.reports.render.results import TYPE_WORDS
+from bmwg.reports.render.text import NONE, esc, role, table
+from bmwg.reports.store import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered(Generic[SpecT, ResultT]):
+    """A cell's answer. `results` are of its valid executions, `deployment` the id of the last of them."""
+
+    outcome: Outcome
+    planned: Planned[SpecT]
+    results: tuple[ResultT, ...]
+    deployment: str
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a number."""
+        return self.outcome.type is OutcomeType.MEASURED
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """The answer's numbers by the last part of their names."""
+        return {one.metric.removeprefix(f"{self.outcome.metric}."): one.number for one in self.outcome.values}
+
+    @property
+    def type_cell(self) -> str:
+        """The answer's type as a table shows it."""
+        found = self.outcome.type
+        return role(f"type-{found.value.replace('_', '-')}", TYPE_WORDS[found])
+
+    @property
+    def remarks(self) -> str:
+        """Reason and remarks as a table shows them."""
+        reason = (self.outcome.reason,) if self.outcome.reason else ()
+        return esc("; ".join((*reason, *self.outcome.quality)) or NONE)
+
+
+def has_answers(run: Run, kind: str) -> bool:
+    """Tell whether a run holds answers of a kind, or planned any."""
+    return kind in {*(one.cell.kind for one in run.plan), *(one.cell.kind for one in run.outcomes)}
+
+
+def answers_of(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> tuple[Answered[SpecT, ResultT], ...]:
+    """Return the answers in the plan's order; those that the profile does not plan are `verify`'s affair."""
+    stated = {one.cell.cell_id: one for one in run.outcomes if one.cell.kind == kind.name}
+    planned = kind.planned_by(run.profile) if stated else {}
+    found = []
+    for cell_id in (one.cell.cell_id for one in run.plan if one.cell.cell_id in stated):
+        mine = [one for one in run.executions if one.cell_id == cell_id and one.seq in stated[cell_id].trials]
+        valid = [one for one in mine if kind.assess(one.body).validity is Validity.VALID]
+        if cell_id in planned:
+            found.append(
+                Answered(
+                    outcome=stated[cell_id],
+                    planned=planned[cell_id],
+                    results=tuple(kind.result_of(one.body) for one in valid),
+                    deployment=valid[-1].deployment_id if valid else "",
+                )
+            )
+    return tuple(found)
+
+
+def without_numbers(run: Run, answers: Sequence[Answered[SpecT, ResultT]], kind: str) -> list[str]:
+    """Return a table of the cells that have none: why, and what supplies what they lacked."""
+    rows = [
+        [
+            esc(one.outcome.cell.cell_id),
+            one.type_cell,
+            esc(one.outcome.reason),
+            role("command", mend) if (mend := run.mends.get(one.outcome.outcome_id, "")) else NONE,
+        ]
+        for one in answers
+        if not one.measured
+    ]
+    return table(["cell", "type", "reason", "what supplies it"], rows, f"Cells of {kind} without a number")

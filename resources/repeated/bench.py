@@ -1,0 +1,160 @@
+"""The bench of a kind whose cells are answered by repetitions: what is measured, and what becomes of it.
+
+What stands for a cell, and what is measured on it together, is each kind's own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Generic
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.testbed import Testbed
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.kinds.kind import Execution
+from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
+from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
+from bmwg.methodology.records import Outcome, OutcomeType
+from bmwg.reports.store import Run
+from bmwg.reports.store.redact import redact
+from bmwg.resources.measure import is_of_cell
+from bmwg.resources.open_run import OpenRun
+from bmwg.resources.outcomes import one_line
+from bmwg.resources.platform import PlatformGuard
+from bmwg.resources.repeated.measure import CellExecutions
+
+
+class RepeatedBench(ABC, Generic[SpecT, ResultT]):
+    """The cells of a kind in one run. The bed is opened when the first cell needs it, and closed to rest."""
+
+    kind: RepeatedKind[SpecT, ResultT]
+
+    def __init__(
+        self, run: OpenRun, *, testbed: Testbed, plan: Sequence[Planned[SpecT]], continued: Run | None
+    ) -> None:
+        self.run = run
+        self.testbed = testbed
+        self.whole_plan = plan
+        self._continued = continued
+        self.guard = self.new_guard()
+        self.leaks = run.stack.enter_context(LeakWatch(testbed.lab_ports))
+        self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
+        standing = continued.of_kind(self.kind.name) if continued else ()
+        self._outcomes = {one.cell.cell_id: one for one in standing}
+        self._deployments = continued.last_deployment if continued else 0
+        self._stack = ExitStack()
+        self._bed: Bed | None = None
+
+    @property
+    def machines(self) -> bool:
+        """Whether a cell wants the testbed's provider of machines to stand."""
+        return False
+
+    @abstractmethod
+    def line(self, outcome: Outcome) -> str:
+        """Say an outcome in one line, without its cell."""
+
+    @abstractmethod
+    def together(self, wanted: Planned[SpecT]) -> list[Planned[SpecT]]:
+        """Return the cells that are measured with this one, itself among them; answered ones may be, too."""
+
+    @abstractmethod
+    def measure(self, group: list[Planned[SpecT]]) -> None:
+        """Measure cells that have no answer and keep an answer of each."""
+
+    def begin_suite(self, suite: str) -> None:
+        """Have the doctor look, once before each suite."""
+        self.guard.begin_suite(suite)
+
+    def rest(self) -> None:
+        """Remove nodes and links; whoever asks next gets new ones."""
+        self._bed = None
+        self._stack.close()
+
+    def outcomes(self, test_id: str) -> list[Outcome]:
+        """Answer one test: an outcome for each of its cells, measured now unless it stands already.
+
+        What is measured together is measured with the first of its cells, those of other tests too.
+        """
+        mine = [one for one in self.whole_plan if one.test_id == test_id]
+        for planned in mine:
+            self._ensure(planned)
+        return [self._outcomes[planned.cell.cell_id] for planned in mine]
+
+    def _ensure(self, wanted: Planned[SpecT]) -> None:
+        if wanted.cell.cell_id in self._outcomes:
+            return
+        if self.run.stopped is not None:
+            raise self.run.stopped
+        group = [one for one in self.together(wanted) if one.cell.cell_id not in self._outcomes]
+        try:
+            self.measure(group)
+        except ToolkitError as error:
+            if not is_of_cell(error):
+                self.run.stopped = error
+                raise
+            for planned in group:
+                if planned.cell.cell_id not in self._outcomes:
+                    self.keep_without(planned, OutcomeType.INVALID, redact(one_line(error)))
+            self.run.attempt(self.rest)  # a node may be lost: the next cells have new ones
+        except BaseException as error:
+            self.run.stopped = error
+            raise
+
+    def new_guard(self) -> PlatformGuard:
+        """Return what watches the platform of one deployment after the other."""
+        run = self.run
+        earlier = run.continued.platform if run.continued else None
+        return PlatformGuard(self.testbed, run.store.platform, run.display.note, run.machine, earlier)
+
+    def new_deployment(self, *words: str) -> str:
+        """Return the id of a deployment of these words that nothing has yet."""
+        self._deployments += 1
+        return "-".join((self.kind.name, *words, str(self._deployments)))
+
+    def executions(self, planned: Planned[SpecT]) -> CellExecutions[SpecT, ResultT]:
+        """Return the executions of a cell, with those that stand already."""
+        return CellExecutions(self.kind, planned, self.run.store, self._recorded(planned))
+
+    def _recorded(self, planned: Planned[SpecT]) -> list[Execution]:
+        executions = self._continued.executions if self._continued else ()
+        return [one for one in executions if one.cell_id == planned.cell.cell_id]
+
+    def open_bed(self) -> Bed:
+        """Return the testbed, opened for this run when it is not."""
+        if self._bed is None:
+            folder = self.run.store.folder.resolve()
+            opened = open_bed(self.testbed, self.run.ledger, folder, self.run.owner, machines=self.machines)
+            self._bed = self._stack.enter_context(opened)
+        return self._bed
+
+    def no_option(self, network: str) -> Missing | None:
+        """Return that the testbed file has no network option of that name."""
+        if network in {one.name for one in self.testbed.networks}:
+            return None
+        return Missing(
+            what=f"network option {network}",
+            reason="the testbed file has no option of this name",
+            mend="name it under `networks` of the testbed file (docs/cni-option.md)",
+        )
+
+    def keep_lacking(self, planned: Planned[SpecT], missing: Missing) -> None:
+        """Keep that a cell could not be tried here, with what supplies what it lacks."""
+        reason = f"{missing.what}: {missing.reason}"
+        self.keep_without(planned, OutcomeType.NOT_ASSESSED, reason, missing.mend)
+
+    def keep_without(self, planned: Planned[SpecT], kind: OutcomeType, why: str, mend: str = "") -> None:
+        """Keep an answer that rests on no execution."""
+        self.keep(self.kind.without_execution(planned, kind, why), mend)
+
+    def keep(self, outcome: Outcome, mend: str = "") -> None:
+        """Record an answer and tell it."""
+        self.run.store.add_outcome(outcome, mend=mend)
+        self._outcomes[outcome.cell.cell_id] = outcome
+        if mend:
+            self.mends[outcome.outcome_id] = mend
+        self.run.display.note(f"{outcome.cell.cell_id}: {self.line(outcome)}")

@@ -1,0 +1,153 @@
+"""A kind whose cells are answered by repetitions as a share of a run: testbed, profile and plan."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from pathlib import Path
+from typing import ClassVar, Generic
+
+import yaml
+
+from bmwg.drivers.api import JsonValue
+from bmwg.drivers.locks import claims
+from bmwg.drivers.medium import medium_of
+from bmwg.drivers.testbed import load_testbed, parse_testbed
+from bmwg.methodology import keep_awake
+from bmwg.methodology.keep_awake import Held, KeepAwake
+from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
+from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
+from bmwg.reports.store import PlannedCell, Run, RunHeader
+from bmwg.resources.header import header_of
+from bmwg.resources.open_run import OpenRun
+from bmwg.resources.progress import clock_text
+from bmwg.resources.repeated.bench import RepeatedBench
+from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.settings import Settings
+
+
+class RepeatedShare(ABC, Generic[SpecT, ResultT]):
+    """What tests of the kind ask of a run. With a run that goes on, testbed and profile of its header.
+
+    Raises ConfigError of the kind's profiles, and what reading a testbed file and `refuse` raise.
+    """
+
+    elsewhere = ""
+    kind: RepeatedKind[SpecT, ResultT]
+    bench: Callable[..., RepeatedBench[SpecT, ResultT]]
+    about: ClassVar[str]  # what is measured, as the run's first line says it
+
+    def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
+        self._continued = continued
+        if continued is None:
+            self.testbed = load_testbed(settings.testbed)
+            self.profile = self.kind.profiles.load(settings.profile)
+            self.plan = [one for one in self.profile.plan() if one.test_id in selected]
+        else:
+            text = yaml.safe_dump(dict(continued.testbed), sort_keys=False, allow_unicode=True)
+            self.testbed = parse_testbed(text, Path(continued.testbed_source or "run.json"))
+            self.profile = self.kind.profiles.of_header(continued.profile)
+            planned_before = {one.cell.cell_id for one in continued.plan}
+            self.plan = [one for one in self.profile.plan() if one.cell.cell_id in planned_before]
+        self.refuse()
+
+    @abstractmethod
+    def refuse(self) -> None:
+        """Raise ConfigError for a testbed on which the kind cannot be measured."""
+
+    @abstractmethod
+    def load_s(self, planned: Planned[SpecT]) -> float:
+        """Return the seconds of load of one execution; 0 where they are what is measured."""
+
+    @property
+    def header(self) -> RunHeader:
+        """The header of a run of this kind alone."""
+        medium = medium_of(self.testbed)
+        return header_of(
+            testbed=self.testbed.data,
+            testbed_source=self.testbed.file,
+            profile=self.profile.data,
+            medium_kind=medium.kind,
+            line_rate_bps=medium.line_rate_bps,
+            plan=tuple(
+                PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in self.plan
+            ),
+            families=self.kind.families,
+        )
+
+    @property
+    def traffic_s(self) -> float:
+        """Estimated seconds of load."""
+        return sum(self.load_s(one) * one.asked.wanted for one in self.plan)
+
+    @property
+    def words(self) -> str:
+        """Testbed, profile, cells and load."""
+        load = f", about {clock_text(self.traffic_s)} of load" if self.traffic_s else ""
+        return (
+            f"{self.about} of testbed {self.testbed.name}, profile {self.profile.name}, "
+            f"{len(self.plan)} cells{load}"
+        )
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """CPUs and lab ports of the testbed."""
+        return claims(self.testbed)
+
+    @property
+    def awake(self) -> tuple[KeepAwake, list[int]]:
+        """The CPUs of tester, device and pods."""
+        bed = self.testbed
+        return self.profile.keep_awake, [*bed.tester.cpus, *bed.dut.cpus, *bed.pods.cpus]
+
+    def awake_note(self, held: Held) -> str:
+        """What is held in place of what was asked for."""
+        return f"awake: {keep_awake.sentence(held.as_json())}" if held.reason else ""
+
+    def prepare(self, stack: ExitStack) -> Callable[[], dict[str, JsonValue]] | None:
+        """Nothing: the machine under test is this one."""
+        return None
+
+    def begin(self, run: OpenRun) -> RepeatedBench[SpecT, ResultT]:
+        """Make the bench; nodes are made when the first cell needs them."""
+        return self.bench(run, testbed=self.testbed, plan=self.plan, continued=self._continued)
+
+
+class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
+    """The kind as runs know it."""
+
+    of: RepeatedKind[SpecT, ResultT]
+    opened: Callable[..., RepeatedShare[SpecT, ResultT]]
+    test_ids: ClassVar[tuple[str, ...]]  # how the ids of its tests begin
+
+    @property
+    def kind(self) -> str:
+        """The kind's name."""
+        return self.of.name
+
+    @abstractmethod
+    def load(self, planned: Planned[SpecT]) -> str:
+        """Say in some words what one cell asks for."""
+
+    @abstractmethod
+    def whole(self, planned: Collection[Planned[SpecT]]) -> str:
+        """Say the same of all of them."""
+
+    def tests(self, selected: Collection[str]) -> frozenset[str]:
+        """Return those with ids of the kind's suites."""
+        return frozenset(test_id for test_id in selected if test_id.startswith(self.test_ids))
+
+    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+        """Return each cell with its executions, and what all of them take."""
+        mine = [one for one in self.of.profiles.load(wanted.profile).plan() if one.test_id in tests]
+        lines = [
+            f"{one.test_id:<14} {one.metric:<40} {one.cell.cell_id:<48} {self.load(one)}" for one in mine
+        ]
+        return [*lines, self.whole(mine)]
+
+    def share(
+        self, settings: Settings, selected: Collection[str], continued: Run | None
+    ) -> RepeatedShare[SpecT, ResultT]:
+        """Return the share of the kind."""
+        return self.opened(settings, selected, continued)
