@@ -170,6 +170,33 @@ def test_functions_of_somebody_else_are_not_touched(tmp_path, monkeypatch):
     assert made_already.read_text() == "2"
 
 
+def test_functions_are_made_told_and_taken_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    nic = tmp_path / "0000:01:00.0"
+    nic.mkdir()
+    (nic / "sriov_numvfs").write_text("0")
+    for number in (0, 1):
+        made_one = tmp_path / f"0000:01:10.{number}"
+        (made_one / "net" / f"eth{number}").mkdir(parents=True)
+        (nic / f"virtfn{number}").symlink_to(made_one)
+    found = virtual_functions.create(address="0000:01:00.0", count=2)
+    assert found == ["0000:01:10.0", "0000:01:10.1"]
+    assert (nic / "sriov_numvfs").read_text() == "2"
+    assert virtual_functions.interface_of(address=found[1])["interface"] == "eth1"
+    virtual_functions.remove(address="0000:01:00.0")
+    virtual_functions.remove(address="0000:01:00.0")
+    virtual_functions.remove(address="0000:02:00.0")
+    assert (nic / "sriov_numvfs").read_text() == "0"
+
+
+def test_a_function_without_a_driver_is_named_within_its_deadline(tmp_path, monkeypatch):
+    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    (tmp_path / "0000:01:10.0").mkdir()
+    with pytest.raises(TestbedError, match="VF-03") as caught:
+        virtual_functions.interface_of(address="0000:01:10.0", within_s=0.1)
+    assert caught.value.found == "driver none"
+
+
 def test_a_machine_without_clang_lacks_the_programs_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(ebpf_build.build, "CLANG_NAMES", ("clang-that-is-not-there",))
     monkeypatch.setenv("PATH", str(tmp_path))
