@@ -190,9 +190,9 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(  # docs/adr/0320, docs/adr/0330
         after="f5a6afe2b85c",
-        what="a capability that a pod has and nothing in it asked for is no longer left to a declaration; rows "
-        "of the draft on clusters, AF_XDP sockets, cores of polling threads, virtual functions and designs of "
-        "CPUs and memory are judged by what deployments told",
+        what="a capability that a pod has and nothing in it asked for is no longer left to a declaration; "
+        "rows of the draft on clusters, AF_XDP sockets, cores of polling threads, virtual functions and "
+        "designs of CPUs and memory are judged by what deployments told",
         versions={RULES: 6},
     ),
 )
