@@ -108,8 +108,8 @@ class PvpMachinePath:
         hops: list[JsonValue] = []
         for side, interface in zip(sides, interfaces, strict=True):
             part: list[JsonValue] = [
-                {"at": f"tester/{side.tester_interface}", "what": "tester port, veth"},
-                {"at": f"{side.node}/{side.nic}", "what": f"veth, port of the switch of {kind}"},
+                {"at": f"tester/{side.tester_interface}", "what": f"tester port, {side.link}"},
+                {"at": f"{side.node}/{side.nic}", "what": f"{side.link}, port of the switch of {kind}"},
                 {"at": f"machine/{interface}", "what": f"virtio-net, {self._cell.function}"},
             ]
             hops.extend(part if side.number == 0 else reversed(part))
