@@ -52,7 +52,7 @@ def test_the_printed_line_looks_at_the_cloud_and_mistakes_are_named(tmp_path: Pa
             "images: none",
         ):
             assert part in told
-        status, told = as_printed(look.replace("--check embedded", "--check embeded"))
+        status, told = as_printed(look.replace("--check embedded", "--check embedde"))
         assert status != 0
         assert "CLOUD-10" in told
         assert "did you mean 'embedded'" in told
