@@ -73,6 +73,7 @@ class OpenStackProvider:
         self._key = Path()
         self.services: dict[str, str] = {}
         self._described: dict[str, JsonValue] = {}
+        self._platform_of = ""  # the id of the image that the platform record tells
         self._parts: dict[str, str] = {}
         self._files: image.ServerImage | None = None
         self._sha256 = ""
@@ -233,8 +234,9 @@ class OpenStackProvider:
         )
         machine = NovaMachine(self, server, endpoints, flavor, node, intent.links)
         machine.phases_s = {name: round(value, 3) for name, value in phases.items()}
-        if not intent.script:
+        if not intent.script and disk.id != self._platform_of:  # asked once for each image, not at each start
             self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
+            self._platform_of = disk.id
         return machine
 
     def _zone_of(self, intent: MachineIntent) -> str | None:
