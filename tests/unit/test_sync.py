@@ -10,7 +10,6 @@ import pytest
 from bmwg.cli import sync
 from bmwg.cli.coverage_page import coverage_page, owed_rules, place
 from bmwg.cli.decisions_page import decisions, decisions_page, topics
-from bmwg.cli.sync import checkout
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.requirements import Basis, Level, Requirement
 from bmwg.methodology.unjudged_rows import RowClass, Unjudged
@@ -146,7 +145,7 @@ def test_the_index_of_decisions_has_each_page_once_with_what_later_ones_say(tmp_
 
 
 def test_every_decision_of_the_tree_has_a_topic():
-    folder = checkout() / "docs/adr"
+    folder = sync.checkout() / "docs/adr"
     known = decisions(folder)
     assert len(known) == len(list(folder.glob("[0-9]*.md")))
     assert sum(map(len, topics(folder, known).values())) == len(known)

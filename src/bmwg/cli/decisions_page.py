@@ -48,7 +48,8 @@ def decisions(folder: Path) -> dict[int, Decision]:
 def topics(folder: Path, known: Mapping[int, Decision]) -> dict[str, list[int]]:
     """Return the numbers of each topic. Raises ConfigError SYNC-02 for one twice, or without a page."""
     made: dict[str, list[int]] = {}
-    for entry in yaml.safe_load((folder / _TOPICS).read_text(encoding="utf-8")):
+    file = folder / _TOPICS
+    for entry in yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else ():
         made |= entry
     listed = [number for numbers in made.values() for number in numbers]
     wrong = sorted({number for number in listed if number not in known or listed.count(number) > 1})
