@@ -26,7 +26,7 @@ NOT_AN_ERROR = "CFG-03"
 
 
 def checkout(root: Path) -> Path:
-    for folder in (*sync.SOURCES, "docs", "testcases", "methodology/profiles"):
+    for folder in (*sync.SOURCES, "docs/adr", "testcases", "methodology/profiles"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "drivers" / "testbed.py").write_text(SOURCE)
     (root / "testcases" / "a.robot").write_text(
