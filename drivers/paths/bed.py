@@ -147,6 +147,7 @@ class Bed:
             vms=VmDriver(driver=driver),
             cabled=(left.nic, right.nic),
             cpus=self.testbed.dut.cpus,
+            hosts=self._machine_hosts(node),
         )
         ledger = cast("Ledger", self.undo)  # a run's undo log is its ledger
         provider = registry.provider(driver, node=node, place=place, ledger=ledger, token=self.token)
@@ -160,6 +161,18 @@ class Bed:
             self._no_machines = provider.probe()
         if self._no_machines is None:
             self._machines = stack.enter_context(provider)
+
+    def _machine_hosts(self, cabled: NamespaceNode) -> tuple[NamespaceNode, ...]:
+        """Return the nodes that the testbed file makes machines' hosts; none where it names none."""
+        names = self.testbed.data["vms"].get("hosts", ())
+        if names and cabled.name not in names:
+            raise ConfigError(
+                "PATH-01",
+                f"vms.hosts of the testbed file {self.testbed.file}",
+                expected=f"{cabled.name} among them, to which the tester is cabled",
+                found=", ".join(names),
+            )
+        return tuple(self.node(name) for name in names)
 
     @property
     def machines_driver(self) -> str:

@@ -21,7 +21,7 @@ from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import VM, Cell
 
-_MEMORY_OCTETS = 512 << 20  # choice: what the image of servers boots with and routes in
+MEMORY_OCTETS = 512 << 20  # choice: what the image of servers boots with and routes in
 _ACCELERATORS = {"kvm": "KVM", "tcg": "TCG"}
 
 
@@ -98,7 +98,7 @@ class PvpMachinePath:
             number=0,
             name=f"pvp-{self._bed.next_id()}",
             cpus=min(len(self._bed.testbed.dut.cpus), os.cpu_count() or 1),
-            memory_octets=_MEMORY_OCTETS,
+            memory_octets=MEMORY_OCTETS,
             nic_model=NicModel.VIRTIO.value,
             network="",
             links=tuple(side.nic for side in sides),

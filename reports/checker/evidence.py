@@ -22,6 +22,7 @@ from bmwg.methodology.suites import Case
 from bmwg.methodology.throughput import ENVELOPE_METRIC
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.methodology.trial_times import TrialTimes
+from bmwg.reports.checker.delays import Delays
 from bmwg.reports.checker.deviations import Declared
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.source import RunFiles
@@ -37,7 +38,10 @@ _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One recorded trial, judged anew. `trial.result` is without histograms; `Evidence.whole` has them."""
+    """One recorded trial, judged anew. `trial.result` is without histograms; `Evidence.whole` has them.
+
+    `delays` is what is kept of them.
+    """
 
     trial: JudgedTrial
     cell_id: str
@@ -51,6 +55,7 @@ class Trial:
     octets: int
     platform: tuple[int, int, str] | None = None  # looks of the doctor, changes, hash
     times: TrialTimes | None = None
+    delays: tuple[Delays, ...] = ()  # of each stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.records import TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
+from bmwg.reports.checker.delays import delays_of
 from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.store.codec import times_from_json
@@ -71,6 +72,7 @@ class LightTrials:
             octets=octets,
             platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
             times=times_from_json(data.get("times")),
+            delays=delays_of(whole),
         )
         return trial, wrong
 

@@ -13,7 +13,16 @@ from bmwg.methodology.procedures import FIRST, STANDING, last_commit
 from bmwg.methodology.profiles.set_aside import stated, undeclared
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import frames_told, other_kinds, physics, places, tester_limits, told, turns
+from bmwg.reports.verify import (
+    frames_told,
+    other_kinds,
+    physics,
+    places,
+    repetitions,
+    tester_limits,
+    told,
+    turns,
+)
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
@@ -233,4 +242,5 @@ RULES: tuple[Rule[Evidence], ...] = (
     *told.RULES,
     *frames_told.RULES,
     *places.RULES,
+    *repetitions.RULES,
 )

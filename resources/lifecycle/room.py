@@ -20,7 +20,7 @@ class ActsShare(RepeatedShare[ActsSpec, ActsResult]):
 
     kind = KIND
     bench = ActsBench
-    about = "the life of pods"
+    about = "the life of pods or servers"
 
     def refuse(self) -> None:
         """Refuse a testbed whose nodes are not real."""
@@ -28,12 +28,12 @@ class ActsShare(RepeatedShare[ActsSpec, ActsResult]):
             raise ConfigError(
                 "ACTS-01",
                 f"{self.testbed.file}: tester.driver; nothing was started",
-                expected="a testbed whose nodes are real: pods are made and removed on them",
+                expected="a testbed whose nodes are real: pods or servers are made and removed on them",
                 found=SIMULATED,
             )
 
     def load_s(self, planned: Planned[ActsSpec]) -> float:
-        """Return none: how long a pod takes is what is measured."""
+        """Return none: how long they take is what is measured."""
         return 0.0
 
 
@@ -45,12 +45,12 @@ class _Acts(RepeatedRoom[ActsSpec, ActsResult]):
     test_ids = (TEST_IDS,)
 
     def load(self, planned: Planned[ActsSpec]) -> str:
-        """Say how many executions of how many pods."""
-        return f"{planned.asked.wanted} executions of {planned.spec.cycles} pods"
+        """Say how many executions of how many pods or servers."""
+        return f"{planned.asked.wanted} executions of {planned.spec.cycles} {planned.spec.noun}s"
 
     def whole(self, planned: Collection[Planned[ActsSpec]]) -> str:
         """Say how many cells there are."""
-        return f"{len(planned)} cells of the life of pods."
+        return f"{len(planned)} cells of the life of pods or servers."
 
 
 ACTS: Room = _Acts()
