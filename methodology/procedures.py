@@ -188,6 +188,13 @@ CHANGES: tuple[Change, ...] = (
             "throughput.tst009_12_3": 6,
         },
     ),
+    Change(  # docs/adr/0320, docs/adr/0330
+        after="f5a6afe2b85c",
+        what="a capability that a pod has and nothing in it asked for is no longer left to a declaration; "
+        "rows of the draft on clusters, AF_XDP sockets, cores of polling threads, virtual functions and "
+        "designs of CPUs and memory are judged by what deployments told",
+        versions={RULES: 6},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -19,8 +19,9 @@ from bmwg.methodology.trial import JudgedTrial, Learning, StallEvidence, TrialPo
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock, HostClock
-from bmwg.resources.continuation import Recorded
-from bmwg.resources.progress import LineDisplay, bounds_text, narrowed, trial_text
+from bmwg.resources.frames_continued import Recorded
+from bmwg.resources.progress import LineDisplay
+from bmwg.resources.search_lines import bounds_text, narrowed, trial_text
 
 # The run itself cannot go on: no disk, an undo that cannot be written, a frame outside, a broken record.
 STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06"})

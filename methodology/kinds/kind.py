@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import Cell, Outcome, Validity
+from bmwg.methodology.repeated import Repetitions
 from bmwg.methodology.trial import Assessment
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.methodology.turns import Turn
@@ -107,6 +108,14 @@ class Kind(Protocol):
 
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return the same as what takes turns: entries whose keys are the ids of their cells."""
+        ...
+
+    def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
+        """Return how often each cell is repeated, by cell id; cells that are not repeated so are left out.
+
+        Their executions have a `number` in their spec, and may say by `wall_ns` in their result what they
+        lasted.
+        """
         ...
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:

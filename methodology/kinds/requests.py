@@ -15,7 +15,7 @@ from bmwg.methodology.http.records import KIND, HttpCell, HttpOutcome, Repetitio
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import quantities
+from bmwg.methodology.repeated import Repetitions, quantities
 from bmwg.methodology.trial import Assessment
 from bmwg.schemas import load
 from bmwg.schemas.validation import problems
@@ -243,6 +243,10 @@ class _Requests:
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Planned]:
         """Return what a profile plans, in its order."""
         return tuple(planned_by(profile).values())
+
+    def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
+        """Return none: warm-ups and searches stand between them; `reports.http` counts them."""
+        return {}
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
         """Return what a profile asks of a repetition and what was found, where these differ."""

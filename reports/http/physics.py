@@ -6,7 +6,6 @@ The rules are those of `timing`; here stands what a repetition tells of its time
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import Planned
@@ -14,8 +13,9 @@ from bmwg.methodology.http.records import Repetition, Workload
 from bmwg.methodology.kinds import requests
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
-from bmwg.reports.checker.findings import Rule, Shortfall, rule, shown
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store.read import JOURNAL_FILE
+from bmwg.reports.verify.repetitions import Line, room_ns, room_question
 from bmwg.reports.verify.timing import (
     Count,
     Execution,
@@ -31,8 +31,6 @@ _CLIENTS_EXACT_NS = 2_000_000  # choice: ab and JMeter tell of whole millisecond
 _RATE_RATIO = 1e-3  # choice: as of frames
 _DUE_RATIO = 0.5  # choice: a generator that is overrun leaves requests out, but no such share
 _ENDED_S = 2.0  # choice: between the stamp of a line and the look at the time that follows its writing
-_BETWEEN_NS = 100_000_000  # choice: writing a line down, and looking at the device
-_NAMED = 5
 Lines = Sequence[tuple[int, str, Repetition]]  # number, stamp, content
 _CLOSED_LOOP = (Workload.AB, Workload.JMETER)
 
@@ -179,12 +177,12 @@ def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
         good = sum(one.phase == judge.MEASURED and not judge.problems(one, planned.cell) for _, one in mine)
         (first_at, first), (last_at, _) = mine[0], mine[-1]
         took_s = (moment(last_at) - moment(first_at)).total_seconds() + first.wall_ns / 1e9
+        expected = f"{planned.repetitions} valid repetitions, or {planned.cell_limit_s:g} s"
         if good < planned.repetitions and took_s < planned.cell_limit_s - _ENDED_S:
-            yield (
-                outcome.outcome_id,
-                f"{planned.repetitions} valid repetitions, or {planned.cell_limit_s:g} s",
-                f"{good} in {took_s:.1f} s",
-            )
+            yield outcome.outcome_id, expected, f"{good} in {took_s:.1f} s"
+        elif good < planned.repetitions and (gap_ns := room_ns(_at_work(mine))):
+            found = f"{good}, and {gap_ns / 1e9:.1f} s with room for one more"
+            yield outcome.outcome_id, f"{expected} without a break", found
 
 
 def _by_cell(evidence: Evidence) -> dict[str, list[tuple[str, Repetition]]]:
@@ -194,27 +192,19 @@ def _by_cell(evidence: Evidence) -> dict[str, list[tuple[str, Repetition]]]:
     return found
 
 
+def _at_work(lines: Sequence[tuple[str, Repetition]]) -> list[Line]:
+    """Return the measured repetitions of a cell for which a program was asked to work."""
+    return [
+        Line(at=at, wall_ns=one.wall_ns, valid=True, deployment_id=one.deployment)
+        for at, one in lines
+        if one.phase == judge.MEASURED and one.process_ns
+    ]
+
+
 def http_questions(evidence: Evidence) -> tuple[str, ...]:
     """Return what a reader should ask of the repetitions' times."""
-    return (*clock_question(_of(evidence)), *_idle(evidence))
-
-
-def _idle(evidence: Evidence) -> Iterator[str]:
-    """Name the cells in which, between two lines, there was time for another repetition."""
-    found = []
-    for cell_id, lines in _by_cell(evidence).items():
-        for (before_at, before), (at, one) in pairwise(lines):
-            unused_ns = (moment(at) - moment(before_at)).total_seconds() * 1e9 - one.wall_ns
-            same = before.deployment == one.deployment and before.phase == one.phase == judge.MEASURED
-            if same and one.process_ns and unused_ns > min(before.wall_ns, one.wall_ns) + _BETWEEN_NS:
-                found.append(f"{cell_id} ({unused_ns / 1e9:.1f} s)")
-                break
-    if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        yield (
-            f"time: between repetitions of {', '.join(map(shown, found[:_NAMED]))}{more} there was room "
-            "for one that is not there: what ran then? A busy machine looks so as well"
-        )
+    cells = {cell_id: _at_work(lines) for cell_id, lines in _by_cell(evidence).items()}
+    return (*clock_question(_of(evidence)), *room_question(cells))
 
 
 RULES: tuple[Rule[Evidence], ...] = (

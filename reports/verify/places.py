@@ -7,15 +7,22 @@ equal (docs/adr/0288).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology.records import NOTHING, Cell
-from bmwg.reports.checker.evidence import Evidence
+from bmwg.reports.checker.delays import Delays
+from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store.canonical import sha256_of
 
 _CHAIN = "chain"  # an axis, and what is told of it
+_AROUND = "wall_ns"  # time around a result of other loads than frames
+_BUCKETS = 48  # choice: of which chi squared tells
+_FRAMES = 20  # choice: of a bucket in both trials; with fewer chi squared is too small
+_CHANCE = 0.35  # choice: chi squared a bucket; the least of 300,000 honest pairs is 0.75
+_NAMED = 5
 
 
 @rule("VER-55", "", "each trial ran on a deployment of its cell's path, hosting, function, network and chain")
@@ -87,40 +94,90 @@ def nothing_twice(evidence: Evidence) -> Iterator[Shortfall]:
     if evidence.run is None or evidence.run["simulated"]:
         return
     first: dict[object, int] = {}
-    for seq, result in _results(evidence):
-        earlier = first.setdefault(result, seq)
-        if earlier != seq:
-            yield f"trial {seq}", "a result of its own", f"the result of trial {earlier}, to the ns"
+    for seq, results in _results(evidence):
+        earlier = {first.setdefault(one, seq) for one in results} - {seq}
+        if earlier:
+            yield f"trial {seq}", "a result of its own", f"the result of trial {min(earlier)}, to the ns"
 
 
-def _results(evidence: Evidence) -> Iterator[tuple[int, object]]:
-    """Give what was counted and measured; a time around it that was changed makes no other result.
+def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
+    """Give what was counted and measured, in parts of which none is ever equal to another trial's.
 
-    Of frames only what holds times that chance draws: counts alone are alike wherever nothing is lost, and
-    not each tester tells more than counts and a duration.
+    A time around it that was changed makes no other result. Of frames only the latencies count, which chance
+    draws: counts alone are alike wherever nothing is lost, and not each tester tells more than counts and a
+    duration. Of other loads it is all that a result holds, without the time around it.
     """
     for trial in evidence.trials:
-        streams = trial.trial.result.streams
-        if not trial.fault and any(one.latency.sum_ns and one.largest_gap_ns for one in streams):
-            yield trial.trial.seq, streams
-    for one in evidence.executions:
-        if not one.body.faults:
-            yield one.seq, sha256_of(one.body.result)
+        if not trial.fault:
+            told = [one for one in trial.delays if one.telling]
+            yield trial.trial.seq, tuple((one.frames, one.sha256) for one in told)
+    for execution in evidence.executions:
+        if not execution.body.faults:
+            result = {name: value for name, value in execution.body.result.items() if name != _AROUND}
+            yield execution.seq, (sha256_of(result),)
+
+
+def _near_copies(evidence: Evidence) -> Iterator[str]:
+    """Name trials of a cell whose latencies lie in the same buckets as another's, nearer than chance gives.
+
+    Two samples of one distribution differ by chi squared of about 1 a bucket; a histogram that was copied and
+    shaken a little by much less. A tester and a device that repeat themselves to the frame look so as well.
+    """
+    by_cell: dict[tuple[str, str], list[Trial]] = {}
+    for trial in evidence.trials:
+        if not trial.fault and any(len(one.fullest) >= _BUCKETS for one in trial.delays):
+            by_cell.setdefault((trial.cell_id, trial.metric), []).append(trial)
+    found = []
+    for mine in by_cell.values():
+        for number, trial in enumerate(mine):
+            if any(_alike(trial, other) for other in mine[:number]):
+                found.append(str(trial.trial.seq))
+    if found:
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield (
+            f"copies: the latencies of trial {', '.join(found[:_NAMED])}{more} are those of an earlier trial "
+            "of the same cell, but for less than chance: was one made from the other?"
+        )
+
+
+def _alike(one: Trial, other: Trial) -> bool:
+    return any(
+        _nearer_than_chance(first, second)
+        for first, second in zip(one.delays, other.delays, strict=False)
+        if min(len(first.fullest), len(second.fullest)) >= _BUCKETS and first.sha256 != second.sha256
+    )
+
+
+def _nearer_than_chance(first: Delays, second: Delays) -> bool:
+    there = dict(second.fullest)
+    scale = math.sqrt(second.frames / first.frames)
+    total = common = 0.0
+    for low, count in first.fullest:
+        other = there.get(low, 0)
+        if other and count + other >= _FRAMES:
+            common += 1
+            total += (count * scale - other / scale) ** 2 / (count + other)
+            if total > _CHANCE * len(first.fullest):
+                return False
+    return common >= _BUCKETS and total < _CHANCE * common
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:
-    """Ask of a run of real traffic that tells of no deployment what it was."""
+    """Ask on what a run of real traffic ran where it tells nothing, and of trials that are too alike."""
     if evidence.run is None or evidence.run["simulated"] or evidence.platform is None or not evidence.lines:
         return ()
+    return (*_bare(evidence, evidence.platform["deployments"]), *_near_copies(evidence))
+
+
+def _bare(evidence: Evidence, deployments: Mapping[str, Any]) -> Iterator[str]:
     told = ("path", "hosting")
     bare = [
         name
         for name in dict.fromkeys(line.deployment_id for line in evidence.lines)
-        if not any(key in evidence.platform["deployments"].get(name, {}) for key in told)
+        if not any(key in deployments.get(name, {}) for key in told)
     ]
-    if not bare:
-        return ()
-    return (f"deployments: {len(bare)} tell neither path nor hosting: on what did their trials run?",)
+    if bare:
+        yield f"deployments: {len(bare)} tell neither path nor hosting: on what did their trials run?"
 
 
 RULES: tuple[Rule[Evidence], ...] = (ran_where_asked, nothing_twice)

@@ -21,7 +21,7 @@ from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.former_http import FILES as FORMER_FILES
-from bmwg.reports.verify import places
+from bmwg.reports.verify import places, repetitions
 from bmwg.reports.verify.choices import choices
 from bmwg.reports.verify.earlier import by_earlier_rules
 from bmwg.reports.verify.known import strangers
@@ -235,6 +235,7 @@ def _asked(evidence: Evidence) -> tuple[str, ...]:
         *rooms.questions(evidence),
         *places.questions(evidence),
         *choices(evidence),
+        *repetitions.questions(evidence),
     )
 
 

@@ -12,7 +12,7 @@ from bmwg.methodology.kinds.kind import Body, Execution
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, SpecT
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity, Validity
-from bmwg.methodology.repeated import Tried
+from bmwg.methodology.repeated import Repetitions, Tried
 from bmwg.methodology.trial import Assessment
 from bmwg.methodology.turns import Turn
 
@@ -164,6 +164,10 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return nothing: the cells of these kinds are measured in the plan's own order."""
         return ()
+
+    def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
+        """Return how often each cell is repeated, by cell id."""
+        return {cell_id: planned.asked for cell_id, planned in self.planned_by(profile).items()}
 
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
         """Return what a profile asks of an execution and what was found, where these differ."""

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import yaml
+
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.known import FILE, Measured, known
@@ -134,11 +136,15 @@ def _versions(folder: str) -> list[tuple[str, str]]:
 
 
 def _hashes(text: str) -> set[str]:
-    """Return the hashes of a profile as runs record it: as it is, and with what it leaves open."""
-    data = parse(text).data
-    if not isinstance(data, dict):
-        return set()
-    return {sha256_of(data), sha256_of({"keep_awake": KeepAwake.PM_QOS.value, **data})}
+    """Return the hashes of a profile as runs record it: as it is, and with what it leaves open.
+
+    Profiles of other kinds than frames may say something once and refer to it: only a full reader follows.
+    """
+    found: set[str] = set()
+    for data in (parse(text).data, yaml.safe_load(text)):
+        if isinstance(data, dict):
+            found |= {sha256_of(data), sha256_of({"keep_awake": KeepAwake.PM_QOS.value, **data})}
+    return found
 
 
 def git(*arguments: str) -> str:

@@ -28,7 +28,7 @@ from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, as
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
-from bmwg.reports.store.codec import result_to_json
+from bmwg.reports.store.frame_codec import result_to_json
 from bmwg.reports.store.journal import genesis
 from bmwg.reports.store.read import header_hash
 

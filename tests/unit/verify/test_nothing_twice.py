@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import liar
+import liar_source
+import pytest
 import replayable
 
 from bmwg.methodology.records import LatencyHistogram, StreamCounts
 from bmwg.reports.bundle.make import folder_evidence
+from bmwg.reports.checker.delays import delays_of
 from bmwg.reports.verify.places import nothing_twice
+from bmwg.reports.verify.verify import verify_folder
 
 COUNTS = StreamCounts(
     intended_frames=1000, sent_frames=1000, received_frames=1000, effective_duration_ns=10**9
@@ -19,14 +25,21 @@ TIMED = StreamCounts(
     sent_frames=1000,
     received_frames=1000,
     largest_gap_ns=20_417,
-    latency=LatencyHistogram(buckets=((9000, 9001, 1000),), sum_ns=9_000_412, min_ns=9000, max_ns=9001),
+    latency=LatencyHistogram(
+        buckets=((9000, 9001, 600), (9002, 9003, 300), (9004, 9005, 100)),
+        sum_ns=9_001_412,
+        min_ns=9000,
+        max_ns=9005,
+    ),
 )
 
 
 def shortfalls(*streams: StreamCounts, simulated: bool = False) -> list[object]:
     """Judge a run of trials with one stream each."""
     trials = [
-        SimpleNamespace(fault="", trial=SimpleNamespace(seq=seq, result=SimpleNamespace(streams=(one,))))
+        SimpleNamespace(
+            fault="", trial=SimpleNamespace(seq=seq), delays=delays_of(SimpleNamespace(streams=(one,)))
+        )
         for seq, one in enumerate(streams, start=1)
     ]
     evidence = SimpleNamespace(run={"simulated": simulated}, trials=trials, executions=())
@@ -46,3 +59,42 @@ def test_a_run_made_by_the_real_code_has_no_two_alike(tmp_path: Path) -> None:
     evidence = folder_evidence(replayable.make_run(tmp_path, simulated=False))
     assert len(evidence.trials) > 10
     assert list(nothing_twice.check(evidence)) == []
+
+
+def copied(noise: float) -> liar.Lie:
+    """Return what writes the latencies of a trial into another of its cell, each count shaken by a share."""
+
+    def lie(files: liar.Files) -> None:
+        group = max(liar_source._groups(files).values(), key=len)
+        first, second = [one for one in group if one["assessment"]["validity"] == "valid"][:2]
+        copies = json.loads(json.dumps(first["result"]["streams"]))
+        for stream in copies:
+            stream["largest_gap_ns"] += 7
+            buckets = stream["latency"]["buckets"]
+            counts = buckets[2::3]
+            for place in range(2, len(buckets), 3) if noise else ():
+                buckets[place] = max(1, round(buckets[place] * files.chance.uniform(1 - noise, 1 + noise)))
+            fullest = max(range(2, len(buckets), 3), key=lambda place: buckets[place])
+            buckets[fullest] += sum(counts) - sum(buckets[2::3])
+        second["result"] |= {"streams": copies, "auxiliary": dict(first["result"]["auxiliary"])}
+        second["spec"] = json.loads(json.dumps(first["spec"]))
+
+    return lie
+
+
+def test_the_latencies_of_a_real_trial_are_found_in_another(kept) -> None:
+    found = verify_folder(liar.told(kept("packets-2"), copied(0))).findings
+    assert "VER-56" in {one.rule_id for one in found}
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.03])
+def test_a_copy_with_a_little_noise_is_asked_about(kept, noise: float) -> None:
+    asked = verify_folder(liar.told(kept("packets-2"), copied(noise), seed=3)).questions
+    assert any(one.startswith("copies: ") for one in asked)
+
+
+@pytest.mark.parametrize("name", ["packets-2", "resumed-2", "packets", "unstable", "ladder"])
+def test_no_two_trials_of_an_honest_run_are_alike(kept, name: str) -> None:
+    verified = verify_folder(kept(name))
+    assert "VER-56" not in {one.rule_id for one in verified.findings}
+    assert not any(one.startswith("copies: ") for one in verified.questions)

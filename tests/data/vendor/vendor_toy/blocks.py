@@ -205,6 +205,10 @@ class _Blocks:
         """Return nothing: cells are measured one after the other."""
         return ()
 
+    def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
+        """Return how often each cell is repeated, by cell id."""
+        return {cell_id: planned.asked for cell_id, planned in plan_of(profile).items()}
+
     def not_as_planned(self, profile: Mapping[str, Any], execution: Execution) -> tuple[str, str] | None:
         """Return what a profile asks of an execution and what was found, where these differ."""
         planned = plan_of(profile).get(execution.cell_id)

@@ -1,0 +1,43 @@
+"""What is kept of the latencies of a trial when its histograms are not: enough to tell a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from bmwg.methodology.records import TrialResult
+
+_KEPT = 96  # buckets that hold most; fewer hold all of a calm trial
+_LEAST_FRAMES, _LEAST_BUCKETS = 1000, 3  # of which two trials cannot be equal by chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delays:
+    """The latencies of one stream: how many frames, in which buckets most of them, and a hash of all.
+
+    `fullest` are (lower end in ns, frames) of the buckets that hold most. `telling` is whether there is
+    enough for two trials never to be equal.
+    """
+
+    frames: int
+    sha256: str
+    telling: bool
+    fullest: tuple[tuple[int, int], ...]
+
+
+def delays_of(result: TrialResult) -> tuple[Delays, ...]:
+    """Return what is kept, stream by stream."""
+    found = []
+    for stream in result.streams:
+        latency = stream.latency
+        frames = sum(count for _, _, count in latency.buckets)
+        fullest = sorted(latency.buckets, key=lambda one: (-one[2], one[0]))[:_KEPT]
+        found.append(
+            Delays(
+                frames=frames,
+                sha256=sha256(repr((latency.buckets, latency.sum_ns)).encode("ascii")).hexdigest(),
+                telling=frames >= _LEAST_FRAMES and len(latency.buckets) >= _LEAST_BUCKETS,
+                fullest=tuple((low, count) for low, _, count in fullest),
+            )
+        )
+    return tuple(found)
