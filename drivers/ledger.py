@@ -52,6 +52,7 @@ KINDS: dict[str, Kind] = {
     "docker": Kind(function="bmwg.drivers.hosting.docker_daemon:remove", in_node=False),
     "libvirt": Kind(function="bmwg.drivers.hosting.libvirt_daemon:remove", in_node=False),
     "kubernetes_node": Kind(function="bmwg.drivers.kubernetes.node:remove", in_node=False),
+    "native_cgroup": Kind(function="bmwg.drivers.hosting.native_cgroup:remove", in_node=False),
     "cgroup_controllers": Kind(function="bmwg.drivers.hosting.cgroups:hold_back", in_node=False),
     "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
     "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
