@@ -55,8 +55,8 @@ def named(mask: int) -> list[str]:
 def compared(asked: Collection[str], found: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
     """Return what was granted beside what was asked for: each capability's name with `asked` and `granted`.
 
-    Only those are named that are either. Names in `asked` may begin with CAP_. None where there was no process
-    to read it from. How many there were is left out: a shell that is about to start another is one or two.
+    Only those are named that are either. Names in `asked` may begin with CAP_. None where there was no
+    process to read it from. How many there were is left out: a shell that starts another is one or two.
     """
     if not found["processes"]:
         return None
