@@ -93,7 +93,7 @@ def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
     """Return that the disk has not the room for a job's file."""
     if not wanted_octets:
         return None
-    free = _node(bed).call(f"{_FILES}:free_octets", folder=str(bed.run_dir / "jobs"))
+    free = _node(bed).call(f"{_FILES}:free_octets", folder=str(bed.run_dir))
     if free >= wanted_octets:
         return None
     return Missing(
