@@ -122,7 +122,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         found = {}
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell
-            deployment_id = self.new_deployment(cell.path, hosting)
+            deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
             evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
             take = _taking(bed, cell, evidence, told)

@@ -58,6 +58,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
     told: dict[str, JsonValue] = {
         "path": PATH,
+        "scenario": "a program measures the host on which it runs",
         "hosting": hosting,
         "function": _FUNCTION,
         "network": NOTHING,
