@@ -136,6 +136,7 @@ def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> No
     assert "0.997" in page  # STREAM's copy in Docker, by the document
     assert "RFC 8172 section 2" in page
     assert "no kvm here" in page
+    assert "these are figures of caches, not of memory" in page
     assert f"The seed is {SEED}" in page
 
 
