@@ -85,6 +85,7 @@ class Bed:
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
         self.pods: dict[str, Pod] = {}  # those that stand
+        self.asked_capabilities: dict[str, tuple[str, ...]] = {}  # by them, for what they run
         self.standing_machines: dict[str, Machine] = {}
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}

@@ -183,7 +183,9 @@ class Session:
                     self.envelopes[cell.frame_octets] = outcome.lower.load_fps
         most = self.profile.policy.most_set_aside_ratio
         by_cpu = self.profile.policy.stall_evidence is StallEvidence.CPU
-        outcome = standing(outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu)
+        outcome = standing(
+            outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu, policy=self.profile.policy
+        )
         if planned.metric != latency.METRIC:
             self.throughputs[cell.cell_id] = outcome
         self.store.add_outcome(outcome)
@@ -221,7 +223,7 @@ def make_run(
     if not indicative:  # what a conformance profile may set aside
         conforming = {"set_aside_host_stalls": False, "stall_evidence": "cpu", "most_set_aside_ratio": 0.1}
         data["trial"] |= {**conforming, "max_repeats": 10}
-        del data["search"]["most_relative_width"]
+        del data["search"]["most_relative_width"], data["search"]["state_checks"]
     data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
     data["suites"] = {
         name: one
