@@ -7,6 +7,7 @@ from typing import Any
 
 from bmwg.methodology import chains
 from bmwg.methodology.data_plane import counts_of
+from bmwg.methodology.record.seals import is_hidden
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 _NAMED = 3  # deployments without it that a verdict names
@@ -49,7 +50,11 @@ def composed(scope: Scope) -> Answer:
     """The record names the functions of each chain in order, each once, as many as were asked for."""
 
     def check(_: str, asked: tuple[str, ...], told: Told) -> bool:
-        return tuple(str(one.get("name")) for one in _members(told)) == asked
+        names = [str(one.get("name")) for one in _members(told)]
+        if len(names) != len(asked):
+            return False
+        # runs up to f5a6afe2b85c hid the names in public, by which two could be told apart still
+        return all(is_hidden(name) or name == one for name, one in zip(names, asked, strict=True))
 
     return _each(scope, "the functions of each chain in their order, none shared", check)
 

@@ -12,6 +12,7 @@ COMMIT = "3ac94e6c001a528dff8e1529fc0d678fa8e55c18"
 LATER = "77e44c9b324855cf4ee43bff6fa091a357b99c8e"
 OF_2_0 = "a34196f4a445301e86072bd393ef0882921411ff"
 JOINT = "65a546c2cecc1f80b870b0d98772ea8a5fcdec69"
+OF_LOADS = "f5a6afe2b85c2806b503c53d21eb0adbc6b23ce5"
 OF_STREAMS = "4520ddf63a384b62d35c93f1a666c7047737cd16"
 FOLDER = EVIDENCE / COMMIT[:12]
 SIGNER = FOLDER / "signer.pub"
@@ -312,5 +313,13 @@ KEPT = (
         executions=28,
         lacks=("clause_rules 6", "standing 4", "standing 5"),
         commit=OF_STREAMS,
+    ),
+    Kept(  # run/2.1, redacted: frames over chains, the life of pods, and sizes of sockets
+        name="loads-public",
+        sha256="dbf63207aa6518fd737e9099ddedaa2febd878e388efcc9551aacd4dcb83d5d9",
+        answers=41,
+        executions=147,
+        lacks=(),
+        commit=OF_LOADS,
     ),
 )

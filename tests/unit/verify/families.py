@@ -18,6 +18,7 @@ import evidence
 import liar
 import liar_http
 import liar_kinds
+import liar_loads
 import liar_source
 import replayable
 import test_http_run
@@ -75,6 +76,11 @@ def _source(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
 
 def _kinds(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
     liar_kinds.told(folder, lie, seed)
+    return {}
+
+
+def _loads(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_loads.told(folder, lie, seed)
     return {}
 
 
@@ -157,6 +163,10 @@ FAMILIES: tuple[Family, ...] = (
     *(
         Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), named=said)
         for lie, (base, said) in liar_kinds.NAMED.items()
+    ),
+    *(
+        Family(name=f"loads: {lie.__name__}", base=base, tell=partial(_loads, lie), rules=frozenset({one}))
+        for lie, (base, one) in liar_loads.REFUSED.items()
     ),
     Family(name="page that acts", base="ladder", tell=_active_page, rules=frozenset({"VER-36"})),
     Family(

@@ -284,6 +284,7 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
     run["header_sha256"] = header_hash(run)
     platform = json.loads((folder / "platform.json").read_text("ascii"))
     bonds: dict[tuple[Any, ...], Any] = {}
+    form = sealed_form(platform)
     prev = genesis(run["run_id"], run["header_sha256"])
     lines = []
     for number, body in enumerate(trials, start=1):
@@ -292,7 +293,7 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
             body["seq"] = number
         if bound := body.get("platform"):
             key = (body["deployment"], bound["doctor"], bound["drift"])
-            bonds.setdefault(key, binding.of_trial(sealed_form(platform), *key))
+            bonds.setdefault(key, binding.of_trial(form, *key))
             body["platform"] = bonds[key]
         text = canonical(body)
         prev = hashlib.sha256(text.encode("ascii")).hexdigest()
