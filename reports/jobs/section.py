@@ -141,7 +141,8 @@ def _number(one: Answered, name: str, unit: str) -> str:
     scale, words = _SCALES.get(unit, (1.0, unit))
     half = one.values.get(f"{part}half_width_95")
     spread = f" ± {_digits(half / scale)}" if half is not None else ""
-    return f"{_digits(one.values[f'{part}mean'] / scale)}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+    mean = _digits(one.values[f"{part}mean"] / scale)
+    return f"{mean}{spread} {words} (n = {one.values[f'{part}repetitions']})"
 
 
 def _digits(value: float) -> str:
