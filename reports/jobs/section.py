@@ -27,7 +27,7 @@ _HOW = (
     "much less than native that is. Each figure is per second; more is better. These are figures of a "
     "hosting form, not benchmarks of a network function: RFC 8172 section 2 leaves those of computers out."
 )
-_WHOLE_FROM = 1e5
+_WHOLE_FROM = 1e4
 _CACHES = 4  # by STREAM's own rule
 _LIMITS = {  # of a cgroup, by version 1 and 2
     "cpuset_cpus": "CPUs",
@@ -140,10 +140,13 @@ def _number(one: Answered, name: str, unit: str) -> str:
     part = f"{name}." if name else ""
     scale, words = _SCALES.get(unit, (1.0, unit))
     half = one.values.get(f"{part}half_width_95")
-    spread = f" ± {half / scale:.4g}" if half is not None else ""
-    mean = one.values[f"{part}mean"] / scale
-    told = f"{mean:,.0f}" if mean >= _WHOLE_FROM else f"{mean:.5g}"
-    return f"{told}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+    spread = f" ± {_digits(half / scale)}" if half is not None else ""
+    mean = _digits(one.values[f"{part}mean"] / scale)
+    return f"{mean}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= _WHOLE_FROM else f"{value:.4g}"
 
 
 def compared(one: Answered, native: Answered, name: str) -> Against | None:
