@@ -67,7 +67,7 @@ def made(tmp_path_factory):
             for number in range(1, 6):
                 asked = spec(planned, number)
                 one = result(250_000_000 + 100_000 * number)
-                one = replace(one, wall_ns=one.wall_ns + place_in_plan)  # no two are alike
+                one = replace(one, process_ns=one.process_ns + place_in_plan)  # no two are alike
                 found = STREAMS.assessed(asked, one)
                 seq = store.append(
                     cell_id=planned.cell.cell_id,
