@@ -16,18 +16,29 @@ from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
-from bmwg.methodology.medium import cell_fps
+from bmwg.methodology.medium import cell_fps, ethernet_fps
 from bmwg.methodology.profiles import PathPlan, Profile
 from bmwg.methodology.records import FRAMES, MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual ports was ever seen to carry
+_LEAST_OCTETS = 64  # the least frame of Ethernet, FCS included
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
 
+def highest_fps(line_rate_bps: int | None) -> int:
+    """Return the highest load of any qualification: what a medium with a rate carries of the least frames."""
+    if line_rate_bps is None:
+        return QUALIFICATION_MAX_FPS
+    return max(QUALIFICATION_MAX_FPS, ethernet_fps(line_rate_bps, _LEAST_OCTETS))
+
+
 def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int | None = None) -> int:
-    """Return the highest load of the tester's qualification: never above what the medium can carry."""
-    highest = QUALIFICATION_MAX_FPS if stated_fps is None else stated_fps
+    """Return the highest load of the tester's qualification: never above what the medium can carry.
+
+    `stated_fps` is that of all frames, as the header of a finished run says.
+    """
+    highest = highest_fps(line_rate_bps) if stated_fps is None else stated_fps
     medium = cell_fps(line_rate_bps, cell)
     return highest if medium is None else min(highest, medium)
 

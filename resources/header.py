@@ -9,7 +9,7 @@ from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology import suites
 from bmwg.methodology.measurements.registry import BY_NAME
-from bmwg.methodology.planning import QUALIFICATION_MAX_FPS, PlannedCell
+from bmwg.methodology.planning import PlannedCell, highest_fps
 from bmwg.methodology.procedures import versions
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import PlannedCell as StoredPlan
@@ -39,7 +39,7 @@ def run_header(
             StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),
         families=(family for kind in BY_NAME.values() for family in kind.families),
-        qualification_max_fps=QUALIFICATION_MAX_FPS,
+        qualification_max_fps=highest_fps(medium_of(testbed).line_rate_bps),
         cases=suites.outside(selected),
         order_seed=order_seed,
     )

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from fake_measurers import Device
 
-from bmwg.methodology import latency, throughput
+from bmwg.methodology import latency, planning, throughput
 from bmwg.methodology.ladder import ladder
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import Bound, Cell, Direction, Outcome, OutcomeType, Quantity
@@ -113,3 +113,13 @@ def test_no_ratio_is_taken_of_an_answer_with_a_wide_interval():
     assert [rung.to_below for rung in rungs] == [None, None, None]
     assert [rung.to_wire for rung in rungs] == [None, None, pytest.approx(200 / 970)]
     assert [rung.note for rung in rungs] == ["", "node has a wide interval", "node has a wide interval"]
+
+
+def test_a_tester_is_qualified_up_to_what_the_medium_carries():
+    cell = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=64)
+    assert planning.qualification_max_fps(cell, None) == planning.highest_fps(None) == 2_500_000
+    assert planning.qualification_max_fps(cell, 10**9) == 1_488_095
+    assert planning.qualification_max_fps(cell, 10**10) == 14_880_952  # it was 2.5 million
+    assert planning.qualification_max_fps(cell, 10**10, 2_500_000) == 2_500_000  # as an earlier run said
+    assert planning.qualification_max_fps(cell, 10**10, planning.highest_fps(10**10)) == 14_880_952
+    assert planning.highest_fps(10**9) == 2_500_000  # runs on slower media say what they said
