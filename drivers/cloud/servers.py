@@ -60,7 +60,7 @@ class Server:
 
 
 class Workshop:
-    """What one run makes in one project, by its tag; `sweep` removes all of it."""
+    """What one run makes in one project, by its tag; `sweeping.sweep` removes all of it."""
 
     def __init__(self, client: Client, tag: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.client = client

@@ -19,6 +19,7 @@ from tests.unit.cloud.acts import ACTS
 from bmwg.drivers.cloud import embedded
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.servers import Workshop
+from bmwg.drivers.cloud.sweeping import sweep
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import ToolkitError
 
@@ -60,7 +61,7 @@ def main(target: Path) -> None:
                     acts[-1]["error"] = error.error_id
                 print(f"{act}: {acts[-1]['error'] or 'done'}, {len(acts[-1]['answers'])} answers", flush=True)
                 acts.append({"act": "sweep", "error": "", "answers": []})
-                workshop.sweep()
+                sweep(workshop)
                 acts.pop()
             requests.Session.send = send  # type: ignore[method-assign]
             secret = cloud.auth["password"]
