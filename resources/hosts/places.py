@@ -53,7 +53,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     Raises DriverError HOST-01, and what a runtime raises.
     """
     node = _node(bed)
-    folder = str(bed.run_dir / "jobs" / hosting)
+    folder = str(bed.run_dir / f"jobs-{hosting}")
     entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
     node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
     told: dict[str, JsonValue] = {

@@ -122,6 +122,10 @@ FAMILIES: tuple[Family, ...] = (
         for lie, said in liar.STRANGERS.items()
     ),
     *(
+        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), named=said)
+        for lie, (base, said) in liar.TIMES.items()
+    ),
+    *(
         Family(
             name=f"requests: {lie.__name__}",
             base="http",

@@ -1,7 +1,7 @@
-"""Lies about a redacted run of chains, of lives of pods and of sizes of sockets, told by who has the source.
+"""Lies about a redacted run of chains, of the life of pods and of sizes of sockets.
 
-They are those of `liar_kinds`, told of every kind of load and of every path: of frames over chains, of acts,
-and of streams from a client to a server.
+They are those of `liar_kinds`, told of every kind of load and of other paths: of frames over chains, of acts,
+and of streams from a client to a server. Whoever tells them has the toolkit's source.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def worst_gone(kind: str, files: Files) -> None:
 
 
 def one_more_until_it_pays(kind: str, files: Files) -> None:
-    """Measure a cell longer than planned, as if it had been: one more execution, better than all."""
+    """Measure a cell longer than it was to be: one more execution, as if it had been planned."""
     cell = files.chance.choice(_PLACES[kind])
     donor = _of_cell(files, next(one for one in _PLACES[kind] if one != cell))[-1]
     more = json.loads(json.dumps(donor))

@@ -126,7 +126,10 @@ class Session:
                 streams = tuple(  # of a real device no two results are alike
                     replace(one, largest_gap_ns=one.largest_gap_ns + self.taken) for one in result.streams
                 )
-                result = replace(result, auxiliary=tuple(sorted(made.items())), streams=streams)
+                odd_ns = result.wall_time_ns + 1 + self.taken % 998  # no clock reads whole microseconds
+                result = replace(
+                    result, auxiliary=tuple(sorted(made.items())), streams=streams, wall_time_ns=odd_ns
+                )
             self.taken += 1
             if self.stall_every and self.taken % self.stall_every == 0:
                 result = replace(result, disturbance=HostDisturbance(largest_stall_ns=((1, 9_000_000),)))

@@ -256,6 +256,13 @@ def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_pat
     assert verdict.endswith("NOT CHECKED, may say anything: report.html, output.xml")
 
 
+@pytest.mark.parametrize("lie", liar.TIMES, ids=lambda lie: lie.__name__)
+def test_times_that_no_clock_gives_are_asked_about(place, tmp_path, keys, lie):
+    family = next(one for one in families.FAMILIES if one.name == lie.__name__)
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    assert family.caught(verify_bundle(bundle, load_public(keys["signer.pub"])))
+
+
 @pytest.mark.parametrize("lie", liar.STRANGERS, ids=lambda lie: lie.__name__)
 def test_a_toolkit_or_profile_that_nobody_knows_is_named_first(place, tmp_path, lie):
     folder = liar.told(copied(place, "ladder", tmp_path), lie)
