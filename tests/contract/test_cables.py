@@ -68,8 +68,11 @@ try:
             missing = driver.probe()
             told[cell.path] = missing.what if missing else ""
             if missing is None:
-                with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
-                    told[cell.path] = tester.carry(0, b'a cable') is not None
+                with driver.deploy() as deployment:
+                    told[cell.path] = True
+                    if sys.argv[3]:
+                        with PacketTester(deployment.ports) as tester:
+                            told[cell.path] = tester.carry(0, b"a cable") is not None
                     told[cell.path + " macs"] = [port.mac for port in deployment.ports]
 except ToolkitError as error:
     told["error"] = f"{error.error_id} {error.what}"
@@ -88,12 +91,12 @@ def write_testbed(folder: Path, *, loop: bool = True, **changes: object) -> None
     (folder / "testbed.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
 
 
-def machine(folder: Path) -> dict[str, object]:
+def machine(folder: Path, frames: str = "") -> dict[str, object]:
     """Run the test's program where the machine's interfaces are these three pairs."""
     program = folder / "program.py"
     program.write_text(IN_THE_MACHINE)
     done = subprocess.run(
-        [*UNSHARE, sys.executable, str(program), str(folder), json.dumps(CABLES)],
+        [*UNSHARE, sys.executable, str(program), str(folder), json.dumps(CABLES), frames],
         check=False,
         capture_output=True,
         text=True,
@@ -105,7 +108,7 @@ def machine(folder: Path) -> dict[str, object]:
     return found
 
 
-def test_cables_carry_frames_and_the_machine_has_its_interfaces_back(tmp_path: Path) -> None:
+def test_cables_are_borrowed_and_the_machine_has_its_interfaces_back(tmp_path: Path) -> None:
     write_testbed(tmp_path)
     told = machine(tmp_path)
     assert "error" not in told, told
@@ -118,6 +121,14 @@ def test_cables_carry_frames_and_the_machine_has_its_interfaces_back(tmp_path: P
     assert told["wire macs"] == [macs["eth5"], macs["eth6"]]
     assert told["line_rate_bps"] == 10_000_000_000  # what a veth tells
     assert {link["kind"] for link in told["links"]} == {"cable"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_cables_carry_frames(tmp_path: Path) -> None:
+    write_testbed(tmp_path)
+    told = machine(tmp_path, "frames")
+    assert told["wire"]
+    assert told["node"]
 
 
 def test_without_a_loop_the_tester_of_cabled_ports_is_not_qualified_on_a_veth(tmp_path: Path) -> None:
