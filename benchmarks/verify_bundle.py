@@ -32,9 +32,8 @@ from bmwg.reports.store.codec import (
     PlannedCell,
     outcome_to_json,
     planned_to_json,
-    result_to_json,
-    spec_to_json,
 )
+from bmwg.reports.store.frame_codec import result_to_json, spec_to_json
 from bmwg.reports.store.journal import genesis
 from bmwg.reports.store.read import header_hash
 

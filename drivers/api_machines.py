@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
@@ -25,7 +26,12 @@ class MachineIntent:
 
     `links` are NICs of the node that a machine is to forward between: it gets a test interface in one segment
     with each, in their order, by which frames of any address pass, and `network` is not used. The addresses
-    there are whoever asked's to set.
+    there are whoever asked's to set. Without `network` and `links` a machine is commanded and no more.
+
+    `script` is a shell script that the machine runs as root when it boots: what is returned then is made, may
+    still boot, and is called by nobody.
+
+    `host` names the node that it is to stand on, where a provider has several; links say it by themselves.
     """
 
     number: int
@@ -35,6 +41,8 @@ class MachineIntent:
     nic_model: str
     network: str
     links: tuple[str, ...] = ()
+    host: str = ""
+    script: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +77,14 @@ class Machine(Protocol):
     def describe(self) -> Mapping[str, JsonValue]: ...
 
 
+@runtime_checkable
+class TimedMachine(Machine, Protocol):
+    """A machine whose maker told when it came to each step of its start, by name (monotonic clock, ns)."""
+
+    @property
+    def start_steps_ns(self) -> Mapping[str, int]: ...
+
+
 class MachineProvider(Protocol):
     """What makes machines, found by `vms.driver` of the testbed file among `bmwg.drivers.provider`.
 
@@ -91,3 +107,11 @@ class MachineProvider(Protocol):
     def probe(self) -> Missing | None: ...
     def made(self, intent: MachineIntent) -> Machine: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+class LinkedMachineProvider(MachineProvider, Protocol):
+    """One whose machines forward. `laid` has the segments on these NICs stand while it is entered, so that
+    machines come and go without them; several may then be made at the same time.
+    """
+
+    def laid(self, links: tuple[str, ...]) -> AbstractContextManager[None]: ...

@@ -127,8 +127,8 @@ class PodParts:
 
     `forwarding` has the pod's kernel forward; `arguments` are the pod's program (none: it sleeps, or is told
     what to run when it is started: `told_at_start`), `binds` of `(source, destination, writable)` what it
-    sees of the node. `capabilities` are the fewest by which it works (crun grants a fixed set and these),
-    `root` says that it must be user 0.
+    sees of the node. `capabilities` are the fewest by which it works, and all that it is granted; `root`
+    says that it must be user 0.
     """
 
     forwarding: bool = False

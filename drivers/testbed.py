@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bmwg.drivers.hosting.instance import CRUN
+from bmwg.drivers.testbed_row import FORMER, instead_of_row
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
@@ -22,6 +23,7 @@ SCHEMA = "testbed"
 MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+VETH, CABLE = "veth", "cable"  # kinds of links: a pair that the run makes, and what is there
 AUTO = "auto"  # of tester.io: drivers/port_kind.py says what that is on a machine
 
 
@@ -59,7 +61,7 @@ class LinkSpec:
 
     a: Endpoint
     b: Endpoint
-    kind: str = "veth"
+    kind: str = VETH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +152,8 @@ def load_testbed(path: Path | str | None = None) -> Testbed:
     """Read and check a testbed file; without a path the embedded testbed.
 
     Raises ConfigError: CFG-01 the file cannot be read, CFG-02 it is no strict YAML, CFG-03 it is against the
-    schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02).
+    schema, CFG-04 its parts contradict each other (all problems at once; CPU sharing: RFC8172-3.4-02),
+    CFG-06 it has a key of former versions, with the lines to write instead.
     """
     file = Path(path) if path is not None else embedded_file()
     return parse_testbed(_text(file), file)
@@ -182,6 +185,7 @@ def with_settings(testbed: Testbed, settings: Mapping[tuple[str, ...], object], 
 
 
 def _checked(document: Document, file: Path, what: str) -> Testbed:
+    _refuse_former(document, file, what)
     found = problems(document.data, SCHEMA)
     if found:
         raise _refusal("CFG-03", file, document, found, what)
@@ -191,6 +195,18 @@ def _checked(document: Document, file: Path, what: str) -> Testbed:
     if clashes := list(contradictions(testbed)):
         raise _refusal("CFG-04", file, document, clashes, what)
     return testbed
+
+
+def _refuse_former(document: Document, file: Path, what: str) -> None:
+    """Raise ConfigError CFG-06 for keys of former versions: what they said is said otherwise today."""
+    if not isinstance(document.data, dict) or FORMER not in document.data:
+        return
+    lines = [
+        f"{what}: `{FORMER}` is no longer read, nothing was started",
+        f"{file}:{document.line((FORMER,))}: write in its place",
+        *(f"    {line}" for line in instead_of_row(document.data[FORMER])),
+    ]
+    raise ConfigError("CFG-06", "\n          ".join(lines))
 
 
 def embedded_file() -> Path:
@@ -307,7 +323,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             for name, node in data["nodes"].items()
         ),
         links=tuple(
-            LinkSpec(a=_endpoint(link["a"]), b=_endpoint(link["b"]), kind=link.get("kind", "veth"))
+            LinkSpec(a=_endpoint(link["a"]), b=_endpoint(link["b"]), kind=link.get("kind", VETH))
             for link in data["links"]
         ),
         tester=TesterSpec(

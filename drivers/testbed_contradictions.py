@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.drivers import registry
-from bmwg.drivers.testbed import AUTO, TESTER, Endpoint, NodeKind, Testbed, cpu_list
+from bmwg.drivers.testbed import AUTO, CABLE, TESTER, Endpoint, NodeKind, Testbed, cpu_list
 from bmwg.drivers.testbed_row import row_problems
 from bmwg.schemas.validation import Problem, near_name
 
@@ -17,6 +17,7 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
     """Yield what of nodes, links, ports, CPUs and row cannot be together (CPU sharing: RFC8172-3.4-02)."""
     yield from _node_problems(testbed)
     yield from _link_problems(testbed)
+    yield from _cable_problems(testbed)
     yield from _port_problems(testbed)
     yield from _cpu_problems(testbed)
     yield from row_problems(testbed.data)
@@ -62,6 +63,22 @@ def _link_problems(testbed: Testbed) -> Iterator[Problem]:
                     found=f"{endpoint}, already {used[endpoint]}",
                 )
             used.setdefault(endpoint, f"links[{index}].{end}")
+
+
+def _cable_problems(testbed: Testbed) -> Iterator[Problem]:
+    """What a cable joins here is borrowed, so a person must have said that it may be (RFC 6815)."""
+    remote = {node.name for node in testbed.nodes if node.kind is NodeKind.SSH}
+    for index, link in enumerate(testbed.links):
+        for end, endpoint in (("a", link.a), ("b", link.b)):
+            here = link.kind == CABLE and endpoint.node not in remote
+            if here and endpoint.interface not in testbed.lab_ports:
+                yield Problem(
+                    location=("links", index, end),
+                    expected=f"an interface of this machine that lab_ports names"
+                    f" ({', '.join(testbed.lab_ports) or 'none declared'})",
+                    found=repr(endpoint.interface),
+                    near=near_name(endpoint.interface, testbed.lab_ports),
+                )
 
 
 def _port_problems(testbed: Testbed) -> Iterator[Problem]:

@@ -1,4 +1,7 @@
-"""The part `row` of a testbed file: three hosts for the HTTP proxy suites, reached over SSH."""
+"""Clients, device and origin on three hosts over SSH: `roles` of a testbed file, and the cables between.
+
+A testbed file said so under `row` once; such a file is refused with the lines to write instead.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Any
 
 from bmwg.schemas.validation import Problem, near_name
 
-KEY = "row"
+KEY, LINKS, FORMER = "roles", "links", "row"
 CLIENT, PROXY, SERVER = "client", "proxy", "server"
-_PORTS = {CLIENT: ("port",), PROXY: ("client_port", "server_port"), SERVER: ("port",)}
+_SAID = {CLIENT: "client", PROXY: "dut", SERVER: "origin"}  # how the file names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,46 +31,72 @@ class RowHost:
 
 
 def row_hosts(data: Mapping[str, Any]) -> tuple[RowHost, ...]:
-    """Return clients', proxies' and server's host of a testbed file that was checked; none without a row."""
+    """Return clients', proxies' and server's host of a testbed file that was checked; none without roles."""
     if KEY not in data:
         return ()
+    nodes = {role: data[KEY][said] for role, said in _SAID.items()}
+    ((client, to_client),) = _cables(data, nodes[CLIENT], nodes[PROXY])
+    ((to_server, server),) = _cables(data, nodes[PROXY], nodes[SERVER])
+    ports = {CLIENT: (client,), PROXY: (to_client, to_server), SERVER: (server,)}
     return tuple(
         RowHost(
             role=role,
-            node=data[KEY][role]["node"],
-            ssh=data["nodes"][data[KEY][role]["node"]]["ssh"],
-            python=data["nodes"][data[KEY][role]["node"]].get("python", "python3"),
-            ports=tuple(data[KEY][role][port] for port in ports),
+            node=node,
+            ssh=data["nodes"][node]["ssh"],
+            python=data["nodes"][node].get("python", "python3"),
+            ports=ports[role],
         )
-        for role, ports in _PORTS.items()
+        for role, node in nodes.items()
     )
 
 
+def row_part(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a testbed file with roles says where the three hosts are: nodes, cables and roles."""
+    if KEY not in data:
+        return {}
+    hosts = set(data[KEY].values())
+    return {
+        "nodes": {name: dict(node) for name, node in data["nodes"].items() if name in hosts},
+        LINKS: [dict(link) for link in data[LINKS] if {_node(link[end]) for end in "ab"} <= hosts],
+        KEY: dict(data[KEY]),
+    }
+
+
+def _node(endpoint: str) -> str:
+    return endpoint.partition("/")[0]
+
+
+def _cables(data: Mapping[str, Any], a: str, b: str) -> list[tuple[str, str]]:
+    """Return the cables between two nodes, each as its interface on the one and on the other."""
+    found = []
+    for link in data[LINKS]:
+        ends = dict(link[end].split("/", 1) for end in "ab")
+        if link.get("kind") == "cable" and a != b and ends.keys() == {a, b}:
+            found.append((ends[a], ends[b]))
+    return found
+
+
 def row_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what of a row contradicts the rest of its file."""
+    """Yield what of the roles contradicts the rest of its file."""
     if KEY not in data:
         return
-    row, nodes = data[KEY], data["nodes"]
+    roles, nodes = data[KEY], data["nodes"]
     by_ssh = [name for name, node in nodes.items() if node["kind"] == "ssh"]
     seen: dict[str, str] = {}
-    for role in _PORTS:
-        name = row[role]["node"]
+    for said in _SAID.values():
+        name = roles[said]
         if name not in by_ssh:
-            yield _no_host(role, name, nodes, by_ssh)
+            yield _no_host(said, name, nodes, by_ssh)
         elif nodes[name]["ssh"] in seen:
             yield Problem(
-                location=(KEY, role, "node"),
+                location=(KEY, said),
                 expected="a host of its own",
-                found=f"that of row.{seen[nodes[name]['ssh']]}",
+                found=f"that of {KEY}.{seen[nodes[name]['ssh']]}",
             )
         else:
-            seen[nodes[name]["ssh"]] = role
-    if row[PROXY]["client_port"] == row[PROXY]["server_port"]:
-        yield Problem(
-            location=(KEY, PROXY, "server_port"),
-            expected="another interface than client_port",
-            found=repr(row[PROXY]["server_port"]),
-        )
+            seen[nodes[name]["ssh"]] = said
+    if len(seen) == len(_SAID):
+        yield from _uncabled(data)
     vms = data.get("vms", {})
     if vms.get("driver") == "libvirt":
         yield Problem(
@@ -83,10 +112,43 @@ def row_problems(data: Mapping[str, Any]) -> Iterator[Problem]:
         )
 
 
-def _no_host(role: str, name: str, nodes: Mapping[str, Any], by_ssh: Sequence[str]) -> Problem:
+def _uncabled(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Client and device, device and origin are each joined by one cable."""
+    for one, other in ((CLIENT, PROXY), (PROXY, SERVER)):
+        a, b = (data[KEY][_SAID[role]] for role in (one, other))
+        count = len(_cables(data, a, b))
+        if count != 1:
+            yield Problem(
+                location=(LINKS,),
+                expected=f"one link of kind cable between {a} ({_SAID[one]}) and {b} ({_SAID[other]})",
+                found=f"{count or 'none'}",
+            )
+
+
+def _no_host(said: str, name: str, nodes: Mapping[str, Any], by_ssh: Sequence[str]) -> Problem:
     return Problem(
-        location=(KEY, role, "node"),
+        location=(KEY, said),
         expected=f"a node of this file of kind ssh ({', '.join(by_ssh) or 'there is none'})",
         found=f"a node of kind {nodes[name]['kind']}" if name in nodes else f"the unknown node {name!r}",
         near=near_name(name, by_ssh),
+    )
+
+
+def instead_of_row(row: Any) -> tuple[str, ...]:
+    """Return the lines that say today what a former `row` said; with words for what it left out."""
+
+    def said(role: str, key: str, otherwise: str) -> str:
+        part = row.get(role) if isinstance(row, Mapping) else None
+        value = part.get(key) if isinstance(part, Mapping) else None
+        return value if isinstance(value, str) and value else otherwise
+
+    client, dut, origin = (said(role, "node", name.upper()) for role, name in _SAID.items())
+    ends = (
+        (f"{client}/{said(CLIENT, 'port', 'PORT')}", f"{dut}/{said(PROXY, 'client_port', 'PORT')}"),
+        (f"{dut}/{said(PROXY, 'server_port', 'PORT')}", f"{origin}/{said(SERVER, 'port', 'PORT')}"),
+    )
+    return (
+        "links:",
+        *(f"  - {{a: {a}, b: {b}, kind: cable}}" for a, b in ends),
+        f"{KEY}: {{client: {client}, dut: {dut}, origin: {origin}}}",
     )

@@ -17,6 +17,7 @@ from bmwg.methodology import axes
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.planning import deployment_of
 from bmwg.methodology.records import Cell
+from bmwg.resources import sampled
 from bmwg.resources.session import Session
 from bmwg.resources.tester import tester_of
 
@@ -57,8 +58,8 @@ class Deployments:
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a
                 with (
-                    session.platform.ready(
-                        session.bed, cell, deployment_id, deployment, traffic, data_plane
+                    sampled.ready(
+                        session.platform, session.bed, cell, deployment_id, deployment, traffic, data_plane
                     ) as watched,
                     acting(watched, Place(cell=cell, bed=session.bed)) as able,
                 ):

@@ -11,6 +11,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.locks import claims
+from bmwg.drivers.medium import with_medium
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import load_testbed
@@ -23,7 +24,7 @@ from bmwg.methodology.records import FRAMES as KIND
 from bmwg.methodology.records import VM
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
-from bmwg.resources.continuation import going_on
+from bmwg.resources.frames_continued import going_on
 from bmwg.resources.header import run_header
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
@@ -47,6 +48,8 @@ class FramesShare:
             self.testbed, self.profile = self._continued.testbed, self._continued.profile
         else:
             self.testbed = load_testbed(settings.testbed)
+            if not self._simulated:
+                self.testbed = with_medium(self.testbed)
             self.profile = load_profile(settings.profile, paths=registry.paths())
         # what the tester lacks, before all else
         tester_of(self.testbed, settings.results, self.profile.policy.drain_s)

@@ -19,8 +19,9 @@ from bmwg.methodology.trial import JudgedTrial, Learning, StallEvidence, TrialPo
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock, HostClock
-from bmwg.resources.continuation import Recorded
-from bmwg.resources.progress import LineDisplay, bounds_text, narrowed, trial_text
+from bmwg.resources.frames_continued import Recorded
+from bmwg.resources.progress import LineDisplay
+from bmwg.resources.search_lines import bounds_text, narrowed, trial_text
 
 # The run itself cannot go on: no disk, an undo that cannot be written, a frame outside, a broken record.
 STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06"})
@@ -179,6 +180,7 @@ class CellMeasurement:
             most_ratio=self._policy.most_set_aside_ratio,
             continued=continued,
             by_cpu=self._policy.stall_evidence is StallEvidence.CPU,
+            policy=self._policy,
         )
 
     def _note_bounds(self, trial: JudgedTrial) -> None:

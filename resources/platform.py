@@ -8,25 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import Deployment, JsonValue, TesterPort, TrafficDriver, TrafficLimits
-from bmwg.drivers.data_plane import DataPlane
-from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.api import JsonValue
 from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.drivers.record import deployment as record_of
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.record.doctor import examine
-from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
-from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.record.drift import Change, drift, named_drift, reason
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
-from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store.platform import PlatformFile
 from bmwg.resources.firsts import (
     Firsts,
@@ -95,6 +89,11 @@ class PlatformGuard:
                 self._shown.setdefault(place, []).append((deployment_id, normal[place]))
         self._firsts.unlike(deployment_id, earlier["deployments"].get(deployment_id, {}), normal)
 
+    @property
+    def simulated(self) -> bool:
+        """Whether the tester is the simulated one, so that nothing is watched."""
+        return self._simulated
+
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once a suite."""
         if suite in self._examined:
@@ -109,31 +108,6 @@ class PlatformGuard:
 
     def _examine(self, record: Mapping[str, JsonValue] | None) -> list[Mapping[str, Any]]:
         return [finding.as_json() for finding in examine(self._testbed, record)]
-
-    @contextmanager
-    def ready(
-        self,
-        bed: Bed,
-        cell: Cell,
-        deployment_id: str,
-        deployment: Deployment,
-        traffic: TrafficDriver,
-        data_plane: DataPlane | None = None,
-    ) -> Iterator[TrafficDriver]:
-        """Watch a deployment on which traffic may begin; gives the tester with samples beside its counts.
-
-        A deployment that is not what the first of its kind was makes its cells invalid. With `data_plane`
-        each trial carries what its parts used.
-        """
-        if self._simulated:
-            yield traffic
-            return
-
-        def take() -> Records:
-            return record_of.take(bed, cell, deployment, traffic.describe())
-
-        with self.watched(deployment_id, deployment.evidence, take):
-            yield SampledTraffic(traffic, data_plane)
 
     @contextmanager
     def watched(
@@ -330,51 +304,6 @@ def _as_json(change: Change) -> dict[str, str]:
 
 def _short(finding: Mapping[str, Any]) -> str:
     return f"{finding['finding_id']} {finding['what']}"
-
-
-class SampledTraffic(OfFrames):
-    """A tester whose trials carry what the runner's machine did meanwhile, beside the tester's own counts."""
-
-    def __init__(self, traffic: TrafficDriver, data_plane: DataPlane | None = None) -> None:
-        """Wrap a tester that is attached; `data_plane` is read closest to its trials."""
-        self._traffic = traffic
-        self._data_plane = data_plane
-
-    @classmethod
-    def for_testbed(cls, testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
-        """A tester is made by its own class and wrapped once it is attached."""
-        raise NotImplementedError(f"{cls.__name__} wraps a tester that was made from {testbed.file}")
-
-    def __enter__(self) -> SampledTraffic:
-        raise NotImplementedError("the tester within is open already")
-
-    def __exit__(self, *exc: object) -> None:
-        raise NotImplementedError("the tester within is closed by who opened it")
-
-    def attach(self, ports: tuple[TesterPort, TesterPort], /) -> TrafficLimits:
-        """Attach as the tester does."""
-        return self._traffic.attach(ports)
-
-    def detach(self) -> None:
-        """Detach as the tester does."""
-        self._traffic.detach()
-
-    def learn(self, spec: TrialSpec, /) -> None:
-        """Learn as the tester does."""
-        self._traffic.learn(spec)
-
-    def describe(self) -> Mapping[str, JsonValue]:
-        """Describe the tester."""
-        return self._traffic.describe()
-
-    def run(self, spec: TrialSpec, /) -> TrialResult:
-        """Run a trial; sums over CPUs and interfaces of this machine go to `auxiliary` as `host.*`."""
-        first = sample()
-        before = self._data_plane.read() if self._data_plane else {}
-        result = self._traffic.run(spec)
-        extra = self._data_plane.used(before) if self._data_plane else []
-        extra += host_counts(between(first, sample()))
-        return replace(result, auxiliary=tuple(sorted((*result.auxiliary, *extra))))
 
 
 def host_counts(difference: Mapping[str, Any]) -> list[tuple[str, int]]:

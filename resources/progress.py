@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 
-from bmwg.methodology.records import TrialResult, TrialSpec, Validity
+from bmwg.methodology.search.offer import Spec
 
 HEARTBEAT_S = 10.0  # choice: the longest silence of the line display while trials run
 
@@ -23,31 +23,6 @@ def clock_text(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, second = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{second:02}" if hours else f"{minutes}:{second:02}"
-
-
-def narrowed(
-    lower_fps: int | None, upper_fps: int | None, load_fps: int, *, lossless: bool
-) -> tuple[int | None, int | None]:
-    """Return the bounds after one more load, frames/s; a bound that it contradicts is not known any more."""
-    if lossless:
-        lower_fps = max(load_fps, lower_fps or 0)
-        return lower_fps, None if upper_fps is not None and upper_fps <= lower_fps else upper_fps
-    upper_fps = min(load_fps, upper_fps or load_fps)
-    return None if lower_fps is not None and lower_fps >= upper_fps else lower_fps, upper_fps
-
-
-def bounds_text(lower_fps: int | None, upper_fps: int | None) -> str:
-    """Format the bounds of a search so far, frames/s; a question mark for what is not yet known."""
-    lower = f"{lower_fps:,}" if lower_fps is not None else "?"
-    upper = f"{upper_fps:,}" if upper_fps is not None else "?"
-    return f"{lower}..{upper}"
-
-
-def trial_text(spec: TrialSpec, result: TrialResult, validity: Validity) -> str:
-    """Format one trial: load, loss in frames and percent, and why it is not used when it is not."""
-    loss = f"lost {result.lost_frames:,} of {result.sent_frames:,} ({result.loss_ratio:.4%})"
-    text = f"{spec.load_fps:>9,} fps, {loss}"
-    return text if validity is Validity.VALID else f"{text}; not used: {validity.value}"
 
 
 class Estimate:
@@ -123,7 +98,7 @@ class LineDisplay:
         self._print(f"  {text}")
 
     @contextmanager
-    def trial(self, cell_id: str, phase: str, spec: TrialSpec) -> Iterator[None]:
+    def trial(self, cell_id: str, phase: str, spec: Spec) -> Iterator[None]:
         """Cover the time of one trial; in a long one say every ten seconds that it is alive."""
         stop = threading.Event()
 
@@ -132,7 +107,7 @@ class LineDisplay:
             while not stop.wait(HEARTBEAT_S):
                 spent = clock_text(time.monotonic() - begun)
                 self._print(
-                    f"  {self.estimate} {cell_id}: {phase} at {spec.load_fps:,} fps, "
+                    f"  {self.estimate} {cell_id}: {phase} at {spec.load:,} {spec.unit}, "
                     f"{spent} of {clock_text(spec.duration_s)}"
                 )
 
@@ -150,11 +125,9 @@ class LineDisplay:
     def result(self, cell_id: str, phase: str, sequence: int, text: str, bounds: str) -> None:
         """Show a finished trial when all are shown, or as sign of life after a silence."""
         if self._verbose:
-            self._print(
-                f"  {self.estimate} {cell_id}: trial {sequence} {phase:<12} {text}; bounds {bounds} fps"
-            )
+            self._print(f"  {self.estimate} {cell_id}: trial {sequence} {phase:<12} {text}; bounds {bounds}")
         elif self._silent_s() >= HEARTBEAT_S:
-            self._print(f"  {self.estimate} {cell_id}: {phase}, trial {sequence}; bounds {bounds} fps")
+            self._print(f"  {self.estimate} {cell_id}: {phase}, trial {sequence}; bounds {bounds}")
 
     def _silent_s(self) -> float:
         return self._clock() - self._spoken_s
@@ -187,9 +160,9 @@ class LiveDisplay(LineDisplay):
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
-    def trial(self, cell_id: str, phase: str, spec: TrialSpec) -> Iterator[None]:
+    def trial(self, cell_id: str, phase: str, spec: Spec) -> Iterator[None]:
         """Cover the time of one trial; the bar says what runs."""
-        running = f"{cell_id}: {phase} at {spec.load_fps:,} fps for {spec.duration_s:g} s"
+        running = f"{cell_id}: {phase} at {spec.load:,} {spec.unit} for {spec.duration_s:g} s"
         self._progress.update(
             self._task, completed=self.estimate.share, description=f"{self.estimate} {running}"
         )

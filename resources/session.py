@@ -13,7 +13,7 @@ from bmwg.methodology.planning import PlannedCell
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock
-from bmwg.resources.continuation import Continuation
+from bmwg.resources.frames_continued import Continuation
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.progress import LineDisplay

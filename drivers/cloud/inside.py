@@ -91,10 +91,10 @@ _ENVIRONMENT = {
 }
 
 
-def listens(port: int) -> bool:
-    """Whether something accepts connections at a port of the loopback."""
+def listens(port: int, address: str = settings.SERVICE_ADDRESS) -> bool:
+    """Whether something accepts connections at a port."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1.0):
+        with socket.create_connection((address, port), timeout=1.0):
             return True
     except OSError:
         return False
@@ -160,7 +160,7 @@ def ground(services: Services, until_s: float) -> None:
     services.start("memcached", "memcached", "-u", "memcache", "-l", "127.0.0.1", "-m", "16")
     services.wait("mariadb", _pings, until_s)
     services.wait("rabbitmq", lambda: listens(5672), until_s)
-    services.wait("memcached", lambda: listens(11211), until_s)
+    services.wait("memcached", lambda: listens(11211, "127.0.0.1"), until_s)
 
 
 def _pings() -> bool:
@@ -171,7 +171,7 @@ def _pings() -> bool:
 
 def web(services: Services, name: str, program: str, port: int) -> None:
     """Start an API under uwsgi."""
-    where = ("--http-socket", f"127.0.0.1:{port}", "--wsgi-file", f"/usr/bin/{program}")
+    where = ("--http-socket", f"{settings.SERVICE_ADDRESS}:{port}", "--wsgi-file", f"/usr/bin/{program}")
     services.start(name, *_UWSGI, *_UWSGI_MORE, *where)
 
 
@@ -257,18 +257,32 @@ def run(services: Services, given: Mapping[str, Any], until_s: float) -> None:
     services.start("glance", "glance-api", "--config-file", "/etc/glance/glance-api.conf")
     services.start("nova-conductor", "nova-conductor")
     services.start("nova-api", "nova-api")
-    services.start("libvirt", "libvirtd", "--config", "/etc/libvirt/libvirtd.conf")
-    if given["layer2"] == "openvswitch":
-        _open_vswitch(services, given["physical"], until_s)
-    services.wait("libvirt", lambda: os.path.exists("/run/libvirt/libvirt-sock"), until_s)
+    _libvirt(services)
     services.wait("placement", lambda: listens(8778), until_s)
     services.wait("neutron", lambda: listens(9696), until_s)
-    agent = f"neutron-{given['layer2']}-agent"
-    services.start(agent, agent, *_NEUTRON, "--config-file", "/etc/neutron/bmwg-agent.ini")
-    services.start("nova-compute", "nova-compute", "--config-file", "/etc/nova/nova-compute.conf")
+    _compute(services, given, until_s)
     services.start("nova-scheduler", "nova-scheduler")
     services.wait("glance", lambda: listens(9292), until_s)
     services.wait("nova-api", lambda: listens(8774), until_s)
+
+
+def compute(services: Services, given: Mapping[str, Any], until_s: float) -> None:
+    """Start what a further compute host runs; the services run on another node."""
+    _libvirt(services)
+    _compute(services, given, until_s)
+
+
+def _libvirt(services: Services) -> None:
+    services.start("libvirt", "libvirtd", "--config", "/etc/libvirt/libvirtd.conf")
+
+
+def _compute(services: Services, given: Mapping[str, Any], until_s: float) -> None:
+    if given["layer2"] == "openvswitch":
+        _open_vswitch(services, given["physical"], until_s)
+    services.wait("libvirt", lambda: os.path.exists("/run/libvirt/libvirt-sock"), until_s)
+    agent = f"neutron-{given['layer2']}-agent"
+    services.start(agent, agent, *_NEUTRON, "--config-file", "/etc/neutron/bmwg-agent.ini")
+    services.start("nova-compute", "nova-compute", "--config-file", "/etc/nova/nova-compute.conf")
 
 
 def _open_vswitch(services: Services, physical: Iterable[str], until_s: float) -> None:
@@ -302,14 +316,14 @@ def close(services: Services) -> None:
 
 
 def main(work: str) -> None:
-    """Do what standard input asks for: `{"do": "prepare" | "run", ...}`."""
+    """Do what standard input asks for: `{"do": "prepare" | "run" | "compute", ...}`."""
     given = json.load(sys.stdin)
     progress = os.open(f"{work}/progress", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def say(**line: Any) -> None:
         os.write(progress, json.dumps(line).encode() + b"\n")
 
-    process.set_hostname(settings.HOST)
+    process.set_hostname(given["host"])
     if given["cpus"]:
         os.sched_setaffinity(0, given["cpus"])
     enter(
@@ -317,7 +331,7 @@ def main(work: str) -> None:
         given["layers"],
         given["logs"],
         kvm=given["accelerator"] == "kvm",
-        in_memory=given["do"] == "run",
+        in_memory=given["do"] != "prepare",
     )
     write(
         settings.files(
@@ -327,6 +341,8 @@ def main(work: str) -> None:
             token_s=given["token_s"],
             layer2=given["layer2"],
             cpus=given["cpus"],
+            host=given["host"],
+            address=given["address"],
         )
     )
     services = Services(say)
@@ -336,7 +352,7 @@ def main(work: str) -> None:
         prepare(services, given, until_s, say)
         say(ready=True)
         return
-    run(services, given, until_s)
+    (run if given["do"] == "run" else compute)(services, given, until_s)
     say(ready=True)
     names = {service.pid: name for name, service in services.running.items()}
     while True:  # collects what ends here, as a first process must; services never all end

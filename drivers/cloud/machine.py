@@ -50,7 +50,7 @@ class NovaMachine:
         server: Server,
         endpoints: tuple[MachineEndpoint, ...],
         flavor: Any,
-        node: SshNode,
+        node: SshNode | None,
         links: tuple[str, ...],
     ) -> None:
         self.name = server.name
@@ -60,15 +60,22 @@ class NovaMachine:
         self._provider = provider
         self._server = server
         self._flavor = flavor
-        self._node: SshNode | None = node
+        self._node = node
+        self._gone = False
         self._events: list[dict[str, JsonValue]] | None = None
         self._accelerator = ""
 
     def call(self, function: str, /, *, deadline_s: float, **arguments: JsonValue) -> JsonValue:
         """Run a node function inside."""
         if self._node is None:
-            raise DriverError("CLOUD-20", f"server {self.name}", expected="a server", found="it was removed")
+            found = "it was removed" if self._gone else "it was made to be timed, without an agent"
+            raise DriverError("CLOUD-20", f"server {self.name}", expected="a server", found=found)
         return self._node.call(function, deadline_s=deadline_s, **arguments)
+
+    @property
+    def start_steps_ns(self) -> Mapping[str, int]:
+        """When it came to each step of its start, as Nova was asked every half second."""
+        return self._server.steps_ns
 
     def sample(self) -> Sample:
         """What QEMU uses on the compute host: the guest's own work and its emulation together."""
@@ -76,9 +83,9 @@ class NovaMachine:
 
     def fault(self) -> str | None:
         """Say why it no longer serves: the channel, the server, the cloud."""
-        if self._node is None:
+        if self._gone:
             return "the server was removed"
-        if self._node.broken is not None:
+        if self._node is not None and self._node.broken is not None:
             return f"its channel is gone: {self._node.broken}"
         try:
             return self._provider.workshop.fault(self._server.server_id)
@@ -88,8 +95,10 @@ class NovaMachine:
     def stop(self) -> None:
         """Delete the server and its ports. Idempotent."""
         node, self._node = self._node, None
+        gone, self._gone = self._gone, True
         if node is not None:
             node.__exit__(None, None, None)
+        if not gone:
             self._provider.remove(self._server.server_id, self._server.ports, self._links)
 
     def describe(self) -> Mapping[str, JsonValue]:
@@ -100,6 +109,7 @@ class NovaMachine:
         return {
             "kind": "openstack",
             "accelerator": self._accelerator,
+            "compute_host": self._server.host or "not told",
             "compute_api": self._provider.services.get("compute", "not recorded"),
             "name": self.name,
             "cpus": self._flavor.vcpus,

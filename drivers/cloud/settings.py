@@ -1,25 +1,27 @@
 """The files that the embedded OpenStack's services read, as texts; pure.
 
-Everything listens on the loopback of the cloud's own network namespace. One worker each: the cloud serves one
-run. Passwords are given and never kept here.
+Services listen on one address of the node that runs them, which no interface that leaves the node has unless
+there are further compute hosts. One worker each: the cloud serves one run. Passwords are given and never kept
+here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+SERVICE_ADDRESS = "198.18.30.1"  # on the loopback of the node with the services
 DATABASES = ("keystone", "glance", "placement", "nova_api", "nova_cell0", "nova", "neutron")
 SERVICE_USERS = ("glance", "placement", "nova", "neutron")
 ENDPOINTS = {  # service: type, name, URL
-    "image": ("glance", "http://127.0.0.1:9292"),
-    "placement": ("placement", "http://127.0.0.1:8778"),
-    "compute": ("nova", "http://127.0.0.1:8774/v2.1"),
-    "network": ("neutron", "http://127.0.0.1:9696"),
+    "image": ("glance", f"http://{SERVICE_ADDRESS}:9292"),
+    "placement": ("placement", f"http://{SERVICE_ADDRESS}:8778"),
+    "compute": ("nova", f"http://{SERVICE_ADDRESS}:8774/v2.1"),
+    "network": ("neutron", f"http://{SERVICE_ADDRESS}:9696"),
 }
-AUTH_URL = "http://127.0.0.1:5000/v3"
+AUTH_URL = f"http://{SERVICE_ADDRESS}:5000/v3"
 REGION = "RegionOne"
-HOST = "cloud"  # the compute host's name, whatever the node's is
-_RABBIT = "rabbit://guest:guest@127.0.0.1:5672/"
+HOST = "cloud"  # the name of the compute host beside the services, whatever the node's is
+_USER = "bmwg"  # of the data base and of the message queue
 _SLOW_S = 300  # choice: what one service waits for another on a host that others use too
 _SOCKET = "/run/mysqld/mysqld.sock"
 
@@ -35,7 +37,7 @@ def _ini(sections: Sections) -> str:
 
 def _database(name: str, password: str) -> dict[str, object]:
     return {
-        "connection": f"mysql+pymysql://bmwg:{password}@localhost/{name}?unix_socket={_SOCKET}&charset=utf8",
+        "connection": f"mysql+pymysql://{_USER}:{password}@localhost/{name}?unix_socket={_SOCKET}&charset=utf8",
         "max_pool_size": 5,
     }
 
@@ -69,8 +71,12 @@ def files(
     token_s: int,
     layer2: str,
     cpus: Sequence[int],
+    host: str = HOST,
+    address: str = SERVICE_ADDRESS,
 ) -> dict[str, str]:
     """Return each file's text by its path. `physical` are the physical networks: each a NIC of that name.
+
+    `host` is the compute host's name and `address` its own towards the services.
 
     `token_s` is how long a token is valid, `accelerator` `qemu` or `kvm`, `layer2` `linuxbridge` or
     `openvswitch`. Servers keep to `cpus` of the compute host (none: to any).
@@ -79,15 +85,17 @@ def files(
     neutron_client = {**_token("neutron", password), "region_name": REGION}
     lock = {"lock_path": "/run/lock"}
     mappings = ",".join(f"{name}:{name if layer2 == 'linuxbridge' else 'br-' + name}" for name in physical)
+    queue = f"rabbit://{_USER}:{password}@{SERVICE_ADDRESS}:5672/"
     firewall = "iptables" if layer2 == "linuxbridge" else "openvswitch"
     nova: dict[str, Mapping[str, object]] = {
         "DEFAULT": {
-            "my_ip": "127.0.0.1",
+            "my_ip": address,
             "state_path": "/var/lib/nova",
+            "periodic_fuzzy_delay": 0,  # else up to 60 s until the compute host is found
             "use_stderr": "true",
-            "transport_url": _RABBIT,
+            "transport_url": queue,
             "enabled_apis": "osapi_compute",
-            "osapi_compute_listen": "127.0.0.1",
+            "osapi_compute_listen": SERVICE_ADDRESS,
             "osapi_compute_workers": 1,
             "compute_driver": "libvirt.LibvirtDriver",
             "reserved_host_memory_mb": 0,
@@ -100,7 +108,7 @@ def files(
         "keystone_authtoken": _middleware("nova", password),
         "vnc": {"enabled": "false"},
         "spice": {"enabled": "false"},
-        "glance": {"api_servers": "http://127.0.0.1:9292"},
+        "glance": {"api_servers": ENDPOINTS["image"][1]},
         "placement": {**_token("placement", password), "region_name": REGION},
         "neutron": {**neutron_client, "service_metadata_proxy": "false"},
         "service_user": {"send_service_user_token": "true", **_token("nova", password)},
@@ -116,7 +124,7 @@ def files(
         },
     }
     return {
-        "etc/hosts": f"127.0.0.1 localhost {HOST}\n",
+        "etc/hosts": f"127.0.0.1 localhost {host}\n",
         "etc/mysql/mariadb.conf.d/99-bmwg.cnf": _ini(
             {
                 "mariadbd": {
@@ -128,8 +136,11 @@ def files(
                 }
             }
         ),
-        "etc/rabbitmq/rabbitmq-env.conf": "NODENAME=rabbit@localhost\nNODE_IP_ADDRESS=127.0.0.1\n"
+        "etc/rabbitmq/rabbitmq-env.conf": "NODENAME=rabbit@localhost\n"
+        f"NODE_IP_ADDRESS={SERVICE_ADDRESS}\n"
         'SERVER_ADDITIONAL_ERL_ARGS="+S 1:1 +sbwt none"\nexport ERL_EPMD_ADDRESS=127.0.0.1\n',
+        # the queue's user is made when that first starts; `guest` may come from the loopback alone
+        "etc/rabbitmq/rabbitmq.conf": f"default_user = {_USER}\ndefault_pass = {password}\n",
         "etc/keystone/keystone.conf": _ini(
             {
                 "DEFAULT": {"use_stderr": "true"},
@@ -140,7 +151,7 @@ def files(
         ),
         "etc/glance/glance-api.conf": _ini(
             {
-                "DEFAULT": {"bind_host": "127.0.0.1", "workers": 1, "use_stderr": "true"},
+                "DEFAULT": {"bind_host": SERVICE_ADDRESS, "workers": 1, "use_stderr": "true"},
                 "database": database["glance"],
                 "glance_store": {
                     "stores": "file",
@@ -166,11 +177,11 @@ def files(
         "etc/neutron/neutron.conf": _ini(
             {
                 "DEFAULT": {
-                    "bind_host": "127.0.0.1",
+                    "bind_host": SERVICE_ADDRESS,
                     "use_stderr": "true",
                     "core_plugin": "ml2",
                     "service_plugins": "",
-                    "transport_url": _RABBIT,
+                    "transport_url": queue,
                     "api_workers": 1,
                     "rpc_workers": 1,
                     "rpc_state_report_workers": 0,

@@ -62,8 +62,15 @@ def prepare(root: Path, cache: Path = CACHE) -> Path:
             "token_s": 3600,
             "layer2": "linuxbridge",
             "cpus": [],
+            "host": settings.HOST,
+            "address": settings.SERVICE_ADDRESS,
         }
         with NamespaceNode("cloud", keep=[cache]) as node:
+            node.call(
+                "bmwg.drivers.hosting.interfaces:add_address",
+                interface="lo",
+                address=f"{settings.SERVICE_ADDRESS}/32",
+            )
             deadline = {"deadline_s": _PREPARE_DEADLINE_S + 30, "within_s": _PREPARE_DEADLINE_S}
             steps = node.call(f"{_NODE}:start", work=str(work), given=given, **deadline)
         for step in steps:

@@ -28,7 +28,7 @@ CAPABILITIES = (
     "CAP_SYS_NICE",
 )
 HUGEPAGE_OCTETS = 2 << 20
-_PERIOD_US = 100_000  # choice: the kernel's own, and Docker's
+PERIOD_US = 100_000  # choice: the kernel's own, and Docker's
 _CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
 
@@ -39,7 +39,7 @@ class PodSpec:
 
     `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are `(source,
     destination, writable)`; everything else of the host's root is there, read-only. `capabilities` are
-    the fewest by which its program runs (crun adds them to CAPABILITIES), as user 0 where `root`.
+    the fewest by which its program runs, as user 0 where `root`; crun adds CAPABILITIES unless it is `least`.
     `told_at_start`: it has no `arguments` yet. `endpoint`: it only holds its interfaces. `sysctls` are of
     the pod's own namespaces (`net.*`). `cpu_limit` is CPU time per time on all of its CPUs together, 0:
     no quota. `netns` is the path of a network namespace that it joins as that is; without one it gets a
@@ -60,6 +60,7 @@ class PodSpec:
     netns: str = ""
     told_at_start: bool = False
     root: bool = True
+    least: bool = False
     endpoint: bool = False
 
     def __post_init__(self) -> None:
@@ -121,7 +122,7 @@ def config(
     spec: PodSpec, *, rootfs: str, cgroup: str, cpuset_mems: str, hugetlb: bool
 ) -> dict[str, JsonValue]:
     """Render config.json. `rootfs` is already read-only; `hugetlb` says whether that limit can be set."""
-    capabilities = sorted({*CAPABILITIES, *spec.capabilities})
+    capabilities = sorted({*(() if spec.least else CAPABILITIES), *spec.capabilities})
     return {
         "ociVersion": "1.0.2",
         "hostname": spec.pod_id,
@@ -203,7 +204,7 @@ def _resources(spec: PodSpec, cpuset_mems: str, hugetlb: bool) -> dict[str, Json
         "devices": [{"allow": True, "access": "rwm"}],
     }
     if spec.cpu_limit:
-        resources["cpu"] |= {"quota": round(spec.cpu_limit * _PERIOD_US), "period": _PERIOD_US}
+        resources["cpu"] |= {"quota": round(spec.cpu_limit * PERIOD_US), "period": PERIOD_US}
     if hugetlb:
         resources["hugepageLimits"] = [{"pageSize": "2MB", "limit": spec.hugepages_2mi * HUGEPAGE_OCTETS}]
     return resources

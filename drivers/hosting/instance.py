@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from bmwg.drivers.api import JsonValue, Missing
+from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.hosting.guest_image import GuestImage
 
 if TYPE_CHECKING:  # agents import this module, and never read a testbed file
@@ -155,7 +155,9 @@ class Place:
     cgroups, taps); `owner` labels processes; `run_dir` is the run's folder on the node. `prefix_length` is of
     both networks that the node's own addresses lie in; `networks` are the options by which pods can be
     attached, `runtime` names what makes pods. `cabled` are the node's NICs that machines forward between: the
-    machines' host is then the node itself, and what it runs keeps to `cpus` (none: to any).
+    machines' host is then the node itself, and what it runs keeps to `cpus` (none: to any). `hosts` are the
+    nodes that are to be machines' hosts, the first of them with what commands all, where that is not the node
+    alone.
     """
 
     client_address: str
@@ -171,3 +173,4 @@ class Place:
     runtime: str = CRUN
     cabled: tuple[str, ...] = ()
     cpus: tuple[int, ...] = ()
+    hosts: tuple[Node, ...] = ()

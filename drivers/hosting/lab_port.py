@@ -99,6 +99,18 @@ def wait_for_link(*, interface: str, within_s: float) -> None:
         time.sleep(_LOOK_S)
 
 
+def line_rate_bps(*, interface: str) -> int | None:
+    """Node function: the rate of the interface, bit/s, as its driver tells it; None where it tells none.
+
+    A driver tells none while the link is down.
+    """
+    try:
+        mbps = int((_SYS_NET / interface / "speed").read_text())
+    except (OSError, ValueError):
+        return None
+    return mbps * 1_000_000 if mbps > 0 else None
+
+
 def require_answer(*, address: str, within_s: float) -> None:
     """Node function: have the kernel at the address refuse a connection. TestbedError PORT-04."""
     end_s = time.monotonic() + within_s

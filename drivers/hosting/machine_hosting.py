@@ -128,6 +128,11 @@ class VmHosting:
     def __exit__(self, *exc: Any) -> None:
         self._provider.__exit__(*exc)
 
+    @property
+    def root(self) -> str:
+        """Whose programs the machines have: `host` or `image`."""
+        return self._provider.root
+
     def probe(self) -> Missing | None:
         """Tell what is missing for a machine."""
         return self._provider.probe()

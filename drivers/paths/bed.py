@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, cast
 from bmwg.drivers import links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.api_machines import Machine, MachineProvider
+from bmwg.drivers.cables import cabled
 from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
-from bmwg.drivers.testbed import TESTER, Endpoint, NodeKind, Testbed, with_settings
+from bmwg.drivers.testbed import CABLE, TESTER, VETH, Endpoint, LinkSpec, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Side:
     tester_mac: str
     node: str
     nic: str
+    link: str = VETH  # what joins them
 
 
 class Bed:
@@ -83,10 +85,12 @@ class Bed:
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
         self.pods: dict[str, Pod] = {}  # those that stand
+        self.asked_capabilities: dict[str, tuple[str, ...]] = {}  # by them, for what they run
         self.standing_machines: dict[str, Machine] = {}
         self._nodes: dict[str, NamespaceNode] = {}
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
+        self._macs: dict[Endpoint, str] = {}
         self._deployments = itertools.count(1)
         self._machines: MachineProvider | None = None
         self._no_machines: Missing | None = None
@@ -109,9 +113,12 @@ class Bed:
             self._nodes[name] = stack.enter_context(node)
             node.call("bmwg.drivers.hosting.sysctl:write_many", settings=_QUIET_IGMP)
         for link in self.testbed.links:
-            if link.kind == "veth":
-                ends = (self.node(link.a.node), link.a.interface, self.node(link.b.node), link.b.interface)
-                self.links.append(links.connect(*ends, mtu_octets=self.mtu_octets))
+            a, b = ((self.node(end.node), end.interface) for end in (link.a, link.b))
+            if link.kind == CABLE:
+                made = stack.enter_context(cabled(a, b, self.undo, mtu_octets=self.mtu_octets))
+            else:
+                made = links.connect(*a, *b, mtu_octets=self.mtu_octets)
+            self.links.append(made)
         places = {node.name: self.node(node.name) for node in self.testbed.nodes}
         testbed = self.testbed
         busy = (testbed.dut.cpus, testbed.tester.cpus)
@@ -141,6 +148,7 @@ class Bed:
             vms=VmDriver(driver=driver),
             cabled=(left.nic, right.nic),
             cpus=self.testbed.dut.cpus,
+            hosts=self._machine_hosts(node),
         )
         ledger = cast("Ledger", self.undo)  # a run's undo log is its ledger
         provider = registry.provider(driver, node=node, place=place, ledger=ledger, token=self.token)
@@ -154,6 +162,18 @@ class Bed:
             self._no_machines = provider.probe()
         if self._no_machines is None:
             self._machines = stack.enter_context(provider)
+
+    def _machine_hosts(self, cabled: NamespaceNode) -> tuple[NamespaceNode, ...]:
+        """Return the nodes that the testbed file makes machines' hosts; none where it names none."""
+        names = self.testbed.data["vms"].get("hosts", ())
+        if names and cabled.name not in names:
+            raise ConfigError(
+                "PATH-01",
+                f"vms.hosts of the testbed file {self.testbed.file}",
+                expected=f"{cabled.name} among them, to which the tester is cabled",
+                found=", ".join(names),
+            )
+        return tuple(self.node(name) for name in names)
 
     @property
     def machines_driver(self) -> str:
@@ -259,7 +279,8 @@ class Bed:
                     return Side(
                         number=number,
                         tester_interface=mine.interface,
-                        tester_mac=links.mac_of(mine.node, mine.interface),
+                        tester_mac=self.mac(mine),
+                        link=link.kind,
                         node=other.node,
                         nic=other.interface,
                     )
@@ -269,6 +290,20 @@ class Bed:
             expected="a link from it to a node",
             found="none",
         )
+
+    def mac(self, end: Endpoint) -> str:
+        """Return the MAC of one end of a link, as the kernel has it."""
+        if end not in self._macs:
+            found = self.node(end.node).call("bmwg.drivers.hosting.interfaces:listing")
+            self._macs |= {
+                Endpoint(node=end.node, interface=str(one["name"])): str(one["mac"]) for one in found
+            }
+        return self._macs[end]
+
+    @property
+    def loop(self) -> LinkSpec | None:
+        """The link that joins two of the tester's ports; None where there is none."""
+        return next((one for one in self.testbed.links if one.a.node == one.b.node == TESTER), None)
 
     def underlay(self) -> tuple[Endpoint, Endpoint]:
         """Return the first link between two nodes (the tester is none); ConfigError PATH-01 without one."""

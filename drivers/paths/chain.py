@@ -367,8 +367,8 @@ class ChainPath:
             if end.nic is not None:
                 side = sides[end.side]
                 part += [
-                    {"at": f"tester/{side.tester_interface}", "what": "tester port, veth"},
-                    {"at": f"{side.node}/{side.nic}", "what": f"veth, uplink {self._uplink}"},
+                    {"at": f"tester/{side.tester_interface}", "what": f"tester port, {side.link}"},
+                    {"at": f"{side.node}/{side.nic}", "what": f"{side.link}, uplink {self._uplink}"},
                 ]
             if item.host_interface is not None:
                 part.append(

@@ -38,7 +38,7 @@ class NodePath:
     def deploy(self) -> Iterator[Deployment]:
         """Address the NICs, switch forwarding on, give each NIC its queue; undo it on leaving."""
         refuse(self.probe())
-        sides = self._bed.sides()
+        one, other = sides = self._bed.sides()
         node = self._bed.node(sides[0].node)
         with ExitStack() as stack:
             stack.enter_context(routers.forwarding(node))
@@ -57,10 +57,10 @@ class NodePath:
                     "hosting": "baremetal",
                     "function": "kernel-l3",
                     "hops": [
-                        {"at": f"tester/{sides[0].tester_interface}", "what": "tester port, veth"},
-                        {"at": f"{node.name}/{sides[0].nic}", "what": "veth, kernel routes"},
-                        {"at": f"{node.name}/{sides[1].nic}", "what": "veth"},
-                        {"at": f"tester/{sides[1].tester_interface}", "what": "tester port, veth"},
+                        {"at": f"tester/{one.tester_interface}", "what": f"tester port, {one.link}"},
+                        {"at": f"{node.name}/{one.nic}", "what": f"{one.link}, kernel routes"},
+                        {"at": f"{node.name}/{other.nic}", "what": other.link},
+                        {"at": f"tester/{other.tester_interface}", "what": f"tester port, {other.link}"},
                     ],
                     "forwarding": "the node's kernel, in the threads of the device queues",
                     "device_queues": device_queues,

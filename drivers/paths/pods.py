@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bmwg.drivers.api import JsonValue, PlacedNode, Pod, PodNetwork, PodParts
-from bmwg.drivers.hosting import cpu_placement
+from bmwg.drivers.hosting import cpu_placement, rights
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths.bed import Bed
 
 _SLEEPS = PodParts()
 _PLACEMENT = "bmwg.drivers.hosting.cpu_placement"
+_RIGHTS = "bmwg.drivers.hosting.rights"
 
 
 @contextmanager
@@ -36,18 +37,21 @@ def created_pod(
         binds=parts.binds,
         capabilities=parts.capabilities,
         root=parts.root,
+        least=True,
         endpoint=parts is _SLEEPS,
     )
     with bed.runtime.made(node, spec, networks) as pod:
         bed.pods[name] = pod
+        bed.asked_capabilities[name] = parts.capabilities
         try:
             yield pod
         finally:
             bed.pods.pop(name, None)
+            bed.asked_capabilities.pop(name, None)
 
 
 def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
-    """Return the pod as it is, with the CPUs of its threads as the kernel has them.
+    """Return the pod as it is, with the CPUs and the rights of its threads as the kernel has them.
 
     A pod that `works` has a function, whose threads must be on the pod's CPUs: DriverError POD-08. The
     program of another only sleeps.
@@ -55,8 +59,11 @@ def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
     told = pod.describe()
     cgroup = told.get("cgroup")
     if not cgroup:
-        return {**told, "threads": None, "threads_reason": "the runtime does not tell the pod's cgroup"}
+        why = "the runtime does not tell the pod's cgroup"
+        return {**told, "threads": None, "threads_reason": why, "rights": None}
     found = pod.node.call(f"{_PLACEMENT}:threads", cgroup=cgroup)
     if works:
         cpu_placement.require_on(f"pod {pod.pod_id}", found, bed.testbed.pods.cpus)
-    return {**told, "threads": found}
+    granted = pod.node.call(f"{_RIGHTS}:granted", cgroup=cgroup)
+    asked = bed.asked_capabilities.get(pod.pod_id, ())
+    return {**told, "threads": found, "rights": rights.compared(asked, granted)}

@@ -221,8 +221,8 @@ class PvpPath:
         hops: list[JsonValue] = []
         for side, item in zip(sides, attached, strict=True):
             part: list[JsonValue] = [
-                {"at": f"tester/{side.tester_interface}", "what": "tester port, veth"},
-                {"at": f"{side.node}/{side.nic}", "what": f"veth, uplink {self._uplink}"},
+                {"at": f"tester/{side.tester_interface}", "what": f"tester port, {side.link}"},
+                {"at": f"{side.node}/{side.nic}", "what": f"{side.link}, uplink {self._uplink}"},
             ]
             if item.host_interface is not None:
                 part.append(

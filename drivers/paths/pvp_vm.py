@@ -21,7 +21,7 @@ from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import VM, Cell
 
-_MEMORY_OCTETS = 512 << 20  # choice: what the image of servers boots with and routes in
+MEMORY_OCTETS = 512 << 20  # choice: what the image of servers boots with and routes in
 _ACCELERATORS = {"kvm": "KVM", "tcg": "TCG"}
 
 
@@ -98,7 +98,7 @@ class PvpMachinePath:
             number=0,
             name=f"pvp-{self._bed.next_id()}",
             cpus=min(len(self._bed.testbed.dut.cpus), os.cpu_count() or 1),
-            memory_octets=_MEMORY_OCTETS,
+            memory_octets=MEMORY_OCTETS,
             nic_model=NicModel.VIRTIO.value,
             network="",
             links=tuple(side.nic for side in sides),
@@ -108,8 +108,8 @@ class PvpMachinePath:
         hops: list[JsonValue] = []
         for side, interface in zip(sides, interfaces, strict=True):
             part: list[JsonValue] = [
-                {"at": f"tester/{side.tester_interface}", "what": "tester port, veth"},
-                {"at": f"{side.node}/{side.nic}", "what": f"veth, port of the switch of {kind}"},
+                {"at": f"tester/{side.tester_interface}", "what": f"tester port, {side.link}"},
+                {"at": f"{side.node}/{side.nic}", "what": f"{side.link}, port of the switch of {kind}"},
                 {"at": f"machine/{interface}", "what": f"virtio-net, {self._cell.function}"},
             ]
             hops.extend(part if side.number == 0 else reversed(part))

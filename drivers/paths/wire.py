@@ -1,16 +1,17 @@
-"""The wire: the tester's two ports joined by nothing but a cable of their own kind."""
+"""The wire: two ports of the tester joined by nothing but a cable of their own kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
 from bmwg.drivers import links
-from bmwg.drivers.api import Deployment, Missing, PathDriver
+from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import too_large
+from bmwg.drivers.testbed import CABLE, VETH
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, WIRE, Cell
 
@@ -18,7 +19,12 @@ _INTERFACES = ("wire0", "wire1")
 
 
 class WirePath:
-    """The ladder's lowest rung, and the tester's own qualification: a veth pair within the tester's place."""
+    """The ladder's lowest rung, and the tester's own qualification.
+
+    A link of the testbed file that joins two ports of the tester is the wire; without one it is a veth pair
+    within the tester's place. Ports that are cables' ends are another kind of port: what a veth pair carries
+    says nothing of them, so they need such a link.
+    """
 
     kind: ClassVar[PathKind] = PathKind(
         name=WIRE,
@@ -33,43 +39,58 @@ class WirePath:
         self._bed = bed
 
     def probe(self) -> Missing | None:
-        """Return what is missing: only a frame can be too large here."""
+        """Return what is missing: a wire of the ports' own kind; or a frame is too large."""
+        if self._bed.loop is None and CABLE in {side.link for side in self._bed.sides()}:
+            return Missing(
+                what="a wire for the qualification of the tester",
+                reason="its ports are ends of cables, and no link joins two ports of the tester",
+                mend="cable two more ports of the same kind to each other and name them in `links`",
+            )
         return too_large(self._cell, mtu_octets=self._bed.mtu_octets)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
-        """Make the pair, both ends up; delete it on leaving."""
+        """Make the pair, unless a link of the testbed file is the wire; delete it on leaving."""
         tester = self._bed.tester
+        if (loop := self._bed.loop) is not None:
+            names, macs = (loop.a.interface, loop.b.interface), (self._bed.mac(loop.a), self._bed.mac(loop.b))
+            made = self._bed.links[self._bed.testbed.links.index(loop)]
+            yield self._joined(names, macs, made, loop.kind)
+            return
         try:
             made = links.connect(
                 tester, _INTERFACES[0], tester, _INTERFACES[1], mtu_octets=self._bed.mtu_octets
             )
-            ports = []
-            for number, (name, other) in enumerate((_INTERFACES, _INTERFACES[::-1])):
-                ports.append(
-                    self._bed.port(
-                        name=name,
-                        device=name,
-                        netns=tester.netns_path,
-                        mac=links.mac_of(tester.name, name),
-                        ipv4=OUTER[number].far_ipv4,
-                        ipv6=OUTER[number].far_ipv6,
-                        peer_mac=links.mac_of(tester.name, other),
-                        networks=BEHIND[number],
-                    )
-                )
-            yield Deployment(
-                ports=(ports[0], ports[1]),
-                evidence={
-                    "path": self.kind.name,
-                    "link": made,
-                    "hops": [{"at": f"tester/{name}", "what": "tester port, veth"} for name in _INTERFACES],
-                    "forwarding": "none",
-                    "device_queues": [],
-                },
-            )
+            yield self._joined(_INTERFACES, (made["a"]["mac"], made["b"]["mac"]), made, VETH)
         finally:
             tester.call("bmwg.drivers.hosting.interfaces:delete", interface=_INTERFACES[0])
+
+    def _joined(
+        self, names: tuple[str, str], macs: tuple[str, str], made: Mapping[str, JsonValue], kind: str
+    ) -> Deployment:
+        first, second = (
+            self._bed.port(
+                name=names[number],
+                device=names[number],
+                netns=self._bed.tester.netns_path,
+                mac=macs[number],
+                ipv4=OUTER[number].far_ipv4,
+                ipv6=OUTER[number].far_ipv6,
+                peer_mac=macs[1 - number],
+                networks=BEHIND[number],
+            )
+            for number in (0, 1)
+        )
+        return Deployment(
+            ports=(first, second),
+            evidence={
+                "path": self.kind.name,
+                "link": dict(made),
+                "hops": [{"at": f"tester/{name}", "what": f"tester port, {kind}"} for name in names],
+                "forwarding": "none",
+                "device_queues": [],
+            },
+        )
 
 
 _: type[PathDriver] = WirePath

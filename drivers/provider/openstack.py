@@ -16,15 +16,17 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Missing, Node
-from bmwg.drivers.api_machines import Machine, MachineEndpoint, MachineIntent, MachineProvider
+from bmwg.drivers.api_machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
 from bmwg.drivers.cloud import client, embedded, image, record
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.luggage import luggage
@@ -64,6 +66,8 @@ class OpenStackProvider:
         self._workshop: Workshop | None = None
         self._images: dict[str, Any] = {}
         self._networks: dict[str, Any] = {}
+        self._users: Counter[str] = Counter()  # of the networks on NICs: machines, and who has them laid
+        self._sharing = threading.RLock()
         self._guard: Any = None
         self._flavor: Any = None
         self._key = Path()
@@ -112,14 +116,16 @@ class OpenStackProvider:
         assert isinstance(self.node, NamespaceNode)
         folder = Path(self.place.run_dir) / f"cloud-{self.token}"
         folder.mkdir(parents=True, exist_ok=True)
-        node, physical = self.node, self.place.cabled
-        if not physical:
+        node, physical, further = self._hosts()
+        if not physical and not further:
             node = self._stack.enter_context(embedded.node_of(Path(self.place.run_dir), self.place.owner))
             links.connect(self.node, NODE_NIC, node, PHYSICAL)
             self._stack.callback(self._unplug)
             physical = (PHYSICAL,)
         self._cloud = self._stack.enter_context(
-            embedded.started(node, folder, self.ledger, physical=physical, cpus=self.place.cpus)
+            embedded.started(
+                node, folder, self.ledger, physical=physical, cpus=self.place.cpus, further=further
+            )
         )
         connected = Client(auth=self._cloud.auth, netns=self._cloud.netns)
         self.services = connected.require_services()
@@ -127,6 +133,15 @@ class OpenStackProvider:
         self._share()
         self._described["start_s"] = round(time.monotonic() - began_s, 3)
         self._described["start_steps"] = [dict(step) for step in self._cloud.steps]
+
+    def _hosts(self) -> tuple[NamespaceNode, tuple[str, ...], list[embedded.Host]]:
+        """Return the node with the services, its NICs that are physical networks, and further hosts."""
+        found = []
+        for node in self.place.hosts or (self.node,):
+            assert isinstance(node, NamespaceNode)
+            physical = self.place.cabled if node.name == self.node.name else ()
+            found.append(embedded.Host(node=node, physical=physical))
+        return found[0].node, found[0].physical, found[1:]
 
     def _unplug(self) -> None:
         with contextlib.suppress(ToolkitError):
@@ -168,9 +183,14 @@ class OpenStackProvider:
     def made(self, intent: MachineIntent) -> Machine:
         """Make a server; it is routed to by the node, or forwards between the intent's links."""
         workshop = self.workshop
-        flavor = self._flavor_of(intent)
-        networks = [self._segment_of(nic) for nic in intent.links] or [self._network_of(intent)]
-        disk = self._image_of(intent.nic_model)
+        zone = self._zone_of(intent)
+        with self._sharing:  # what several machines share is made once, also when they are made at once
+            flavor = self._flavor_of(intent)
+            networks = [self._segment_of(nic) for nic in intent.links]
+            if intent.network:
+                networks.append(self._network_of(intent))
+            disk = self._image_of(intent.nic_model)
+            self._users.update(intent.links)
         workshop.client.require_room(servers=1, cpus=flavor.vcpus, memory_octets=flavor.ram << 20)
         number = intent.name
         ports = []
@@ -179,7 +199,12 @@ class OpenStackProvider:
             ports += [workshop.port(f"{number}-test{side}", network) for side, network in enumerate(networks)]
             began_s = time.monotonic()
             server = workshop.server(
-                number, image=disk, flavor=flavor, ports=ports, user_data=_encoded(_USER_DATA)
+                number,
+                image=disk,
+                flavor=flavor,
+                ports=ports,
+                user_data=_encoded(intent.script or _USER_DATA),
+                zone=zone,
             )
         except BaseException:
             self._remove_ports(tuple(ports))
@@ -187,7 +212,7 @@ class OpenStackProvider:
             raise
         try:
             phases = dict(server.phases_s)
-            if not intent.links:  # where the server forwards, whoever sends frames through it looks
+            if intent.network:  # where the server forwards, whoever sends frames through it looks
                 self.node.call(
                     "bmwg.drivers.cloud.reached:wait_answer",
                     deadline_s=_CHANNEL_DEADLINE_S + 10,
@@ -195,8 +220,10 @@ class OpenStackProvider:
                     within_s=_CHANNEL_DEADLINE_S,
                 )
                 phases["first_frame"] = time.monotonic() - began_s
-            node = self._channel(server, ports[0].address)
-            phases["channel"] = time.monotonic() - began_s
+            node = None
+            if not intent.script:
+                node = self._channel(server, ports[0].address)
+                phases["channel"] = time.monotonic() - began_s
         except BaseException:
             self.remove(server.server_id, server.ports, intent.links)
             raise
@@ -206,8 +233,24 @@ class OpenStackProvider:
         )
         machine = NovaMachine(self, server, endpoints, flavor, node, intent.links)
         machine.phases_s = {name: round(value, 3) for name, value in phases.items()}
-        self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
+        if not intent.script:
+            self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
         return machine
+
+    def _zone_of(self, intent: MachineIntent) -> str | None:
+        """Return the zone and host that a server is to stand on; None where there is one host alone."""
+        assert self._cloud is not None
+        if len(self._cloud.hosts) == 1:
+            return None
+        host = self.node.name if intent.links else intent.host
+        if host and host not in self._cloud.hosts:
+            raise TestbedError(
+                "CLOUD-15",
+                f"node {host} is no compute host of the cloud",
+                expected=f"one of {', '.join(self._cloud.hosts)}",
+                found=host,
+            )
+        return f"nova:{self._cloud.hosts[host]}" if host else None
 
     def _flavor_of(self, intent: MachineIntent) -> Any:
         if self._flavor is None:
@@ -314,8 +357,12 @@ class OpenStackProvider:
 
         Whatever is deployed next then finds the node as it was. Raises DriverError CLOUD-18.
         """
-        for nic in nics:
-            if (network := self._networks.pop(nic, None)) is not None:
+        with self._sharing:
+            self._users.subtract(nics)
+            nics = tuple(nic for nic in nics if self._users[nic] <= 0)
+            networks = [self._networks.pop(nic, None) for nic in nics]
+        for network in networks:
+            if network is not None:
                 self.workshop.client.call(
                     "delete of a network",
                     lambda sdk, network=network: sdk.network.delete_network(network),  # type: ignore[misc]
@@ -331,6 +378,19 @@ class OpenStackProvider:
                 )
             time.sleep(0.2)
 
+    @contextlib.contextmanager
+    def laid(self, links: tuple[str, ...]) -> Iterator[None]:
+        """Have the networks on these NICs stand while this is entered: servers come and go without them."""
+        with self._sharing:
+            for nic in links:
+                self._segment_of(nic)
+            self._users.update(links)
+        try:
+            yield
+        finally:
+            if self._workshop is not None:
+                self._release(links)
+
     def _held(self, nic: str) -> bool:
         found = self.node.call("bmwg.drivers.hosting.interfaces:listing")
         return any(one["controller"] for one in found if one["name"] == nic)
@@ -344,8 +404,10 @@ class OpenStackProvider:
 
     def describe(self) -> Mapping[str, JsonValue]:
         """The cloud: its services, how it started, what servers are made of."""
+        several = self._cloud is not None and len(self._cloud.hosts) > 1
+        hosts = {"hosts": dict(self._cloud.hosts)} if several and self._cloud else {}
         disk = {"image": {"file": self._files.disk.name, "sha256": self._sha256}} if self._files else {}
-        return {**disk, "cloud": {"name": "embedded", "services": self.services, **self._described}}
+        return {**disk, "cloud": {"name": "embedded", "services": self.services, **hosts, **self._described}}
 
 
 def _given(intent: MachineIntent) -> tuple[int, int]:
@@ -358,4 +420,4 @@ def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-_: type[MachineProvider] = OpenStackProvider
+_: type[LinkedMachineProvider] = OpenStackProvider

@@ -72,6 +72,22 @@ def take_ground(
     return _taken(bed, cell, evidence, told)
 
 
+def take_place(
+    bed: Bed, cell: Cell, evidence: Mapping[str, Any], program: Mapping[str, JsonValue]
+) -> dict[str, dict[str, JsonValue]]:
+    """The same of a place where a program measures the host itself; `program` is its description."""
+    told: dict[str, JsonValue] = {
+        "kind": "a program that measures the host on which it runs",
+        "name": str(program["program"]),
+        "version": dict(program),
+        "configuration": {},
+        "cpus": list(bed.testbed.pods.cpus),
+        "ports": [],
+        "qualification": {"not_applicable": "the host is what is measured"},
+    }
+    return _taken(bed, cell, evidence, told)
+
+
 def _taken(
     bed: Bed, cell: Cell, evidence: Mapping[str, Any], tester: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:

@@ -1,6 +1,6 @@
 """The documents' row on three hosts over SSH: their ports are borrowed, the rest of them is left alone.
 
-On each host the run has namespaces of its own, into which the ports of the testbed file's `row` are moved;
+On each host the run has namespaces of its own, into which the cabled ports of the testbed file are moved;
 what runs there never sees the host's own network. Nothing of the runner's machine takes part.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from bmwg.drivers.api import JsonValue, Node
+from bmwg.drivers.cables import LINK_DEADLINE_S
 from bmwg.drivers.hosting.host_namespace import HostNamespaceNode
 from bmwg.drivers.hosting.instance import QEMU_ITSELF, VmDriver
 from bmwg.drivers.hosting.ssh import SshNode
@@ -19,7 +20,6 @@ from bmwg.drivers.testbed_row import CLIENT, PROXY, SERVER, RowHost
 from bmwg.drivers.workload.row import SERVER_ADDRESS, Ends, Row, serving_row
 from bmwg.methodology.errors import TestbedError, ToolkitError
 
-LINK_DEADLINE_S = 20.0  # choice: what a NIC and a switch take to agree, and twice that
 _FOLDER = "/var/lib/bmwg/row-"  # on the proxies' host: what daemons keep, removed with the run
 _PORT = "bmwg.drivers.hosting.lab_port"
 

@@ -14,9 +14,10 @@ from bmwg.drivers.api_workload import ONE, Takes
 from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
+from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH
-from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec
+from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH, SERVER_PATH
+from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import Cell
 
 
@@ -35,8 +36,32 @@ class Ground:
 
     @property
     def routers(self) -> int:
-        """How many routers forward a frame on the whole path: the pod, and the node on both sides of it."""
+        """How many routers forward a frame on the whole path: a server, or pod and node around it."""
+        if self.cell.path == SERVER_PATH:
+            return 1
         return 3 if self.bed.network(self.cell.network).spec.uplink == uplinks.ROUTED else 1
+
+
+def life_of(
+    seen: Seen, began_ns: int, *, asked_ns: int, steps: Mapping[str, int], moments: Mapping[str, int]
+) -> Life:
+    """Return a life from what came of its frames and from moments of the clock."""
+
+    def since(at_ns: int | None) -> int | None:
+        return None if at_ns is None else at_ns - began_ns
+
+    return Life(
+        asked_ns=asked_ns - began_ns,
+        steps={name: at_ns - began_ns for name, at_ns in steps.items()},
+        not_before_ns=since(seen.not_before_ns),
+        first_frame_ns=since(seen.first_ns),
+        last_frame_ns=since(seen.last_ns),
+        offered_frames=seen.offered,
+        received_frames=seen.received,
+        reordered_frames=seen.reordered,
+        bypassed_frames=seen.bypassed,
+        **{name: at_ns - began_ns for name, at_ns in moments.items()},
+    )
 
 
 class ActsWorkload(WorkloadDriver[Sequence[Ground], ActsSpec, ActsResult], Protocol):
@@ -49,6 +74,7 @@ class OfActs:
     """A driver that is made of the ground of its cell."""
 
     kind: ClassVar[str] = KIND
+    path: ClassVar[str] = PATH
     takes: ClassVar[Takes] = ONE
 
     def __init__(self, ground: Ground) -> None:
@@ -65,16 +91,16 @@ class OfActs:
         """Return what is missing: the path, or ports that are interfaces of this machine."""
         if self._ground.bed.testbed.lab_ports:
             return Missing(
-                what="the start of a pod, timed by frames, at lab ports",
+                what="the start of a pod or server, timed by frames, at lab ports",
                 reason="frames are offered at interfaces of this machine from before the path is made",
                 mend="a testbed whose links are made by the run (testbeds/embedded.yaml)",
             )
-        if self._ground.cell.path != PATH or self._ground.cell.function != FUNCTION:
+        if self._ground.cell.path != self.path or self._ground.cell.function != FUNCTION:
             return Missing(
-                what=f"the start of a pod on path {self._ground.cell.path}, {self._ground.cell.function}",
-                reason="how many routers its frames pass, by which they are known to have passed the pod, is "
-                f"known of path {PATH} with {FUNCTION}",
-                mend=f"path: {PATH} and function: {FUNCTION} in the profile",
+                what=f"a start, timed on path {self._ground.cell.path}, {self._ground.cell.function}",
+                reason="how many routers its frames pass, by which they are known to have passed it, is "
+                f"known of path {self.path} with {FUNCTION}",
+                mend=f"path: {self.path} and function: {FUNCTION} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs
+from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
 from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
@@ -45,25 +45,8 @@ def _life(ground: Ground, frames: OfferedFrames, spec: ActsSpec, began_ns: int) 
         frames.wait(spec.first_frame_s)
         remove_asked_ns = time.monotonic_ns()
     removed_ns = time.monotonic_ns()
-    seen = frames.seen()
-
-    def since(at_ns: int | None) -> int | None:
-        return None if at_ns is None else at_ns - began_ns
-
-    return Life(
-        asked_ns=asked_ns - began_ns,
-        steps={name: at_ns - began_ns for name, at_ns in steps.items()},
-        ready_ns=since(ready_ns),
-        not_before_ns=since(seen.not_before_ns),
-        first_frame_ns=since(seen.first_ns),
-        remove_asked_ns=since(remove_asked_ns),
-        last_frame_ns=since(seen.last_ns),
-        removed_ns=since(removed_ns),
-        offered_frames=seen.offered,
-        received_frames=seen.received,
-        reordered_frames=seen.reordered,
-        bypassed_frames=seen.bypassed,
-    )
+    moments = {"ready_ns": ready_ns, "remove_asked_ns": remove_asked_ns, "removed_ns": removed_ns}
+    return life_of(frames.seen(), began_ns, asked_ns=asked_ns, steps=steps, moments=moments)
 
 
 def _steps(ground: Ground, asked_ns: int) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from typing import Any
 from bmwg.methodology import offers
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.kinds.kind import Kind
-from bmwg.methodology.records import FRAMES
+from bmwg.methodology.records import UNNAMED
 from bmwg.schemas import load as schema
 
 GROUP = "bmwg.kinds"
@@ -34,12 +34,20 @@ def kinds() -> Mapping[str, Kind]:
 
 @cache
 def _bodies() -> Mapping[str, Mapping[str, Any]]:
-    return {FRAMES: schema(FRAMES), **{name: one.schema for name, one in kinds().items()}}
+    return {UNNAMED: schema(UNNAMED), **{name: one.schema for name, one in kinds().items()}}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all kinds, that of frames first: the order in which a run tells of them."""
     return tuple(_bodies())
+
+
+def plans_itself(name: str) -> bool:
+    """Whether a kind is a `Kind`: its own module plans it, judges its trials and computes its answers.
+
+    Trials of other kinds are planned by test cases and replayed by the procedures of `measurements`.
+    """
+    return name in kinds()
 
 
 def body_schema(name: str, where: str) -> Mapping[str, Any]:
@@ -59,7 +67,7 @@ def kind(name: str, where: str) -> Kind:
 def of_profile(profile: Mapping[str, Any]) -> str:
     """Return the name of the kind of load that a profile is for."""
     said = profile.get("schema")
-    return next((one.name for one in kinds().values() if one.profile_format == said), FRAMES)
+    return next((one.name for one in kinds().values() if one.profile_format == said), UNNAMED)
 
 
 def unknown(name: str, where: str) -> ConfigError:

@@ -33,6 +33,11 @@ _MODULES: Iterable[tuple[Measurement, ...]] = (
     recovery.MEASUREMENTS,
     modifiers.MEASUREMENTS,
 )
+HEADLINE = (  # metrics by which runs are compared; other kinds of load name theirs (`Kind.headline`)
+    "throughput.rfc2544_26_1",
+    "tester.envelope",
+    *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
+)
 BY_NAME: dict[str, Measurement] = {one.name: one for module in _MODULES for one in module}
 
 

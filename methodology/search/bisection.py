@@ -31,69 +31,37 @@ from bmwg.methodology.search import closing, qualification
 from bmwg.methodology.search.agreed import agreed_fps
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
 from bmwg.methodology.search.offer import Tried
-from bmwg.methodology.search.probing import Finding, Procedure, StopError, middle, probe
-from bmwg.methodology.search.procedure import Ask, Conclusion, IllegalTrialError
+from bmwg.methodology.search.probing import Conclusion, Finding, middle, probe
+from bmwg.methodology.search.stepwise import Procedure, Run, Step, replay, run
+from bmwg.methodology.trial import JudgedTrial
 
 MORE_FORWARDED = 1.1  # choice: forwarding this much above the upper bound is worth a remark
 _DISTURBED = (Validity.TESTER_STALLED, Validity.HOST_STALLED)
 
 
-def search(measure: Callable[[Any], Tried], goal: ThroughputGoal) -> SearchResult:
-    """Find the throughput. `measure` runs, records and judges one single trial; it does not repeat.
+def search(measure: Callable[[Any], Any], goal: ThroughputGoal) -> SearchResult:
+    """Find the throughput. `measure` runs, records and judges one single trial (`Tried`); it does not repeat.
 
     An exception of `measure`, or a trial that is not the one asked for, ends the search as `invalid` with the
     trials so far; `SearchResult.error` keeps the exception. KeyboardInterrupt and the like pass through.
     """
-    trials: list[Tried] = []
-    procedure = _procedure(goal)
-    ask = next(procedure)
-    while True:
-        try:
-            trial = measure(goal.spec(ask.load_fps))
-        except Exception as error:
-            reason = f"the measurer failed at {ask.load_fps} {goal.offer.unit}: {error}"
-            stopped = Conclusion(type=OutcomeType.INVALID, reason=reason)
-            return _result(stopped, trials, goal, error)
-        trials.append(trial)
-        if trial.spec != goal.spec(ask.load_fps):
-            reason = f"trial {trial.seq} is not the one asked for ({ask.load_fps} {goal.offer.unit})"
-            return _result(Conclusion(type=OutcomeType.INVALID, reason=reason), trials, goal)
-        try:
-            ask = procedure.send(trial)
-        except StopIteration as end:
-            return _result(end.value, trials, goal)
+    return _result(run(_procedure(goal), measure), goal)
 
 
-def legal_next(trials: Sequence[Tried], goal: ThroughputGoal) -> Ask | SearchResult:
-    """Replay recorded trials: the load that must come next, or the result that they prove.
+def legal_next(trials: Sequence[Any], goal: ThroughputGoal) -> Step | SearchResult:
+    """Replay recorded trials: the trial that must come next, or the result that they prove.
 
-    Raises IllegalTrialError at the first trial that the procedure did not call for.
+    Raises UnexpectedTrialError at the first trial that the procedure did not call for.
     """
-    procedure = _procedure(goal)
-    ask = next(procedure)
-    for index, trial in enumerate(trials):
-        if trial.spec != goal.spec(ask.load_fps):
-            raise IllegalTrialError(trial.seq, ask.load_fps, trial.load, goal.offer.unit)
-        try:
-            ask = procedure.send(trial)
-        except StopIteration as end:
-            if index + 1 < len(trials):
-                extra = trials[index + 1]
-                raise IllegalTrialError(extra.seq, None, extra.load, goal.offer.unit) from None
-            return _result(end.value, list(trials), goal)
-    return ask
+    found = replay(_procedure(goal), trials)
+    return found if isinstance(found, Step) else _result(found, goal)
 
 
-def _procedure(goal: ThroughputGoal) -> Procedure:
-    try:
-        if goal.qualifies_tester:
-            return (yield from qualification.procedure(goal))
-        return (yield from _bisect_and_verify(goal))
-    except StopError as stop:
-        return Conclusion(type=OutcomeType.INVALID, reason=str(stop))
+def _procedure(goal: ThroughputGoal) -> Procedure[Conclusion]:
+    return qualification.procedure(goal) if goal.qualifies_tester else _bisect_and_verify(goal)
 
 
-def _bisect_and_verify(goal: ThroughputGoal) -> Procedure:
+def _bisect_and_verify(goal: ThroughputGoal) -> Procedure[Conclusion]:
     lowers: list[int] = []  # loads found lossless, ascending; the last one is the lower bound
     uppers: list[tuple[int, Finding]] = []  # loads found lossy or short, descending
     reopenings = 0
@@ -175,7 +143,7 @@ def _middle(
 
 def _place(
     goal: ThroughputGoal, load: int, phase: str, lowers: list[int], uppers: list[tuple[int, Finding]]
-) -> Generator[Ask, Tried, None]:
+) -> Generator[Step, JudgedTrial, None]:
     finding = yield from probe(goal, load, phase, goal.short_limit)
     if finding is Finding.LOSSLESS:
         lowers.append(load)
@@ -185,7 +153,7 @@ def _place(
 
 def _verify(
     goal: ThroughputGoal, lowers: list[int], uppers: list[tuple[int, Finding]]
-) -> Generator[Ask, Tried, dict[str, Finding]]:
+) -> Generator[Step, JudgedTrial, dict[str, Finding]]:
     wrong: dict[str, Finding] = {}
     for _ in range(goal.verification_trials if lowers else 0):
         finding = yield from probe(goal, lowers[-1], "verify lower", goal.short_limit)
@@ -205,7 +173,7 @@ def _verify(
     return wrong
 
 
-def _close(goal: ThroughputGoal, concluded: Conclusion) -> Generator[Ask, Tried, None]:
+def _close(goal: ThroughputGoal, concluded: Conclusion) -> Generator[Step, JudgedTrial, None]:
     """Try half of what was found, and a load well above it; `contradictions` says what that says."""
     lower, upper = concluded.lower_fps, concluded.upper_fps
     if not goal.closes or concluded.type is not OutcomeType.MEASURED or lower is None or upper is None:
@@ -243,9 +211,9 @@ def _concluded(
     return Conclusion(type=outcome, reason=reason, reopenings=reopenings, lower_fps=lower, upper_fps=upper)
 
 
-def _result(
-    conclusion: Conclusion, trials: list[Tried], goal: ThroughputGoal, error: Exception | None = None
-) -> SearchResult:
+def _result(ended: Run[Conclusion], goal: ThroughputGoal) -> SearchResult:
+    trials: Sequence[Tried] = ended.trials
+    conclusion = ended.found or Conclusion(type=ended.type, reason=ended.reason)
     lower, upper, unit = conclusion.lower_fps, conclusion.upper_fps, goal.offer.unit
     quality: list[str] = []
     if conclusion.reopenings:
@@ -273,16 +241,16 @@ def _result(
         statement=statement,
         reason=reason,
         quality=tuple(quality),
-        error=error,
+        error=ended.error,
     )
 
 
-def _taken_away(trials: list[Tried]) -> str:
+def _taken_away(trials: Sequence[Tried]) -> str:
     away = sum(trial.validity in _DISTURBED for trial in trials)
     return f"the machine took its CPUs away in {away} of {len(trials)} trials; " if away else ""
 
 
-def _agreed(trials: list[Tried], unit: str) -> str:
+def _agreed(trials: Sequence[Tried], unit: str) -> str:
     """Say up to which load, and from which on, all valid trials of an unstable search agree."""
     clean, lossy = agreed_fps(trials)
     parts = [f"no loss up to {clean} {unit}"] if clean is not None else []
@@ -302,7 +270,7 @@ def _wider(goal: ThroughputGoal, lower: int | None, upper: int | None) -> list[s
     ]
 
 
-def _forwarded_more(trials: list[Tried], upper: int | None, unit: str) -> list[str]:
+def _forwarded_more(trials: Sequence[Tried], upper: int | None, unit: str) -> list[str]:
     """Remark a valid trial that forwarded far more than the upper bound; overload alone does not do that.
 
     Sporadic loss and a soft knee look so; a strict zero-loss answer can then lie far below the device's rate.
@@ -320,7 +288,7 @@ def _forwarded_more(trials: list[Tried], upper: int | None, unit: str) -> list[s
     ]
 
 
-def _bound(trials: list[Tried], load: int | None, *, lossless: bool) -> Bound | None:
+def _bound(trials: Sequence[Tried], load: int | None, *, lossless: bool) -> Bound | None:
     """Return the bound with the valid trials that prove it; a load that was only sent short proves none."""
     proof = tuple(
         trial.seq for trial in trials if trial.valid and trial.load == load and trial.lossless is lossless

@@ -6,15 +6,16 @@ Trials that are not valid are repeated at the same load within the goal's `max_r
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from enum import StrEnum
 from math import isqrt
 
-from bmwg.methodology.records import Validity
+from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.search.offer import Tried
-from bmwg.methodology.search.procedure import Ask, Conclusion
+from bmwg.methodology.search.stepwise import Step, StopError
+from bmwg.methodology.trial import JudgedTrial
 
-Procedure = Generator[Ask, Tried, Conclusion]
+Probing = Generator[Step, JudgedTrial, "Finding"]
 
 
 class Finding(StrEnum):
@@ -26,15 +27,22 @@ class Finding(StrEnum):
     DISTURBED = "disturbed"  # no valid trial within the declared repeats: bounds nothing
 
 
-class StopError(Exception):
-    """The procedure cannot go on; the outcome is `invalid`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """How a procedure ended, before its trials are looked up."""
+
+    type: OutcomeType
+    reason: str = ""
+    reopenings: int = 0
+    lower_fps: int | None = None
+    upper_fps: int | None = None
 
 
-def probe(goal: ThroughputGoal, load: int, phase: str, short_limit: int) -> Generator[Ask, Tried, Finding]:
+def probe(goal: ThroughputGoal, load: int, phase: str, short_limit: int) -> Probing:
     """Try one load until a trial is valid or the tester fell short `short_limit` times."""
     shorts = 0
     for attempt in range(1 + goal.max_repeats):
-        trial = yield Ask(load_fps=load, phase=phase, attempt=attempt)
+        trial = yield Step(spec=goal.spec(load), phase=phase, attempt=attempt)
         match trial.validity:
             case Validity.VALID:
                 return Finding.LOSSLESS if trial.lossless else Finding.LOSSY

@@ -21,9 +21,9 @@ from collections.abc import Generator
 
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.search.offer import Tried
-from bmwg.methodology.search.probing import Finding, Procedure, middle, probe
-from bmwg.methodology.search.procedure import Ask, Conclusion
+from bmwg.methodology.search.probing import Conclusion, Finding, Probing, middle, probe
+from bmwg.methodology.search.stepwise import Procedure, Step
+from bmwg.methodology.trial import JudgedTrial
 
 MOST_RETURNS = 2  # choice: each may cost all the repeats of some loads
 
@@ -69,7 +69,7 @@ class _Loads:
         self.take(load, finding)
 
 
-def procedure(goal: ThroughputGoal) -> Procedure:
+def procedure(goal: ThroughputGoal) -> Procedure[Conclusion]:
     """Qualify the tester; see the module."""
     loads = _Loads(goal)
     reopenings = returns = 0
@@ -92,11 +92,11 @@ def procedure(goal: ThroughputGoal) -> Procedure:
             return _concluded(goal, loads, reopenings)
 
 
-def _try(goal: ThroughputGoal, loads: _Loads, load: int, phase: str) -> Generator[Ask, Tried, None]:
+def _try(goal: ThroughputGoal, loads: _Loads, load: int, phase: str) -> Generator[Step, JudgedTrial, None]:
     loads.take(load, (yield from probe(goal, load, phase, goal.short_limit)))
 
 
-def _holds(goal: ThroughputGoal, load: int) -> Generator[Ask, Tried, Finding]:
+def _holds(goal: ThroughputGoal, load: int) -> Probing:
     """Verify a load; the first finding that is not lossless, if there is one."""
     for _ in range(goal.verification_trials):
         finding = yield from probe(goal, load, "verify lower", goal.short_limit)

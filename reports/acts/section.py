@@ -1,11 +1,11 @@
-"""The report's section on the life of pods: until the first frame, by steps, and until they are gone."""
+"""The report's section on the life of pods and servers: until the first frame, by steps, and until gone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.kinds.acts.kind import ACTS, steps_of
-from bmwg.methodology.kinds.acts.profile import CHURN, EXPERIMENTS
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
@@ -24,6 +24,9 @@ _STEPS = {
     "networks_attached": "networks attached (CNI ADD is done)",
     "networks_reported": "networks reported in the API, as seen by a watch",
     "container_running": "container runs",
+    "server_accepted": "accepted by Nova's API",
+    "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
+    "server_active": "ACTIVE, as seen by asking every 0.5 s",
 }
 
 
@@ -31,14 +34,15 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     """Return the section, empty for a run without acts."""
     if not has_answers(run, ACTS.name):
         return []
-    lines = title("The life of pods", 1)
     answers = answers_of(run, ACTS)
+    lines = title(f"The life of {_nouns(answers)}", 1)
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     lines += [
         esc(
-            "A start lasts from the request for a path with a pod to the first test frame that the pod has "
-            "forwarded (known by its hop limit: one that went round the pod passed fewer routers); one is "
+            "A start lasts from the request for a path with a pod (or for a server and its ports, whose "
+            "networks stand already) to the first test frame that it has forwarded (known by its hop limit: "
+            "one that went round it passed fewer routers); one is "
             "offered every few milliseconds from before the request until after the removal. "
             "The path began to forward between the frame before, which did not come, and this one: the "
             "resolution. Medians with the interval of order statistics that covers them with at least 90 % "
@@ -64,9 +68,18 @@ def summary(run: Run) -> str:
     if not has_answers(run, ACTS.name):
         return ""
     answers = answers_of(run, ACTS)
-    pods = sum(len(_lives(one)) for one in answers)
+    counted = sum(len(_lives(one)) for one in answers)
     places = ", ".join(dict.fromkeys(one.outcome.cell.network for one in answers)) or "no option"
-    return f"{len(answers)} answers from the life of {pods} pods on {places}"
+    return f"{len(answers)} answers from the life of {counted} {_nouns(answers)} on {places}"
+
+
+def _nouns(answers: Sequence[Answered]) -> str:
+    """Return what lives in these answers; pods where there is none."""
+    return " and ".join(dict.fromkeys(f"{one.planned.spec.noun}s" for one in answers)) or "pods"
+
+
+def _noun(answers: Sequence[Answered]) -> str:
+    return " or ".join(dict.fromkeys(one.planned.spec.noun for one in answers))
 
 
 def _lives(one: Answered) -> list[Life]:
@@ -85,6 +98,8 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 esc(
                     _rate(one)
                     if measured and one.outcome.metric == CHURN
+                    else _batch(one)
+                    if measured and one.outcome.metric == BATCH
                     else _count(one)
                     if measured
                     else NONE
@@ -109,6 +124,13 @@ def _count(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
     return f"n = {one.values['repetitions']}, mean {nanoseconds(one.values['mean'])}{spread}"
+
+
+def _batch(one: Answered) -> str:
+    half = one.values.get("half_width_95")
+    spread = f" ± {nanoseconds(half)}" if half is not None else ""
+    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} {one.planned.spec.noun}s at once"
+    return f"{words}, until all forward {nanoseconds(one.values['mean'])}{spread}"
 
 
 def _rate(one: Answered) -> str:
@@ -166,9 +188,15 @@ def _frames(answers: Sequence[Answered]) -> list[str]:
                     esc(_median([_still(life) for life in lives])),
                 ]
             )
-    head = ["path and option", "offered", "came out", "came after a later one", "went round the pod"]
+    head = [
+        "path and option",
+        "offered",
+        "came out",
+        "came after a later one",
+        f"went round the {_noun(answers)}",
+    ]
     head += ["last frame, after the request to remove"]
-    return table(head, rows, "Frames of the valid executions, all pods together")
+    return table(head, rows, "Frames of the valid executions, all of them together")
 
 
 def _still(life: Life) -> int | None:

@@ -93,4 +93,23 @@ def attached_by(scope: Scope) -> Answer:
     return _each(scope, "one network option for each chain, two attachments of it for each function", check)
 
 
-RULES: tuple[ClauseRule, ...] = (composed, scheduled, attached_by)
+CPUS, MEMORY = "pods.cpus", "pods.memory"
+_LEAST_POINTS = 2
+
+
+@clause("CINF08-5.2.4-03")
+def both_varied(scope: Scope) -> Answer:
+    """A design that varies what pods get has at least two levels of CPUs and two of memory."""
+    levels: dict[str, set[object]] = {CPUS: set(), MEMORY: set()}
+    for planned in scope.evidence.plan:
+        for name, value in planned.cell.axes:
+            if name in levels:
+                levels[name].add(value)
+    if not any(levels.values()):
+        return not_applicable("no design varies the CPUs or the memory of pods")
+    found = ", ".join(f"{len(values)} of {name}" for name, values in levels.items())
+    enough = all(len(values) >= _LEAST_POINTS for values in levels.values())
+    return held(enough, "two levels of a pod's CPUs and two of its memory at least", found)
+
+
+RULES: tuple[ClauseRule, ...] = (composed, scheduled, attached_by, both_varied)

@@ -59,12 +59,6 @@ def rfc8204_same_security(scope: Scope) -> Answer:
     return same_security.check(scope)
 
 
-@clause("CINF08-7-03", loads=EVERY_LOAD)
-def containerized_no_special_capability(scope: Scope) -> Answer:
-    """As RFC6815-7-02."""
-    return no_special_capability.check(scope)
-
-
 @clause("CINF08-7-04", loads=EVERY_LOAD)
 def containerized_same_security(scope: Scope) -> Answer:
     """As RFC6815-7-03."""
@@ -77,6 +71,5 @@ RULES: tuple[ClauseRule, ...] = (
     rfc8172_same_security,
     rfc8204_no_special_capability,
     rfc8204_same_security,
-    containerized_no_special_capability,
     containerized_same_security,
 )

@@ -13,7 +13,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import (
-    FRAMES,
+    UNNAMED,
     Cell,
     Outcome,
     OutcomeType,
@@ -27,11 +27,9 @@ from bmwg.reports.checker.deviations import Declared
 from bmwg.reports.checker.findings import Finding
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.store import loads
-from bmwg.reports.store.codec import (
-    PlannedCell,
-    result_from_json,
-)
+from bmwg.reports.store.codec import PlannedCell
 from bmwg.reports.store.former_http import FormerHttp
+from bmwg.reports.store.frame_codec import result_from_json
 from bmwg.reports.store.read import JOURNAL_FILE
 from bmwg.reports.store.upgrade import of_today
 
@@ -100,17 +98,17 @@ class Evidence:
     @property
     def load(self) -> str:
         """The (first) kind of load of the run, as its profile says."""
-        return kinds.of_profile(self.run["profile"]) if self.run is not None else FRAMES
+        return kinds.of_profile(self.run["profile"]) if self.run is not None else UNNAMED
 
     @property
     def loads(self) -> tuple[str, ...]:
         """All kinds of load of the run."""
-        return loads.of_run(self.run) if self.run is not None else (FRAMES,)
+        return loads.of_run(self.run) if self.run is not None else (UNNAMED,)
 
     @property
     def of_frames(self) -> bool:
-        """Whether the run's (first) profile is one of frames."""
-        return self.load == FRAMES
+        """Whether the run's (first) profile is one of frames, as rules for frames alone ask."""
+        return self.load == UNNAMED
 
     def of_load(self, kind: str) -> Evidence:
         """Return it with what the header says for one kind of load, and the plan and answers of it."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
@@ -19,25 +18,23 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
-from bmwg.methodology.records import FRAMES, Outcome, TrialResult, TrialSpec, Validity
-from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
-from bmwg.reports.checker.delays import delays_of
+from bmwg.methodology.records import UNNAMED, Outcome
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
+from bmwg.reports.checker.trials import LightTrials, execution_judged
 from bmwg.reports.store import loads
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import (
     PlannedCell,
     outcome_from_json,
     planned_from_json,
-    result_from_json,
-    times_from_json,
 )
 from bmwg.reports.store.former_http import ANSWERS, JOURNAL, FormerHttp, former_http
-from bmwg.reports.store.journal import checked_line, execution, genesis
+from bmwg.reports.store.frame_trials import LIGHT
+from bmwg.reports.store.journal import checked_line, genesis
 from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
 from bmwg.reports.store.upgrade import of_today
@@ -112,12 +109,12 @@ def _document(files: RunFiles, name: str, kind: str, findings: list[Finding]) ->
 def _profile(run: Mapping[str, Any], findings: list[Finding]) -> Profile | None:
     """Return the profile of frames; one of another kind is planned by its kind, which says what is wrong."""
     for name in loads.of_run(run):
-        if name == FRAMES:
+        if name == UNNAMED:
             continue
         if wrong := kinds.kind(name, "run.json").wrong_profile(loads.said_of(run, name)["profile"]):
             said = ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
             findings.append(of_error(said))
-    if kinds.of_profile(run["profile"]) != FRAMES:
+    if kinds.of_profile(run["profile"]) != UNNAMED:
         return None
     try:
         return parse_profile(json.dumps(run["profile"]), source="run.json: profile")
@@ -135,7 +132,7 @@ def _former(
     """Read what a run of requests kept in files of its own; None for a run without, or with broken ones."""
     if run is None or not files.has(ANSWERS) or not files.has(JOURNAL):
         return None  # where one of them is missing, VER-15 says so
-    if kinds.of_profile(run["profile"]) == FRAMES:
+    if kinds.of_profile(run["profile"]) == UNNAMED:
         return None
     try:
         data = strict_json(files.octets(ANSWERS), ANSWERS, MAX_DOCUMENT_OCTETS)
@@ -182,7 +179,7 @@ def _journal(
     prev = genesis(run["run_id"], header)
     known = run.get("procedures", {}).get(TRIAL, FIRST) in replayable(TRIAL)  # else VER-13 says so
     policy = profile.policy if profile and known and not verified else None
-    specs: dict[TrialSpec, TrialSpec] = {}
+    light = LightTrials(policy)
     misjudged = 0
     form: str | None = None  # of the first line
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""
@@ -200,11 +197,11 @@ def _journal(
             if number == run["journal"]["trials"]:
                 hash_at_known = prev
             data = of_today(data)
-            if data["kind"] == FRAMES:
-                trial, wrong = _trial(data, start, len(line), policy, specs, where)
+            if data["kind"] in LIGHT:
+                trial, wrong = light.read(data, start, len(line), where)
                 trials.append(trial)
             else:
-                other, wrong = _execution(data, where)
+                other, wrong = execution_judged(data, where)
                 executions.append(other)
             if wrong and (misjudged := misjudged + 1) <= _MAX_MISJUDGED:
                 findings.append(wrong)
@@ -227,84 +224,6 @@ def _journal(
             )
         )
     return True
-
-
-def _execution(data: Mapping[str, Any], where: str) -> tuple[Execution, Finding | None]:
-    """Read a trial of another kind of load than frames, judged anew by its kind."""
-    numbers = [value for value in data["result"].values() if isinstance(value, int)]
-    if max(numbers, default=0) > _MAX_NUMBER:
-        raise ValueError(f"a number above {_MAX_NUMBER}")
-    said = execution(data)
-    found = kinds.kind(data["kind"], where).assess(said.body)
-    if (found.validity, found.reason) == (said.validity, said.reason) or (
-        said.body.faults and found.validity is said.validity
-    ):
-        return said, None
-    wrong = _misjudged(where, found, said.validity, said.reason)
-    return replace(said, validity=found.validity, reason=found.reason), wrong
-
-
-def _misjudged(where: str, found: Assessment, validity: Validity, reason: str) -> Finding:
-    return Finding(
-        rule_id="VER-03",
-        clause="",
-        where=where,
-        expected=f"{found.validity.value} {found.reason}".strip(),
-        found=f"{validity.value} {reason}".strip(),
-    )
-
-
-def _trial(
-    data: Mapping[str, Any],
-    start: int,
-    octets: int,
-    policy: TrialPolicy | None,
-    specs: dict[TrialSpec, TrialSpec],
-    where: str,
-) -> tuple[Trial, Finding | None]:
-    for stream in data["result"]["streams"]:
-        buckets = stream["latency"]["buckets"]
-        if len(buckets) % 3:
-            raise ValueError("latency buckets: not in threes")
-        numbers = [value for value in stream.values() if isinstance(value, int)]
-        numbers += [*stream.get("sent_by_network", ()), *stream.get("received_by_network", ())]
-        numbers += stream.get("bursts", {}).values()
-        if max(max(buckets, default=0), stream["latency"]["sum_ns"], *numbers) > _MAX_NUMBER:
-            raise ValueError(f"a number above {_MAX_NUMBER}")
-    if max(data["spec"]["load_fps"], data["spec"]["flows"]) > _MAX_NUMBER:
-        raise ValueError(f"a number above {_MAX_NUMBER}")
-    whole = result_from_json(data)
-    spec = specs.setdefault(whole.spec, whole.spec)
-    said = data["assessment"]
-    validity, reason = Validity(said["validity"]), said["reason"]
-    wrong = None
-    if policy is not None:
-        found = assess(whole, policy)
-        if found.validity is not validity or (found.reason != reason and whole.fault is None):
-            wrong = _misjudged(where, found, validity, reason)
-        validity = found.validity
-    bound = data.get("platform")
-    trial = Trial(
-        trial=JudgedTrial(seq=data["seq"], result=_light(whole, spec), validity=validity, reason=reason),
-        cell_id=data["cell"],
-        deployment_id=data["deployment"],
-        metric=data["metric"],
-        test_id=data["test"],
-        phase=data["phase"],
-        at=data["at"],
-        fault=whole.fault is not None,
-        start=start,
-        octets=octets,
-        platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
-        times=times_from_json(data.get("times")),
-        delays=delays_of(whole),
-    )
-    return trial, wrong
-
-
-def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:
-    streams = tuple(replace(stream, latency=_NO_LATENCY) for stream in result.streams)
-    return replace(result, spec=spec, streams=streams)
 
 
 def _finding(rule_id: str, files: RunFiles, expected: str, found: str) -> Finding:

@@ -9,11 +9,11 @@ from typing import Any
 
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import FRAMES, Outcome
+from bmwg.methodology.records import UNNAMED, Outcome
 from bmwg.methodology.requirements import Basis, Level, Requirement, VerdictBasis, requirement
 from bmwg.reports.checker.evidence import Evidence, Trial
 
-OF_FRAMES = frozenset({FRAMES})
+UNNAMED_LOAD = frozenset({UNNAMED})  # rows of the catalogue that name no kind of load are of network devices
 EVERY_LOAD = None
 _DEMANDS = (Level.MUST, Level.MUST_NOT, Level.SHOULD, Level.SHOULD_NOT)
 
@@ -77,7 +77,7 @@ class ClauseRule:
     requirement: str
     benchmarks: tuple[str, ...]
     check: Callable[[Scope], Answer]
-    loads: frozenset[str] | None = OF_FRAMES
+    loads: frozenset[str] | None = UNNAMED_LOAD
 
     def judges(self, load: str) -> bool:
         """Whether it can judge runs of a kind of load."""
@@ -112,7 +112,7 @@ class ClauseVerdict:
 
 
 def clause(
-    row: str, *benchmarks: str, loads: frozenset[str] | None = OF_FRAMES
+    row: str, *benchmarks: str, loads: frozenset[str] | None = UNNAMED_LOAD
 ) -> Callable[[Callable[[Scope], Answer]], ClauseRule]:
     """Make a function the rule of a row. It registers nothing: each module lists its rules itself.
 

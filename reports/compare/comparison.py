@@ -10,7 +10,8 @@ from statistics import median
 from bmwg.methodology import directions
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds import registry as kinds
-from bmwg.methodology.records import Cell, Outcome
+from bmwg.methodology.measurements.registry import HEADLINE
+from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.compare.field_rules import Place, Role
 from bmwg.reports.compare.fields import (
@@ -25,18 +26,13 @@ from bmwg.reports.compare.statistics import ALPHA, difference_p, least_p, shown
 from bmwg.reports.store import Run
 from bmwg.schemas.validation import near_name
 
-OF_FRAMES = (
-    "throughput.rfc2544_26_1",
-    "tester.envelope",
-    *(f"latency.all_frames.{way}{part}" for way in ("", "forward.", "reverse.") for part in ("p50", "p99")),
-)
 SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apart are not of the same thing
 
 
 @cache
 def headline() -> tuple[str, ...]:
     """Return the metrics by which runs are compared, of every kind of load."""
-    return (*OF_FRAMES, *(metric for kind in kinds.kinds().values() for metric in kind.headline))
+    return (*HEADLINE, *(metric for kind in kinds.kinds().values() for metric in kind.headline))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +252,7 @@ def _why_not(first: str, second: str, pair: Mapping[str, Sample]) -> str:
         return f"too few repeats ({counts[0]} and {counts[1]}; 4 and 4 are the least of equal numbers)"
     loads = [median(sample.loads_fps) for sample in pair.values() if sample.loads_fps]
     if len(loads) == 2 and abs(loads[1] / loads[0] - 1) > SAME_LOAD_RATIO:
-        return f"taken at different loads ({loads[0]:.0f} and {loads[1]:.0f} frames/s)"
+        return f"taken at different loads ({loads[0]:.0f} and {loads[1]:.0f} {FRAMES_PER_S})"
     if any(number <= 0 for sample in pair.values() for number in sample.numbers):
         return "a number that is not above 0"
     return ""

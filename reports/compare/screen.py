@@ -10,21 +10,27 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from bmwg.methodology import directions
-from bmwg.methodology.records import FRAMES, Cell
+from bmwg.methodology.records import UNNAMED, Cell
+from bmwg.reports.compare.column import PLAIN, Column
 from bmwg.reports.compare.comparison import Comparison, Row, Sample
 from bmwg.reports.compare.fields import Difference
-from bmwg.reports.compare.page import banners, change_text, sample_text
+from bmwg.reports.compare.frames_column import FRAMES_COLUMN
+from bmwg.reports.compare.page import banners, change_text
 from bmwg.reports.compare.sides import Side
 from bmwg.reports.render.ascii import ascii_only
-from bmwg.reports.render.facts import ENVELOPE, LATENCY, THROUGHPUT, option
+from bmwg.reports.render.facts import LATENCY
 from bmwg.reports.render.text import nanoseconds, plain
 
 COLUMNS = 100  # choice: what a terminal shows without breaking lines
 _CELLS = 26  # choices: with these a screen of 50 lines holds all
 _FIELDS = 6
-_SEARCHED = (THROUGHPUT, ENVELOPE)
 _GAPS = 10  # between six columns
 _TAILS = ("p50", "p99")
+
+
+def column_of(cell: Cell) -> Column:
+    """Return how answers of a cell's kind of load are told."""
+    return FRAMES_COLUMN if cell.kind == UNNAMED else PLAIN
 
 
 def comparison_screen(made: Comparison) -> str:
@@ -70,19 +76,21 @@ def _numbers(made: Comparison) -> list[str]:
     first = made.sides[0].name
     second = "other" if several else made.sides[1].name
     keys = [key for key in by_cell if key in shown]
-    of_frames = all(cell.kind == FRAMES for cell in cells.values())
+    columns = dict.fromkeys(column_of(cells[key[0]]) for key in keys)
+    words = {one.head for one in columns}
+    word = words.pop() if len(words) == 1 else PLAIN.head
 
     def made_table(tails: Sequence[str]) -> list[tuple[str, ...]]:
         percentiles = "/".join(tails)
-        word = "throughput" if of_frames else "answer"
         head = ("cell", f"{word} {first}", f"{word} {second}", "change")
         table: list[tuple[str, ...]] = [(*head, f"{percentiles} {first}", f"{percentiles} {second}")]
         for key in keys:
             rows = by_cell[key]
             cell = cells[key[0]]
-            wanted = _SEARCHED if cell.kind == FRAMES else tuple(rows)
+            column = column_of(cell)
+            wanted = column.metrics or tuple(rows)
             searched = next((rows[metric] for metric in wanted if metric in rows), None)
-            name = _name(cell) + (f" {key[1]}" if several else "")
+            name = column.name(cell) + (f" {key[1]}" if several else "")
             numbers = [_load(searched, which) for which in ("first", "second")]
             told = [_tail(rows, which, tails) for which in ("first", "second")]
             table.append((name, *numbers, change_text(searched) if searched else "-", *told))
@@ -102,17 +110,12 @@ def _numbers(made: Comparison) -> list[str]:
     ]
     if len(order) > len(shown):
         lines.append(f"{len(order) - len(shown)} more cells: --format text")
-    if any(cell.kind == FRAMES for cell in cells.values()):
-        lines.append("throughput in frames/s per port and direction; a..b: no loss at a, loss from b on")
+    lines += [text for one in columns if (text := one.footer(alone=len(columns) == 1))]
     if any(len(side.runs) > 1 for side in made.sides):
         lines.append(
             "m [a-b]: median of the repeats and their range, wide intervals included; +n: n without a number"
         )
     return lines
-
-
-def _name(cell: Cell) -> str:
-    return f"{option(cell)} {cell.frame_octets}" if cell.kind == FRAMES else cell.cell_id
 
 
 def _of(row: Row, which: str) -> Sample:
@@ -126,23 +129,12 @@ def _load(row: Row | None, which: str) -> str:
     sample = _of(row, which)
     if not sample.numbers:
         return _types(sample.others)
-    if row.cell.kind != FRAMES:
-        return sample_text(sample, row)
-    text = f"{median(sample.numbers):,.0f}"
-    if len(sample.numbers) > 1:
-        text += f" [{_short(min(sample.numbers))}-{_short(max(*sample.numbers, *sample.wide_ends))}]"
-    elif sample.wide_ends:
-        text += f"..{sample.wide_ends[0]:,.0f}"
-    return text + (f" +{len(sample.others)}" if sample.others else "")
+    return column_of(row.cell).number(sample, row)
 
 
 def _fitted(name: str, width: int) -> str:
     """Return a name that fills a column; one that was cut shows it, for its end is the frame size."""
     return name.ljust(width) if len(name) <= width else name[: width - 2] + ".."
-
-
-def _short(number: float) -> str:
-    return f"{number / 1000:,.0f}k" if number >= 10_000 else f"{number:,.0f}"
 
 
 def _widths(table: Sequence[Sequence[str]]) -> list[int]:
@@ -168,7 +160,7 @@ def _verdicts(made: Comparison) -> list[str]:
     told: Counter[str] = Counter()
     for row in made.rows:
         if row.shows:
-            told[f"{row.verdict}: {_name(row.cell)}, {row.metric}"] += 1
+            told[f"{row.verdict}: {column_of(row.cell).name(row.cell)}, {row.metric}"] += 1
         else:
             reason = row.verdict.removeprefix("no difference shown")
             whole = "p above what chance allows" if reason.startswith(" (p") else reason.removeprefix(": ")

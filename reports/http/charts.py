@@ -6,7 +6,7 @@ take many times as long, and one scale for both would hide what the documents co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.http.profile import EXPERIMENTS
@@ -42,13 +42,18 @@ def http_plots(run: Run) -> tuple[Plot, ...]:
         return ()
     outcomes = answers_of(run)
     titles = {entry["id"]: entry.get("title", entry["id"]) for entry in run.profile.get("experiments", [])}
-    kinds = "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS}))
+    kinds = kinds_of(run, {outcome.cell.form for outcome in outcomes if _bar(outcome) is not None})
     made = (
         _chart(experiment, titles.get(experiment, experiment), kinds, guest_words(run), mine)
         for experiment in EXPERIMENTS
         if (mine := [outcome for outcome in outcomes if outcome.cell.experiment == experiment])
     )
     return tuple(plot for plot in made if plot is not None)
+
+
+def kinds_of(run: Run, forms: Collection[str]) -> str:
+    """Say what executed the machines of these forms; forms without a number in this run say nothing."""
+    return "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS & set(forms)}))
 
 
 def _chart(

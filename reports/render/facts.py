@@ -26,7 +26,7 @@ from bmwg.methodology.standing import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
-from bmwg.reports.store.codec import result_from_json
+from bmwg.reports.store.frame_codec import result_from_json
 from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.upgrade import of_today
 

@@ -1,7 +1,7 @@
 """The files of a run: written by RunStore as the run goes, read back and checked by read_run."""
 
 from bmwg.reports.store.codec import PlannedCell
-from bmwg.reports.store.journal import JournalTrial
+from bmwg.reports.store.frame_trials import JournalTrial
 from bmwg.reports.store.read import Run, read_run
 from bmwg.reports.store.run import RunHeader, RunStore
 

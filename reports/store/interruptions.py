@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.search.offer import Spec
 from bmwg.reports.store.files import not_written
 
 UNDER_WAY_FILE = "under_way.json"
@@ -39,13 +39,13 @@ class UnderWay:
         self._handle = -1
         self._boot = boot_id()
 
-    def note(self, *, after_trial: int, cell_id: str, phase: str, spec: TrialSpec, at: str) -> None:
+    def note(self, *, after_trial: int, cell_id: str, phase: str, spec: Spec, at: str) -> None:
         """Say which trial is about to run. Raises TestbedError STORE-08."""
         note = {
             "after_trial": after_trial,
             "cell": cell_id,
             "phase": phase,
-            "load_fps": spec.load_fps,
+            "load_fps": spec.load,  # in the unit of its kind, as the bounds of a search
             "at": at,
             "boot": self._boot,
         }

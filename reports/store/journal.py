@@ -15,14 +15,14 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.kinds.kind import Body, Execution
-from bmwg.methodology.records import FRAMES, LARGEST_COUNT, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import Validity
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store.canonical import canonical, sha256_of
 from bmwg.reports.store.checks import (
@@ -33,55 +33,15 @@ from bmwg.reports.store.checks import (
     check_version,
     read_bytes,
 )
-from bmwg.reports.store.codec import result_from_json, spec_from_json, times_from_json, times_to_json
+from bmwg.reports.store.codec import times_from_json, times_to_json
 from bmwg.reports.store.files import not_written, sync_folder
-from bmwg.reports.store.long_lists import emptied
+from bmwg.reports.store.frame_trials import LIGHT, Recorded
+from bmwg.reports.store.long_lists import shortened
 from bmwg.reports.store.redact import redact
 from bmwg.reports.store.upgrade import TRIAL_SCHEMAS, of_today
 
 _TAIL = len(',"hash":"') + 64 + len('"}')
 _REASON_CHARACTERS = 2000  # of the schema
-_COUNTED = ("intended_frames", "sent_frames", "received_frames")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalTrial:
-    """One recorded trial. Counts are frames over all its directions; `result` decodes everything else.
-
-    It stays light on purpose: a run may hold ten thousand trials with full histograms.
-    """
-
-    seq: int
-    cell_id: str
-    deployment_id: str
-    metric: str
-    test_id: str
-    phase: str
-    spec: TrialSpec
-    validity: Validity
-    reason: str
-    at: str
-    intended_frames: int
-    sent_frames: int
-    received_frames: int
-    largest_gap_ns: int
-    largest_lateness_ns: int
-    fault: str | None
-    line_hash: str
-    line: bytes = field(repr=False)
-
-    @property
-    def loss_ratio(self) -> float:
-        """Share of sent frames lost, 0..1."""
-        return (self.sent_frames - self.received_frames) / self.sent_frames if self.sent_frames else 0.0
-
-    @property
-    def result(self) -> TrialResult:
-        """The whole trial, with latency buckets, decoded anew on each call."""
-        return result_from_json(of_today(json.loads(self.line)))
-
-
-Recorded = JournalTrial | Execution  # a trial of frames, or of another kind of load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +107,7 @@ def checked_line(line: bytes, number: int, prev: str, where: str, form: str | No
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where, form)
-    light = emptied(data)
+    light = shortened(data)
     check_document(light, TRIAL_SCHEMAS[data["schema"]], where)
     if "kind" in data:
         check_body(_body(light), data["kind"], where)
@@ -183,11 +143,20 @@ def _taken(data: dict[str, Any], line: bytes, where: str) -> Recorded:
 
 def recorded(data: dict[str, Any], line: bytes) -> Recorded:
     """Return what a line of today's form holds. Raises ValueError for what no trial can have."""
-    return _light(data, line) if data["kind"] == FRAMES else execution(data)
+    light = LIGHT.get(data["kind"])
+    return execution(data) if light is None else light.read(data, line)
+
+
+def _check_form(data: Mapping[str, Any]) -> None:
+    light = LIGHT.get(data["kind"])
+    if light is None:
+        execution(data)
+    else:
+        light.check(data)
 
 
 def execution(data: Mapping[str, Any]) -> Execution:
-    """Return a trial of another kind of load than frames, from a line of today's form."""
+    """Return a trial as its line of today's form tells it."""
     bound = data.get("platform")
     return Execution(
         seq=data["seq"],
@@ -209,54 +178,6 @@ def execution(data: Mapping[str, Any]) -> Execution:
         platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
         times=times_from_json(data.get("times")),
     )
-
-
-def _pairs_of(disturbance: dict[str, Any]) -> list[list[int]]:
-    watches = [watch["intervals"] for watch in disturbance.get("watches", ())]
-    return [disturbance["steal_ns"], disturbance["largest_stall_ns"], *watches]
-
-
-def _light(data: dict[str, Any], line: bytes) -> JournalTrial:
-    result = data["result"]
-    streams = result["streams"]
-    if any(len(stream["latency"]["buckets"]) % 3 for stream in streams):
-        raise ValueError("latency buckets: not in threes")
-    if result["disturbance"] and any(len(flat) % 2 for flat in _pairs_of(result["disturbance"])):
-        raise ValueError("disturbance: not in pairs")
-    assessment = data["assessment"]
-    if assessment["validity"] == Validity.VALID.value:
-        _check_counts(streams)
-    return JournalTrial(
-        seq=data["seq"],
-        cell_id=data["cell"],
-        deployment_id=data["deployment"],
-        metric=data["metric"],
-        test_id=data["test"],
-        phase=data["phase"],
-        spec=spec_from_json(data["spec"]),
-        validity=Validity(assessment["validity"]),
-        reason=assessment["reason"],
-        at=data["at"],
-        intended_frames=sum(stream["intended_frames"] for stream in streams),
-        sent_frames=sum(stream["sent_frames"] for stream in streams),
-        received_frames=sum(stream["received_frames"] for stream in streams),
-        largest_gap_ns=max((stream["largest_gap_ns"] for stream in streams), default=0),
-        largest_lateness_ns=max((stream["largest_lateness_ns"] for stream in streams), default=0),
-        fault="; ".join(data["faults"]) or None,
-        line_hash=data["hash"],
-        line=line,
-    )
-
-
-def _check_counts(streams: Sequence[Mapping[str, Any]]) -> None:
-    if min((stream[key] for stream in streams for key in _COUNTED), default=0) < 0:
-        raise ValueError("a valid trial of negative counts")
-    for stream in streams:
-        latency = stream["latency"]
-        numbers = [n for part in (stream, latency) for n in part.values() if isinstance(n, int | float)]
-        tagged = (n for name in ("tagged_ns", "tagged_at_ns") for n in stream.get(name, ()) if n is not None)
-        if max(*numbers, *latency["buckets"], *tagged) > LARGEST_COUNT:
-            raise ValueError("a valid trial with a number that no counter of 64 bits holds")
 
 
 class JournalWriter:
@@ -296,8 +217,10 @@ class JournalWriter:
         at: str,
         platform: Mapping[str, Any] | None = None,
         times: TrialTimes | None = None,
-    ) -> Recorded:
-        """Write one trial and return it once it is on the disk. Raises TestbedError STORE-08, ToolkitBug.
+    ) -> int:
+        """Write one trial and return its sequence number once it is on the disk.
+
+        Raises TestbedError STORE-08, ToolkitBug.
 
         `platform` is what the trial is bound to of platform.json, `times` when its steps happened.
         """
@@ -331,17 +254,17 @@ class JournalWriter:
         line_hash = hashlib.sha256(text.encode("ascii")).hexdigest()
         line = f'{text[:-1]},"hash":"{line_hash}"}}'.encode("ascii")
         whole = {**line_data, "hash": line_hash}
-        light = emptied(whole)
+        light = shortened(whole)
         check_own(light, "trial")
         check_own_body(_body(light), body.kind)
         try:
-            trial = recorded(whole, line)
+            _check_form(whole)
         except ValueError as error:
             raise ToolkitBug("STORE-05", "trial: breaks its own form", found=str(error)) from error
         self._write(line + b"\n")
         self.last_hash = line_hash
         self.trials += 1
-        return trial
+        return self.trials
 
     def _write(self, data: bytes) -> None:
         try:

@@ -18,7 +18,8 @@ from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version, read_bytes
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
 from bmwg.reports.store.former_http import ANSWERS, JOURNAL, former_http
-from bmwg.reports.store.journal import JournalTrial, genesis, read_journal
+from bmwg.reports.store.frame_trials import JournalTrial
+from bmwg.reports.store.journal import genesis, read_journal
 
 RUN_FILE = "run.json"
 JOURNAL_FILE = "trials.jsonl"
@@ -161,7 +162,7 @@ def read_run(path: Path) -> Run:
         document["journal"]["hash"],
         content.hashes[known - 1] if known else first_prev,
     )
-    trials = tuple(one for one in content.trials if isinstance(one, JournalTrial))
+    trials = tuple(one for one in content.trials if not isinstance(one, Execution))
     executions = tuple(one for one in content.trials if isinstance(one, Execution))
     notes = []
     if content.torn:

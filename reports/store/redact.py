@@ -22,6 +22,8 @@ def redact(sentence: str, host_name: str | None = None) -> str:
 
     A host name of letters only is left alone: it may be an ordinary word of the sentence.
     """
+    if not sentence:
+        return sentence
     text = _MAC.sub("<address>", sentence)
     text = _IPV4.sub(_if_address, text)
     text = _IPV6.sub(_if_address, text)

@@ -13,7 +13,8 @@ from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.kinds.kind import Body
 from bmwg.methodology.record.redaction import sealed_texts
 from bmwg.methodology.record.seals import seal
-from bmwg.methodology.records import Outcome, TrialResult, TrialSpec, Validity
+from bmwg.methodology.records import Outcome, TrialResult, Validity
+from bmwg.methodology.search.offer import Spec
 from bmwg.methodology.suites import Case
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import binding, loads
@@ -21,7 +22,6 @@ from bmwg.reports.store.checks import check_own
 from bmwg.reports.store.codec import (
     Json,
     PlannedCell,
-    frames_body,
     outcome_to_json,
     planned_to_json,
 )
@@ -33,6 +33,7 @@ from bmwg.reports.store.files import (
     write_atomically,
 )
 from bmwg.reports.store.folder import new_folder
+from bmwg.reports.store.frame_codec import frames_body
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
 from bmwg.reports.store.platform import PlatformFile
@@ -236,7 +237,7 @@ class RunStore:
         else:
             self.close(None, "interrupted", reason=f"{kind.__name__}: {error}")
 
-    def begin_trial(self, *, cell_id: str, phase: str, spec: TrialSpec) -> None:
+    def begin_trial(self, *, cell_id: str, phase: str, spec: Spec) -> None:
         """Note which trial is about to run, so that a run that is killed can name it.
 
         Raises TestbedError STORE-08 (disk).
@@ -304,7 +305,7 @@ class RunStore:
             at=utc_text(self._clock()),
             platform=self.platform.bound(deployment_id),
             times=times,
-        ).seq
+        )
 
     def add_outcome(self, outcome: Outcome, *, mend: str = "") -> None:
         """Record an answer; `mend` is the line that supplies what a not assessed cell lacked.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bmwg.methodology.records import FRAMES
+from bmwg.methodology.records import UNNAMED
 
 TRIAL_SCHEMAS: Mapping[str, str] = {"trial/1.0": "trial_1", "trial/2.0": "trial"}
 _HOST = "host."
@@ -29,7 +29,7 @@ def _from_1(line: dict[str, Any]) -> dict[str, Any]:
     body["auxiliary"] = {name: count for name, count in counters.items() if not name.startswith(_HOST)}
     return {
         **line,
-        "kind": FRAMES,
+        "kind": UNNAMED,
         "result": body,
         "faults": [] if result["fault"] is None else [result["fault"]],
         "host": {name: count for name, count in counters.items() if name.startswith(_HOST)},

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bmwg.methodology import suites
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import FRAMES, OutcomeType
+from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.verify.known import known
@@ -43,7 +44,8 @@ def _tests(evidence: Evidence) -> Iterator[str]:
     own = {one.test_id for one in suites.cases()} - {
         one.test_id for one in suites.outside([one.test_id for one in evidence.plan])
     }
-    asked = dict.fromkeys(planned.test_id for planned in evidence.plan if planned.cell.kind == FRAMES)
+    by_cases = [one for one in evidence.plan if not kinds.plans_itself(one.cell.kind)]
+    asked = dict.fromkeys(one.test_id for one in by_cases)
     others = [one for one in asked if one not in own]
     if others:
         yield f"tests: {_listed(others)} come with no toolkit: what do they ask for?"

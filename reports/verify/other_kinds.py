@@ -13,7 +13,7 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Kind
 from bmwg.methodology.record.drift import named_drift
-from bmwg.methodology.records import FRAMES, Outcome, OutcomeType
+from bmwg.methodology.records import UNNAMED, Outcome, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store import loads
@@ -39,7 +39,7 @@ def files_of_version(evidence: Evidence) -> Iterator[Shortfall]:
     """Files of their own stand in runs of requests from before the one journal, both, and in no other run."""
     if evidence.run is None:
         return
-    wanted = not evidence.of_frames and evidence.run["schema"] == "run/1.0"
+    wanted = evidence.load != UNNAMED and evidence.run["schema"] == "run/1.0"
     for name in FILES:
         if evidence.files.has(name) is not wanted:
             expected = "the files of HTTP experiments" if wanted else "none: nothing of this run stands there"
@@ -97,7 +97,7 @@ def trials_of_plan(evidence: Evidence) -> Iterator[Shortfall]:
             yield where, *differs
     tried = Counter(one.cell_id for one in evidence.executions)
     for outcome in evidence.outcomes:
-        untried = outcome.type is OutcomeType.NOT_ASSESSED and outcome.cell.kind != FRAMES
+        untried = outcome.type is OutcomeType.NOT_ASSESSED and kinds.plans_itself(outcome.cell.kind)
         if untried and (count := tried[outcome.cell.cell_id]):
             yield outcome.outcome_id, "no trial of a cell that was not tried", str(count)
 
@@ -107,7 +107,7 @@ def answers_follow(evidence: Evidence) -> Iterator[Shortfall]:
     """Compute every answer anew by its kind, and compare all that it says."""
     known = _kinds(evidence)
     for outcome in evidence.outcomes:
-        if outcome.cell.kind == FRAMES:
+        if not kinds.plans_itself(outcome.cell.kind):
             continue
         if outcome.cell.kind not in known:
             yield outcome.outcome_id, "a profile by which it can be computed", "none"
@@ -134,7 +134,7 @@ def _contradictions(
         if expected != found and not (name == "reason" and faulty):
             yield f"{where}: {name}", str(expected) or "none", str(found) or "none"
     if outcome.lower or outcome.upper:
-        yield where, "no bound in frames/s", "one"
+        yield where, "no bound of a search by frames", "one"
 
 
 RULES: tuple[Rule[Evidence], ...] = (files_of_version, plan_of_profile, trials_of_plan, answers_follow)

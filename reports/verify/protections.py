@@ -13,6 +13,7 @@ from typing import Any
 
 from bmwg.methodology import procedures
 from bmwg.methodology.measurements.registry import recorded_as
+from bmwg.methodology.records import UNNAMED
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.store.binding import WITH_DRIVERS
 
@@ -31,10 +32,10 @@ class Protection:
 
 
 def _of_requests(evidence: Evidence) -> bool:
-    return not evidence.of_frames
+    return evidence.load != UNNAMED
 
 
-def _of_frames(evidence: Evidence) -> bool:
+def _of_unnamed(evidence: Evidence) -> bool:
     return not _of_requests(evidence)
 
 
@@ -48,14 +49,14 @@ PROTECTIONS: tuple[Protection, ...] = (  # oldest first
         what="the header names the version of each procedure, under its hash",
         after="509b4d28ab4c",
         present=lambda run, platform: "procedures" in run,
-        wanted=_of_frames,
+        wanted=_of_unnamed,
     ),
     Protection(
         name="qualification-limit",
         what="the header holds the highest load of the tester's qualification, under its hash",
         after="509b4d28ab4c",
         present=lambda run, platform: "qualification_max_fps" in run,
-        wanted=_of_frames,
+        wanted=_of_unnamed,
     ),
     Protection(
         name="platform-bound",

@@ -5,32 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bmwg.methodology import latency, planning, procedures, throughput
-from bmwg.methodology.former import standing_1, standing_2, standing_3
+from bmwg.methodology import planning, procedures, throughput
+from bmwg.methodology.former import standing_1, standing_2, standing_3, standing_4
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType, TrialSpec
-from bmwg.methodology.search.bisection import legal_next
-from bmwg.methodology.search.goal import SearchResult
-from bmwg.methodology.search.procedure import Ask, IllegalTrialError
+from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
 from bmwg.methodology.standing import standing
-from bmwg.methodology.trial import RecordedTrial, StallEvidence, TrialPolicy, valid_trial
+from bmwg.methodology.trial import StallEvidence, TrialPolicy
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
 from bmwg.reports.verify.drift import drift_of, drifted
-from bmwg.reports.verify.replay_measured import recomputed
-
-SEARCHED = (throughput.METRIC, throughput.ENVELOPE_METRIC)
-
-
-class _EndedError(Exception):
-    """The recorded trials ended where the procedure asks for one more."""
-
-
-class _OtherTrialError(Exception):
-    """A recorded trial is not the one that was asked for."""
+from bmwg.reports.verify.replay_measured import no_claim, recomputed
 
 
 def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
@@ -44,20 +31,14 @@ def contradictions(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
         yield from drifted(outcome, changes, evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric)))
     elif unknown_procedures(evidence, outcome):
         return  # VER-13 says so by name; a replay by another procedure would find faults that are none
-    elif not (outcome.metric in (*SEARCHED, latency.METRIC) or finding(outcome.metric)):
+    elif not finding(outcome.metric):
         yield outcome.outcome_id, "a metric that can be computed from trials", outcome.metric
     elif outcome.type is OutcomeType.INVALID and not outcome.trials:
-        yield from _no_claim(outcome)
+        yield from no_claim(outcome)
     elif outcome.type is OutcomeType.UNSTABLE and not outcome.trials:
         yield from _unqualified(evidence, outcome)
-    elif (former := former_rule_of(evidence, outcome)) is not None:
-        yield from _measured(evidence, evidence.profile, outcome, former)
-    elif outcome.metric == throughput.ENVELOPE_METRIC:
-        yield from _qualification(evidence, evidence.profile, outcome)
-    elif outcome.metric == latency.METRIC:
-        yield from _latency(evidence, evidence.profile, outcome)
     else:
-        yield from _measured(evidence, evidence.profile, outcome)
+        yield from _measured(evidence, evidence.profile, outcome, former_rule_of(evidence, outcome))
 
 
 def qualification_max_fps(evidence: Evidence, cell: Cell) -> int:
@@ -107,76 +88,10 @@ def _unqualified(evidence: Evidence, outcome: Outcome) -> Iterator[Shortfall]:
     )
 
 
-def _qualification(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
-    where = outcome.outcome_id
-    group = evidence.of(outcome.cell.cell_id, outcome.metric)
-    yield from _all_there(outcome, group)
-    limit_fps = qualification_max_fps(evidence, outcome.cell)
-    goal = profile.goal(outcome.cell, max_load_fps=limit_fps, qualifies_tester=True)
-    try:
-        proven = legal_next([entry.trial for entry in group], goal)
-    except IllegalTrialError as error:
-        expected = "no further trial" if error.expected_fps is None else f"{error.expected_fps} frames/s"
-        yield (
-            f"{where}: trial {error.seq}",
-            f"{expected}, as the search goes",
-            f"{error.found_fps} frames/s, or another frame, duration or direction",
-        )
-        return
-    if isinstance(proven, Ask):
-        if outcome.type is not OutcomeType.INVALID:
-            yield where, f"one more trial at {proven.load_fps} frames/s ({proven.phase})", "the search's end"
-        else:
-            yield from _no_claim(outcome)
-        return
-    yield from _compare(evidence, outcome, _search_outcome(proven, outcome), group)
-
-
-def _search_outcome(proven: SearchResult, outcome: Outcome) -> Outcome:
-    return throughput.outcome(proven, outcome.cell, outcome_id=outcome.outcome_id, metric=outcome.metric)
-
-
-def _latency(evidence: Evidence, profile: Profile, outcome: Outcome) -> Iterator[Shortfall]:
-    where = outcome.outcome_id
-    group = evidence.of(outcome.cell.cell_id, outcome.metric)
-    yield from _all_there(outcome, group)
-    found = _throughput_of(evidence, profile, outcome.cell)
-    if found is None or found.lower is None:
-        yield where, "a load without loss, found before (RFC2544-26.2-01)", "none in the run"
-        return
-    recorded = iter(group)
-
-    def next_trial(wanted: TrialSpec) -> RecordedTrial:
-        entry = next(recorded, None)
-        if entry is None:
-            raise _EndedError
-        if entry.trial.result.spec != wanted:
-            raise _OtherTrialError(f"trial {entry.trial.seq} at {entry.trial.result.spec.load_fps} frames/s")
-        return RecordedTrial(seq=entry.trial.seq, result=evidence.whole(entry).result)
-
-    load = found.lower.load_fps
-    try:
-        tried = valid_trial(next_trial, profile.latency_spec(outcome.cell, load), profile.policy)
-    except _EndedError:
-        if outcome.type is not OutcomeType.INVALID:
-            yield where, "one more trial, none so far was valid", "the measurement's end"
-        return
-    except _OtherTrialError as error:
-        yield where, f"the profile's latency trial at {load} frames/s", str(error)
-        return
-    if (extra := next(recorded, None)) is not None:
-        yield where, f"no trial after the valid one, {tried.trials[-1].seq}", f"trial {extra.trial.seq}"
-    computed = latency.outcome(tried, outcome.cell, outcome_id=outcome.outcome_id)
-    remark: tuple[str, ...] = ()
-    if found.type is not OutcomeType.MEASURED:
-        remark = (f"at {load} frames/s, the highest load without loss ({found.type.value})",)
-    yield from _compare(evidence, outcome, replace(computed, quality=(*computed.quality, *remark)), group)
-
-
 def _measured(
-    evidence: Evidence, profile: Profile, outcome: Outcome, former: FormerRule | None = None
+    evidence: Evidence, profile: Profile, outcome: Outcome, former: FormerRule | None
 ) -> Iterator[Shortfall]:
-    """Replay a measurement that has no replay of its own here, or the rule of a former version."""
+    """Replay the measurement, or the rule of a former version."""
     group = evidence.of(outcome.cell.cell_id, recorded_as(outcome.metric))
     yield from _all_there(outcome, group)
     qualifies = outcome.metric == throughput.ENVELOPE_METRIC  # there is no envelope before it
@@ -192,17 +107,6 @@ def _measured(
         yield from _compare(evidence, outcome, computed, group)
     else:
         yield from computed
-
-
-def _throughput_of(evidence: Evidence, profile: Profile, cell: Cell) -> Outcome | None:
-    return evidence.outcome(cell.cell_id, planning.throughput_of(profile, cell).metric)
-
-
-def _no_claim(outcome: Outcome) -> Iterator[Shortfall]:
-    if outcome.lower or outcome.upper or outcome.values:
-        yield outcome.outcome_id, "no bound and no value of a search that was cut off", "some"
-    if not outcome.reason:
-        yield outcome.outcome_id, "the reason why the outcome is invalid", "none"
 
 
 def _all_there(outcome: Outcome, group: Sequence[Trial]) -> Iterator[Shortfall]:
@@ -257,7 +161,9 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
     by_cpu = policy.stall_evidence is StallEvidence.CPU
     if version == standing_3.VERSION:
         return standing_3.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
-    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
+    if version == standing_4.VERSION:
+        return standing_4.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
+    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu, policy=policy)
 
 
 def _bound_text(bound: Bound | None) -> str:

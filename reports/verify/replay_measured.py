@@ -91,7 +91,7 @@ def recomputed(
         )
     except _EndedError as end:
         if outcome.type is OutcomeType.INVALID:
-            return iter(_no_claim(outcome))
+            return iter(no_claim(outcome))
         return iter([(where, end.text, "the measurement's end")])
     except _OtherTrialError as other:
         return iter([(f"{where}: trial {other.seq}", other.expected, other.found)])
@@ -104,7 +104,7 @@ def recomputed(
     return mine[0]
 
 
-def _no_claim(outcome: Outcome) -> list[Shortfall]:
+def no_claim(outcome: Outcome) -> list[Shortfall]:
     """Say what an answer that was cut off claims all the same."""
     found: list[Shortfall] = []
     if outcome.lower or outcome.upper or outcome.values:

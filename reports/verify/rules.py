@@ -7,18 +7,26 @@ from collections.abc import Iterator
 
 from bmwg.methodology import planning, suites, throughput
 from bmwg.methodology.former.registry import replayable
+from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import recorded_as, tests_of
-from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.procedures import FIRST, STANDING, last_commit
 from bmwg.methodology.profiles.set_aside import stated, undeclared
-from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
-from bmwg.reports.verify import other_kinds, physics, places, repetitions, told, turns
+from bmwg.reports.verify import (
+    frames_told,
+    other_kinds,
+    physics,
+    places,
+    repetitions,
+    tester_limits,
+    told,
+    turns,
+)
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
-_FULL_RATIO = 0.999  # choice: of the medium's rate; a load is a whole number, and pacing has a width
+_OF_INDICATIVE = 5  # version of `standing` that limits indicative profiles too (docs/adr/0374)
 
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
@@ -40,7 +48,7 @@ def outcomes_distinct(evidence: Evidence) -> Iterator[Shortfall]:
         if count > 1:
             yield f"{metric} on {cell_id}", "one outcome", str(count)
     for outcome in evidence.outcomes:
-        if outcome.cell.kind != FRAMES:
+        if kinds.plans_itself(outcome.cell.kind):
             continue  # VER-16 holds its id against its kind's own
         wire = outcome.cell.qualifies_tester
         if (outcome.metric == throughput.ENVELOPE_METRIC) is not (
@@ -89,7 +97,7 @@ def outcomes_follow(evidence: Evidence) -> Iterator[Shortfall]:
     if not evidence.whole_journal:
         return
     for outcome in evidence.outcomes:
-        if outcome.cell.kind == FRAMES:  # of others VER-16 does the same
+        if not kinds.plans_itself(outcome.cell.kind):  # of others VER-16 does the same
             yield from contradictions(evidence, outcome)
 
 
@@ -111,7 +119,7 @@ def plan_is_whole(evidence: Evidence) -> Iterator[Shortfall]:
         return
     networks = evidence.run["testbed"].get("networks")
     tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
-    mine = [one for one in evidence.plan if one.cell.kind == FRAMES]
+    mine = [one for one in evidence.plan if not kinds.plans_itself(one.cell.kind)]
     planned = {(one.metric, one.cell.cell_id) for one in mine}
     for test_id in dict.fromkeys(one.test_id for one in mine):
         case = suites.case(test_id, evidence.cases)
@@ -136,23 +144,6 @@ def deployments_known(evidence: Evidence) -> Iterator[Shortfall]:
     for deployment in dict.fromkeys(line.deployment_id for line in evidence.lines):
         if deployment not in evidence.platform["deployments"]:
             yield "platform.json: deployments", deployment, "none of that id"
-
-
-@rule("VER-11", "", "no plain number at or above what the tester is qualified for")
-def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
-    """A measured throughput stays below the tester's envelope for the same traffic (design decision 4).
-
-    Only the medium's own full rate is a plain number at the envelope: no tester could offer more.
-    """
-    rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
-    for outcome in evidence.outcomes:
-        if outcome.metric != throughput.METRIC or outcome.type is not OutcomeType.MEASURED:
-            continue
-        limit = evidence.envelope_fps(outcome.cell)
-        value = outcome.values[0].number
-        full_fps = ethernet_fps(rate, outcome.cell.frame_octets) if rate is not None else None
-        if limit is None or (value >= limit and (full_fps is None or value < int(full_fps * _FULL_RATIO))):
-            yield outcome.outcome_id, f"below the envelope of {limit} frames/s", f"measured {value}"
 
 
 @rule("VER-12", "", "a simulated tester says so, in the header, in its own description and in every trial")
@@ -226,9 +217,10 @@ def set_aside_declared(evidence: Evidence) -> Iterator[Shortfall]:
     run = evidence.run
     if run is None or evidence.profile is None:
         return
-    if run.get("procedures", {}).get(STANDING, FIRST) == FIRST:
+    version = run.get("procedures", {}).get(STANDING, FIRST)
+    if version == FIRST:
         return
-    for one in undeclared(stated(evidence.profile.data)):
+    for one in undeclared(stated(evidence.profile.data), of_indicative=version >= _OF_INDICATIVE):
         problem = one.problem
         yield f"run.json: profile: {problem.path} ({one.error_id})", problem.expected, problem.found
 
@@ -242,15 +234,16 @@ RULES: tuple[Rule[Evidence], ...] = (
     plan_answered,
     plan_is_whole,
     deployments_known,
-    envelope_respected,
     simulation_declared,
     procedures_known,
     set_aside_declared,
     platform_bound,
+    *tester_limits.RULES,
     *physics.RULES,
     *other_kinds.RULES,
     *turns.RULES,
     *told.RULES,
+    *frames_told.RULES,
     *places.RULES,
     *repetitions.RULES,
 )

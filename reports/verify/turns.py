@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bmwg.methodology import planning, suites, turns
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.profiles import Profile
-from bmwg.methodology.records import FRAMES, WIRE
+from bmwg.methodology.records import WIRE
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 
@@ -37,7 +37,7 @@ def turns_taken(evidence: Evidence) -> Iterator[Shortfall]:
     if evidence.run is None or _KEY not in evidence.run:
         return
     for load in evidence.loads:
-        if load == FRAMES or load in kinds.kinds():
+        if load in kinds.names():
             yield from _of_load(evidence.of_load(load), load)
 
 
@@ -45,12 +45,12 @@ def _of_load(evidence: Evidence, load: str) -> Iterator[Shortfall]:
     run = evidence.run
     if run is None or not evidence.plan:
         return
-    if load == FRAMES:
+    if not kinds.plans_itself(load):
         if evidence.profile is None:
             return
         networks = run["testbed"].get("networks")
         tags = planning.Networks.of(networks if isinstance(networks, dict) else {})
-        yield from _plan_of_frames(evidence, evidence.profile, tags, run[_KEY])
+        yield from _plan_of_cases(evidence, evidence.profile, tags, run[_KEY])
         places = _once(
             _Place(
                 key=one.cell.cell_id,
@@ -83,7 +83,7 @@ def _of_load(evidence: Evidence, load: str) -> Iterator[Shortfall]:
         yield from _out_of_turn([line.cell_id for line in evidence.lines], places, groups)
 
 
-def _plan_of_frames(
+def _plan_of_cases(
     evidence: Evidence, profile: Profile, tags: planning.Networks, seed: int
 ) -> Iterator[Shortfall]:
     """Hold the plan's order against the one that its tests and the seed give.

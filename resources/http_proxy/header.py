@@ -10,7 +10,7 @@ from typing import Any
 
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
-from bmwg.drivers.testbed_row import KEY as ROW
+from bmwg.drivers.testbed_row import row_part
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.kinds.requests import METRICS, REQUESTS, cell_of, metric_of
@@ -47,13 +47,10 @@ def of_header(testbed: Mapping[str, Any]) -> tuple[NetworkSpec, ...]:
 
 
 def row_of_testbed(settings: Settings) -> dict[str, Any]:
-    """Return what a run keeps of a file with a row of hosts: name, hosts and ports; empty without one."""
+    """Return what a run keeps of a file with a row of hosts: name, hosts, cables and roles; or nothing."""
     data = load_testbed(settings.testbed).data
-    if ROW not in data:
-        return {}
-    hosts = {end["node"] for end in data[ROW].values()}
-    nodes = {name: dict(node) for name, node in data["nodes"].items() if name in hosts}
-    return {"name": data["name"], "nodes": nodes, ROW: data[ROW]}
+    part = row_part(data)
+    return {"name": data["name"], **part} if part else {}
 
 
 def profile_of_header(run: Run) -> HttpProfile:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting.machine_hosting import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import SLOW_FORMS, Workload
+from bmwg.methodology.http.records import Workload
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.resources.http_proxy.stage import Stage
 
@@ -22,7 +23,8 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
         row = stage.row()
         if row.hosts and form.startswith(POD_PREFIX):
             return Missing(what="pods", reason="this version makes none on the hosts of a row", mend="")
-        probed = stage.probed().probe()
+        hosting = stage.probed()
+        probed = hosting.probe()
     except TestbedError as error:
         if error.error_id != "PROG-01":
             raise
@@ -33,7 +35,8 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
         return Missing(what=f"hosting form {form}", reason=error.found, mend="")
     if probed is not None:
         return probed
-    own_programs = form in SLOW_FORMS and row.place.vms.image is not None  # which only a guest can look into
+    # of an image, into which only its machine can look
+    own_programs = isinstance(hosting, VmHosting) and hosting.root == "image"
     asked = [] if own_programs else [(row.proxy, {squid.PACKAGES[0]: squid.PACKAGES[0]})]
     if any(planned.cell.stress_cpus for planned in group):
         asked.append((row.proxy, {"stress-ng": "stress-ng"}))

@@ -28,6 +28,7 @@ def vms_of_testbed(settings: Settings, forms: Collection[str]) -> VmDriver:
     """
     written = dict(load_testbed(settings.testbed).data.get(KEY, {}))
     written.pop(_IMAGE, None)
+    written.pop("hosts", None)  # of machines that forward
     return VmDriver(**written, image=_image_of(settings) if SLOW_FORMS & set(forms) else None)
 
 

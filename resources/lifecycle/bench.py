@@ -1,4 +1,4 @@
-"""The bench of acts: pods are made and removed on one ground, which must be as it was in the end."""
+"""The bench of acts: pods or servers come and go on one ground, which must be as it was in the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.records import Cell, Outcome
+from bmwg.methodology.records import VM, Cell, Outcome
 from bmwg.resources.lifecycle.line import line_of
 from bmwg.resources.repeated.bench import RepeatedBench
 from bmwg.resources.repeated.measure import Stand
@@ -24,6 +24,11 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
     """The cells of acts of one run, one after the other."""
 
     kind = ACTS
+
+    @property
+    def machines(self) -> bool:
+        """Servers want the testbed's provider of machines to stand."""
+        return any(one.cell.hosting == VM for one in self.whole_plan)
 
     def line(self, outcome: Outcome) -> str:
         """Say an outcome in one line, without its cell."""
@@ -36,7 +41,8 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
     def measure(self, group: list[Planned[ActsSpec]]) -> None:
         """Measure one cell on a ground that stands, unless something lacks."""
         (planned,) = group
-        missing = self.no_option(planned.cell.network)
+        servers = planned.cell.hosting == VM  # which need no option
+        missing = None if servers else self.no_option(planned.cell.network)
         if missing is None:
             ground = Ground(bed=self.open_bed(), cell=_of_frames(planned))
             workload = registry.workload(planned.spec.workload, kind=ACTS.name)(ground)

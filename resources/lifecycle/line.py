@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.kinds.acts.profile import CHURN
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN
 from bmwg.methodology.records import Outcome, OutcomeType
 
 
@@ -18,5 +18,6 @@ def line_of(outcome: Outcome) -> str:
         return f"measured  {told['mean']:.3f}{spread} pods made and removed per second {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
     spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f})"
+    until = "until all forward" if outcome.metric == BATCH else "to the first frame"
     gone = f"removed in {ms['removal.median']:.0f} ms"
-    return f"measured  {ms['median']:.0f} ms to the first frame, median {spread}; {gone} {count}"
+    return f"measured  {ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"

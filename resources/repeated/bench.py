@@ -49,6 +49,11 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         self._stack = ExitStack()
         self._bed: Bed | None = None
 
+    @property
+    def machines(self) -> bool:
+        """Whether a cell wants the testbed's provider of machines to stand."""
+        return False
+
     @abstractmethod
     def line(self, outcome: Outcome) -> str:
         """Say an outcome in one line, without its cell."""
@@ -123,7 +128,7 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         """Return the testbed, opened for this run when it is not."""
         if self._bed is None:
             folder = self.run.store.folder.resolve()
-            opened = open_bed(self.testbed, self.run.ledger, folder, self.run.owner)
+            opened = open_bed(self.testbed, self.run.ledger, folder, self.run.owner, machines=self.machines)
             self._bed = self._stack.enter_context(opened)
         return self._bed
 

@@ -25,11 +25,11 @@ needs_sshd = pytest.mark.skipif(
     not Path("/usr/sbin/sshd").exists(), reason="needs sshd: apt-get install openssh-server"
 )
 HOSTS = ("one", "two", "three")
-ROW = {
-    "client": {"node": "one", "port": "eth7"},
-    "proxy": {"node": "two", "client_port": "eth7", "server_port": "eth8"},
-    "server": {"node": "three", "port": "eth7"},
-}
+ROLES = {"client": "one", "dut": "two", "origin": "three"}
+CABLES = [
+    {"a": "one/eth7", "b": "two/eth7", "kind": "cable"},
+    {"a": "two/eth8", "b": "three/eth7", "kind": "cable"},
+]
 
 
 class LabHosts:
@@ -45,7 +45,7 @@ class LabHosts:
         return {str(one["name"]): one for one in found}
 
     def cable(self) -> None:
-        """Join the hosts as ROW says, all ends down and without addresses."""
+        """Join the hosts as CABLES says, all ends down and without addresses."""
         links.connect(self.nodes["one"], "eth7", self.nodes["two"], "eth7")
         links.connect(self.nodes["two"], "eth8", self.nodes["three"], "eth7")
         for host, port in (("one", "eth7"), ("two", "eth7"), ("two", "eth8"), ("three", "eth7")):
@@ -92,7 +92,7 @@ def _testbed(folder: Path) -> Path:
     data = yaml.safe_load(embedded_file().read_text())
     for name in HOSTS:
         data["nodes"][name] = {"kind": "ssh", "ssh": f"root@lab-{name}", "python": sys.executable}
-    data |= {"name": "three-hosts", "row": ROW}
+    data |= {"name": "three-hosts", "roles": ROLES, "links": [*data["links"], *CABLES]}
     path = folder / "lab.yaml"
     path.write_text(yaml.safe_dump(data, sort_keys=False))
     return path

@@ -132,6 +132,9 @@ def test_frames_go_through_both_ways_and_nothing_stays(bed, cell):
                         )
                         assert len(came) == frame_octets - 4
                         assert came[:6] == bytes.fromhex(deployment.ports[1 - source].mac.replace(":", ""))
+            if rights := deployment.evidence.get("pod", {}).get("rights"):  # by crun
+                assert all(one["asked"] and one["granted"] for one in rights["capabilities"].values())
+                assert bool(rights["capabilities"]) == (cell.function == "testpmd")
         assert _seen(bed) == before
 
 

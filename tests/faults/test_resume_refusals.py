@@ -20,7 +20,8 @@ from bmwg.methodology.errors import ConfigError, TestbedError, TrialInvalid
 from bmwg.methodology.records import TrialSpec
 from bmwg.reports.store import RunStore, read_run
 from bmwg.resources import continuation as module
-from bmwg.resources.continuation import Recorded, check_platform, continuation
+from bmwg.resources.continuation import check_platform
+from bmwg.resources.frames_continued import Recorded, continuation
 
 
 @pytest.fixture(scope="module")

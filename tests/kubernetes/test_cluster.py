@@ -102,7 +102,7 @@ PROGRAMS = {
     "etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
     "containerd-shim",
 }  # fmt: skip
-BED = SimpleNamespace(testbed=SimpleNamespace(pods=SimpleNamespace(cpus=(1,))))
+BED = SimpleNamespace(testbed=SimpleNamespace(pods=SimpleNamespace(cpus=(1,))), asked_capabilities={})
 
 
 def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(runtime, node):
@@ -120,6 +120,18 @@ def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(run
         assert told["threads"]
         assert all(one["cpus"] == [1] for one in told["threads"])
         assert all(os.sched_getaffinity(pid) == {1} for pid in cpu_placement.members(told["cgroup"]))
+
+
+@pytest.mark.parametrize("asked", [(), ("CAP_NET_RAW", "CAP_NET_ADMIN")])
+def test_a_pod_has_what_was_asked_for_and_nothing_more(runtime, node, asked):
+    one = spec(endpoint=False, capabilities=asked, root=bool(asked))
+    with runtime.made(node, one) as pod:
+        bed = SimpleNamespace(testbed=BED.testbed, asked_capabilities={pod.pod_id: asked})
+        rights = described(bed, pod, works=True)["rights"]
+    names = {name.removeprefix("CAP_") for name in asked}
+    assert rights["capabilities"] == {name: {"asked": True, "granted": True} for name in names}
+    assert rights["users"] == [0 if asked else 65534]
+    assert rights["no_new_privileges"] is rights["seccomp"] is True
 
 
 def test_a_function_on_a_cpu_that_is_not_its_own_is_refused(runtime, node):

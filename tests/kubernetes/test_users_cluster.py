@@ -1,76 +1,155 @@
-"""A runner on somebody's cluster, killed right after a call of the API: what it made goes by its ledger."""
+"""docs/my-cluster.md as its reader takes it: a kubeconfig, a context, and no rights but those of its role."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
-from bmwg.drivers.kubernetes import pods
-
-# By kubeconfig, as on somebody's cluster; after the change that was asked for it does nothing more.
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "my-cluster.md"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+# What a run does with somebody's cluster, as far as its pods go.
 RUNNER = """
-import sys, time
+import json, sys
 from pathlib import Path
 from types import SimpleNamespace
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
-run, kubeconfig, last = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-asked = []
-apply = Cluster.apply
-def told(self, path, body):
-    found = apply(self, path, body)
-    asked.append(path)
-    if len(asked) == last:
-        print(path, flush=True)
-        time.sleep(1000)
-    return found
-Cluster.apply = told
-ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")
-runtime = KubernetesRuntime(run_dir=str(run), undo=ledger, options={"kubeconfig": kubeconfig})
-spec = PodSpec(pod_id="p-1", cpus="1", memory_octets=64 << 20, forwarding=False, root=False, endpoint=True)
-with runtime.standing({}, cpus="1"), runtime.made(SimpleNamespace(name="somewhere"), spec):
-    print("all done", flush=True)
-"""
-CLEANUP = """
-import json, sys
-from pathlib import Path
-from bmwg.drivers import ledger
+from bmwg.methodology.errors import ToolkitError
 run = Path(sys.argv[1])
-print(json.dumps(ledger.cleanup(run, index_dir=run / "index")))
+ledger = Ledger(run / "ledger.jsonl", index_dir=run / "index")
+runtime = KubernetesRuntime(run_dir=str(run), undo=ledger, options=json.loads(sys.argv[2]))
+spec = PodSpec(pod_id="p-1", cpus="1", memory_octets=64 << 20, forwarding=False, root=False, endpoint=True)
+try:
+    with runtime.standing({}, cpus="1"), runtime.made(SimpleNamespace(name="somewhere"), spec) as pod:
+        print(json.dumps({"record": runtime.describe(), "namespace": runtime.namespace, "said": pod.said()}))
+except ToolkitError as error:
+    print(json.dumps({"refused": error.error_id, "found": error.found}))
 """
 
 
-def inside(node, program, *arguments):
-    """Return a command that runs a program where the cluster's API can be reached."""
-    return ["nsenter", f"--net=/proc/{node.pid}/ns/net", sys.executable, "-c", program, *map(str, arguments)]
+def block(beginning):
+    """Return the guide's indented block that begins so, as YAML."""
+    lines = GUIDE.read_text("utf-8").splitlines()
+    first = next(number for number, line in enumerate(lines) if line == f"    {beginning}")
+    end = next(number for number in range(first, len(lines)) if not lines[number].startswith("    "))
+    return yaml.safe_load("\n".join(line[4:] for line in lines[first:end]))
 
 
-@pytest.mark.parametrize(("last", "made"), [(1, "/namespaces/bmwg-"), (2, "/pods/p-1")])
-def test_a_runner_killed_after_a_call_of_the_api_leaves_nothing_on_a_users_cluster(
-    runtime, node, tmp_path, last, made
-):
-    access = runtime._embedded.access
-    before = _namespaces(runtime)
-    with subprocess.Popen(
-        inside(node, RUNNER, tmp_path, access.kubeconfig, last), stdout=subprocess.PIPE, text=True
-    ) as runner:
-        said = runner.stdout.readline().strip()
-        os.kill(runner.pid, signal.SIGKILL)
-    assert made in said
-    (left,) = _namespaces(runtime) - before
-    assert left in said
-    done = subprocess.run(
-        inside(node, CLEANUP, tmp_path), capture_output=True, text=True, timeout=120, check=True
+@pytest.fixture
+def user(runtime, tmp_path):
+    """Yield a maker of kubeconfigs whose user has a role, and nothing else."""
+    api = runtime.api
+    service = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bmwg-user"}}
+    api.apply("/api/v1/namespaces/default/serviceaccounts/bmwg-user", service)
+    answer = api.create(
+        "/api/v1/namespaces/default/serviceaccounts/bmwg-user/token",
+        {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}},
     )
-    assert json.loads(done.stdout) == []
-    assert _namespaces(runtime) == before
-    assert runtime.api.get(pods.pods_path(left))["items"] == []
+    config = yaml.safe_load(Path(runtime._embedded.access.kubeconfig).read_text())
+    config["users"] = [{"name": "me", "user": {"token": answer["status"]["token"]}}]
+    context = {"cluster": config["clusters"][0]["name"], "user": "me"}
+    config |= {"contexts": [{"name": "lab", "context": context}], "current-context": ""}
+    file = tmp_path / "kubeconfig"
+    file.write_text(yaml.safe_dump(config))
+
+    def having(role):
+        api.apply(f"{RBAC}/clusterroles/bmwg", role)
+        binding = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "bmwg"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "bmwg"},
+            "subjects": [{"kind": "ServiceAccount", "name": "bmwg-user", "namespace": "default"}],
+        }
+        api.apply(f"{RBAC}/clusterrolebindings/bmwg", binding)
+        return file
+
+    yield having
+    api.delete(f"{RBAC}/clusterrolebindings/bmwg")
+    api.delete(f"{RBAC}/clusterroles/bmwg")
+    api.delete("/api/v1/namespaces/default/serviceaccounts/bmwg-user")
 
 
-def _namespaces(runtime):
+def inside(node, *words):
+    """Return a command where the cluster's API can be reached."""
+    return ["nsenter", f"--net=/proc/{node.pid}/ns/net", *map(str, words)]
+
+
+def run(node, folder, options):
+    """Do what a run does with the cluster; returns what it told."""
+    done = subprocess.run(
+        inside(node, sys.executable, "-c", RUNNER, folder, json.dumps(options)),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def namespaces(runtime):
     return {one["metadata"]["name"] for one in runtime.api.get("/api/v1/namespaces")["items"]}
+
+
+def test_the_role_of_the_guide_is_enough(runtime, node, user, tmp_path):
+    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    options = {**block("pods:")["pods"]["options"], "kubeconfig": str(file)}
+    assert options["context"] == "lab"
+    before = namespaces(runtime)
+    told = run(node, tmp_path, options)
+    assert told["record"]["version"] == runtime.describe()["version"]
+    (found,) = told["record"]["nodes"].values()
+    assert found["runtime"].startswith("containerd://")
+    assert namespaces(runtime) == before
+    ledger = (tmp_path / "ledger.jsonl").read_text()
+    assert "token" not in ledger
+
+
+@pytest.mark.parametrize("lacking", ["namespaces", "pods", "pods/log", "network-attachment-definitions"])
+def test_what_the_role_lacks_is_named_before_anything_is_made(runtime, node, user, tmp_path, lacking):
+    role = block("apiVersion: rbac.authorization.k8s.io/v1")
+    role["rules"] = [one for one in role["rules"] if lacking not in one["resources"]]
+    file = user(role)
+    before = namespaces(runtime)
+    told = run(node, tmp_path, {"kubeconfig": str(file), "context": "lab"})
+    assert told["refused"] == "KUBE-22"
+    assert lacking in told["found"]
+    assert namespaces(runtime) == before
+
+
+def test_a_run_on_it_says_what_it_cannot_measure_there(runtime, node, user, tmp_path):
+    file = user(block("apiVersion: rbac.authorization.k8s.io/v1"))
+    testbed = yaml.safe_load((ROOT / "testbeds" / "kubernetes.yaml").read_text())
+    testbed["pods"] = block("pods:")["pods"]
+    testbed["pods"]["options"]["kubeconfig"] = str(file)
+    named = tmp_path / "mine.yaml"
+    named.write_text(yaml.safe_dump(testbed))
+    before = namespaces(runtime)
+    program = Path(sys.executable).with_name("bmwg")
+    words = [
+        program,
+        "run",
+        ROOT / "testcases" / "containerized",
+        "--testbed",
+        named,
+        "--test",
+        "CN-TPUT-1.3",
+    ]
+    done = subprocess.run(
+        inside(node, *words, "--results", tmp_path / "results"),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        cwd=tmp_path,
+    )
+    told = json.loads(next((tmp_path / "results").glob("2*/run.json")).read_text())
+    assert {one["type"] for one in told["outcomes"]} == {"not_assessed"}, done.stdout[-2000:]
+    assert all("KUBE-13" in one["reason"] or "flannel" in one["reason"] for one in told["outcomes"])
+    assert namespaces(runtime) == before

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bmwg.drivers.hosting import lab_port
+from bmwg.drivers.medium import medium_of, with_medium
 from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed_row import row_hosts
 from bmwg.methodology.errors import ConfigError
@@ -230,17 +232,15 @@ def test_any_value_at_any_place_is_accepted_or_refused_by_name(tmp_path):
     assert all("tester.ports" in str(error) for _, error in unnamed)
 
 
-ROW = {
-    "client": {"node": "one", "port": "eth1"},
-    "proxy": {"node": "two", "client_port": "eth1", "server_port": "eth2"},
-    "server": {"node": "three", "port": "eth1"},
-}
+ROLES = {"client": "one", "dut": "two", "origin": "three"}
+CABLES = (("one/eth1", "two/eth1"), ("three/eth1", "two/eth2"))
 
 
 def with_row(data):
     for name in ("one", "two", "three"):
         data["nodes"][name] = {"kind": "ssh", "ssh": f"root@lab-{name}", "python": "/opt/bmwg/bin/python"}
-    data["row"] = copy.deepcopy(ROW)
+    data["roles"] = dict(ROLES)
+    data["links"] += [{"a": a, "b": b, "kind": "cable"} for a, b in CABLES]
 
 
 def test_a_row_names_its_hosts_and_their_ports(tmp_path):
@@ -257,18 +257,29 @@ def test_a_row_names_its_hosts_and_their_ports(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error_id", "fragments"),
     [
-        (lambda d: d["row"]["client"].update(node="on"), "CFG-04", ["the unknown node 'on'", "one"]),
-        (lambda d: d["row"]["client"].update(node="dut1"), "CFG-04", ["a node of kind namespace"]),
-        (lambda d: d["row"]["server"].update(node="one"), "CFG-04", ["that of row.client"]),
+        (lambda d: d["roles"].update(client="on"), "CFG-04", ["the unknown node 'on'", "one"]),
+        (lambda d: d["roles"].update(client="dut1"), "CFG-04", ["a node of kind namespace"]),
+        (lambda d: d["roles"].update(origin="one"), "CFG-04", ["that of roles.client"]),
         (
             lambda d: d["nodes"]["three"].update(ssh="root@lab-one"),
             "CFG-04",
-            ["a host of its own", "that of row.client"],
+            ["a host of its own", "that of roles.client"],
+        ),
+        (lambda d: d["links"][-1].update(b="two/eth1"), "CFG-04", ["an interface that no other link has"]),
+        (
+            lambda d: d["links"].pop(),
+            "CFG-04",
+            ["one link of kind cable between two (dut) and three (origin)", "none"],
         ),
         (
-            lambda d: d["row"]["proxy"].update(server_port="eth1"),
+            lambda d: d["links"][-1].update(kind="veth"),
             "CFG-04",
-            ["another interface than client_port"],
+            ["one link of kind cable between two (dut) and three (origin)"],
+        ),
+        (
+            lambda d: d["links"].append({"a": "one/eth2", "b": "two/eth3", "kind": "cable"}),
+            "CFG-04",
+            ["one link of kind cable between one (client) and two (dut)", "2"],
         ),
         (lambda d: d.update(vms={"driver": "libvirt"}), "CFG-04", ["libvirt on the hosts of a row"]),
         (
@@ -276,9 +287,9 @@ def test_a_row_names_its_hosts_and_their_ports(tmp_path):
             "CFG-04",
             ["no image", "/a.qcow2"],
         ),
-        (lambda d: d["row"].pop("server"), "CFG-03", ["server"]),
-        (lambda d: d["row"]["client"].update(prot="eth1"), "CFG-03", ["prot", "port"]),
-        (lambda d: d["row"]["client"].update(port="a/b"), "CFG-03", ["interface name"]),
+        (lambda d: d["roles"].pop("origin"), "CFG-03", ["origin"]),
+        (lambda d: d["roles"].update(cleint="one"), "CFG-03", ["cleint", "client"]),
+        (lambda d: d["links"][-1].update(a="three/a/b"), "CFG-03", ["node/interface"]),
         (lambda d: d["nodes"]["one"].update(python="python3"), "CFG-03", ["absolute path"]),
         (lambda d: d["nodes"]["one"].update(python="/a//b"), "CFG-03", ["absolute path"]),
         (lambda d: d["nodes"]["dut1"].update(python="/usr/bin/python3"), "CFG-03", ["kind ssh has it"]),
@@ -293,6 +304,79 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, change, error_id, fragments):
     assert error.error_id == error_id
     for fragment in fragments:
         assert fragment in str(error)
+
+
+def test_a_cable_on_this_machine_is_of_lab_ports(tmp_path):
+    def cable(data):
+        data["links"][0]["kind"] = "cable"
+
+    error = refusal(changed(tmp_path, cable))
+    assert error.error_id == "CFG-04"
+    assert "links[0].a" in str(error)
+    assert "that lab_ports names (none declared), found 'p0'" in str(error)
+
+    def named(data):
+        cable(data)
+        data["lab_ports"] = ["p0", "nic0"]
+
+    assert load_testbed(changed(tmp_path, named)).links[0].kind == "cable"
+
+
+@pytest.mark.parametrize(
+    ("rates", "stated", "expected"),
+    [
+        ({"p0": 10**9, "nic0": 10**9}, None, 10**9),  # read where the file names none
+        ({"p0": 10**10, "nic0": 10**9}, None, None),  # two rates, and no person says which counts
+        ({"p0": 10**9}, None, None),  # a port that tells none
+        ({"p0": 10**9}, 10**8, 10**8),  # what lies between is slower than the ports
+        ({"p0": 10**9, "nic0": 10**9}, 10**10, None),  # and cannot be faster
+    ],
+)
+def test_the_mediums_rate_is_that_of_the_cabled_ports(tmp_path, monkeypatch, rates, stated, expected):
+    def act(data):
+        data["links"][0]["kind"] = "cable"
+        data["lab_ports"] = ["p0", "nic0"]
+        if stated is not None:
+            data["medium"] = {"kind": "ethernet", "line_rate_bps": stated}
+
+    monkeypatch.setattr(lab_port, "line_rate_bps", lambda *, interface: rates.get(interface))
+    testbed = load_testbed(changed(tmp_path, act))
+    if expected is None:
+        with pytest.raises(ConfigError, match="PORT-05"):
+            with_medium(testbed)
+    else:
+        assert medium_of(with_medium(testbed)).line_rate_bps == expected
+
+
+def test_a_testbed_without_cables_keeps_its_medium():
+    testbed = load_testbed()
+    assert with_medium(testbed) is testbed
+
+
+def test_a_former_row_is_refused_with_the_lines_to_write_instead(tmp_path):
+    def act(data):
+        data["nodes"]["load"] = {"kind": "ssh", "ssh": "root@load1"}
+        data["row"] = {
+            "client": {"node": "load", "port": "eth1"},
+            "proxy": {"node": "dut", "client_port": "eth2", "server_port": "eth3"},
+            "server": {"node": "web", "port": "eth4"},
+        }
+
+    error = refusal(changed(tmp_path, act))
+    assert error.error_id == "CFG-06"
+    for line in (
+        "- {a: load/eth1, b: dut/eth2, kind: cable}",
+        "- {a: dut/eth3, b: web/eth4, kind: cable}",
+        "roles: {client: load, dut: dut, origin: web}",
+    ):
+        assert line in str(error)
+
+
+@pytest.mark.parametrize("row", [None, [], "x", {"client": 7}, {"proxy": {"node": ["a"]}}])
+def test_a_former_row_that_was_wrong_is_refused_all_the_same(tmp_path, row):
+    error = refusal(changed(tmp_path, lambda data: data.update(row=row)))
+    assert error.error_id == "CFG-06"
+    assert "CLIENT/PORT" in str(error)
 
 
 def test_a_setting_of_an_axis_is_checked_as_the_whole_file_is() -> None:

@@ -26,6 +26,18 @@ def processes(group: Group) -> dict[str, str]:
     return {pid: name for pid, name in names.items() if name}
 
 
+def _of_this_network(group: Group, pid: str) -> bool:
+    """Whether a process is in the network namespace of whoever asks, or nobody can tell.
+
+    The programs of a run's own cluster are in those of its nodes: a part of the run, and none of the machine.
+    """
+    try:
+        theirs = group.source.read_link(f"/proc/{pid}/ns/net")
+        return theirs == group.source.read_link("/proc/self/ns/net")
+    except (OSError, Unread):
+        return True
+
+
 def virtualization(group: Group) -> None:
     """Bare metal, virtual machine or container; which hypervisor; IOMMU; nesting; steal accounting."""
     group.take("kind", "computed", "CPU flags, /proc/self/ns/pid", lambda: _kind(group))
@@ -136,7 +148,8 @@ def container(group: Group) -> None:
 
     def daemons() -> list[str]:
         named = [(pid, name) for pid, name in processes(group).items() if name in _DAEMONS]
-        return sorted({name for pid, name in named if not (tells(pid) or ended(pid))})
+        mine = [(pid, name) for pid, name in named if _of_this_network(group, pid)]
+        return sorted({name for pid, name in mine if not (tells(pid) or ended(pid))})
 
     def tells(pid: str) -> bool:
         """Whether a process only tells its version, as for another record that is taken at this moment."""
@@ -165,7 +178,7 @@ def kubernetes(group: Group) -> None:
     pids = [
         pid
         for pid, name in processes(group).items()
-        if name in ("kubelet", "k3s", "k3s-server", "microk8s", "rke2")
+        if name in ("kubelet", "k3s", "k3s-server", "microk8s", "rke2") and _of_this_network(group, pid)
     ]
     if not pids:
         for field in fields:

@@ -7,10 +7,12 @@ from typing import Any
 
 from bmwg.methodology import repeated
 from bmwg.methodology.kinds.acts.profile import (
+    BATCH,
     CHURN,
     FORMAT,
     POLICY,
     PROFILES,
+    SERVER_START,
     START,
     cell_of_axes,
 )
@@ -38,8 +40,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     unit = "pods"
     schema = load(KIND)
     profile_format = FORMAT
-    families = (START, CHURN, POLICY)
-    headline = (f"{START}.mean", f"{CHURN}.mean")
+    families = (START, CHURN, POLICY, SERVER_START, BATCH)
+    headline = (f"{START}.mean", f"{CHURN}.mean", f"{SERVER_START}.mean", f"{BATCH}.mean")
     spec_type = ActsSpec
     result_type = ActsResult
     profiles = PROFILES
@@ -49,8 +51,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         return cell_of_axes(axes)
 
     def judged(self, spec: ActsSpec, result: ActsResult) -> Assessment:
-        """Say whether the moments of an execution follow each other, and all pods came and went."""
-        if found := contradictions(result):
+        """Say whether the moments of an execution follow each other, and all of them came and went."""
+        if found := contradictions(spec, result):
             return Assessment(validity=Validity.INCONSISTENT, reason="; ".join(found))
         if found := shortcomings(spec, result):
             return Assessment(validity=Validity.INCOMPLETE, reason="; ".join(found))
@@ -64,6 +66,10 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         if metric == CHURN:
             rates = [result.cycles_per_s or 0.0 for result in results]
             found = repeated.quantities(metric, interval(rates), "1/s")
+            return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
+        if metric == BATCH:
+            batches = [float(result.batch_ns or 0) for result in results]
+            found = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
             return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
         return (
             *repeated.quantities(metric, interval(starts), "ns"),

@@ -10,27 +10,46 @@ from typing import Any
 
 from bmwg.methodology.kinds.acts.records import KIND, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
-from bmwg.methodology.records import POD, Cell
+from bmwg.methodology.records import POD, VM, Cell
 
 FORMAT = "acts_profile/1.0"
 SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
 START, CHURN, POLICY = "pod_start", "pod_churn", "policy_programming"
-EXPERIMENTS = {"start": "LC-START-1", "churn": "LC-CHURN-1", "policy": "LC-POLICY-1"}
+SERVER_START, BATCH = "server_start", "server_batch"
+EXPERIMENTS = {
+    "start": "LC-START-1",
+    "churn": "LC-CHURN-1",
+    "policy": "LC-POLICY-1",
+    "server_start": "LC-START-2",
+    "server_batch": "LC-BATCH-1",
+}
 PATH, FUNCTION = "pvp", "kernel-l3"  # of which it is known how many routers a frame passes
-METRICS = {"start": START, "churn": CHURN, "policy": POLICY}
+SERVER_PATH = "pvp-vm"  # the same of servers
+HOSTINGS = {PATH: POD, SERVER_PATH: VM}
+METRICS = {
+    "start": START,
+    "churn": CHURN,
+    "policy": POLICY,
+    "server_start": SERVER_START,
+    "server_batch": BATCH,
+}
 _AXES = ("experiment", "workload", "cycles", "octets")
+_AT_ONCE = "at_once"  # an axis where more than one is made at the same time
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
 
 
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
-    """Yield every cell, experiment by experiment."""
+    """Yield every cell, experiment by experiment. Raises ValueError."""
     for experiment in profile["experiments"]:
+        if experiment["cycles"] % experiment.get(_AT_ONCE, 1):
+            found = f"cycles {experiment['cycles']}"
+            raise ValueError(f"{experiment['id']}: cycles: expected a multiple of at_once, found {found}")
         yield from _cells(profile, experiment)
 
 
 def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
-    spec = ActsSpec(**{name: experiment[name] for name in _ASKED})
+    spec = ActsSpec(**{name: experiment[name] for name in _ASKED}, at_once=experiment.get(_AT_ONCE, 1))
     for network in experiment["networks"]:
         yield Planned(
             test_id=EXPERIMENTS[experiment["id"]],
@@ -50,17 +69,20 @@ def every_id() -> tuple[str, ...]:
 
 
 def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsSpec) -> Cell:
-    """Return the cell of an experiment on a path."""
+    """Return the cell of an experiment on a path. Raises ValueError."""
+    if path not in HOSTINGS:
+        raise ValueError(f"path: expected {' or '.join(HOSTINGS)}, found {path}")
     told: dict[str, int | str] = {
         "experiment": experiment,
         "workload": spec.workload,
         "cycles": spec.cycles,
         "octets": spec.frame_octets,
+        **({_AT_ONCE: spec.at_once} if spec.at_once > 1 else {}),
     }
     return Cell(
         kind=KIND,
         path=path,
-        hosting=POD,
+        hosting=HOSTINGS[path],
         function=function,
         network=network,
         axes=tuple(told.items()),
@@ -71,18 +93,20 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(told) != sorted(_AXES):
+    if sorted(set(told) - {_AT_ONCE}) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
-    if axes["hosting"] != POD:
-        raise ValueError(f"hosting: expected {POD}, found {axes['hosting']}")
     spec = ActsSpec(
         workload=str(told["workload"]),
         cycles=told["cycles"],
         frame_octets=told["octets"],
         interval_us=1,
         first_frame_s=1.0,
+        at_once=int(told.get(_AT_ONCE, 1)),
     )
-    return cell_of(axes["path"], axes["function"], axes["network"], str(told["experiment"]), spec)
+    found = cell_of(axes["path"], axes["function"], axes["network"], str(told["experiment"]), spec)
+    if axes["hosting"] != found.hosting:
+        raise ValueError(f"hosting: expected {found.hosting}, found {axes['hosting']}")
+    return found
 
 
 PROFILES = Profiles(

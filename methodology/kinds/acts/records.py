@@ -1,4 +1,4 @@
-"""One execution of acts: pods made and removed, one after the other, while frames are offered. Pure.
+"""One execution of acts: pods or servers made and removed while frames are offered to them. Pure.
 
 All times are nanoseconds from the execution's beginning, by one clock: that of the machine on which runner
 and tester's ports are. Durations are computed from them and never stored.
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KIND = "acts"
+SERVERS = "servers"  # the workload whose lives are servers; all others' are pods
 RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
 
 
@@ -18,10 +19,10 @@ RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the 
 class ActsSpec:
     """One execution as asked for.
 
-    `cycles` pods are made and removed, one after the other. From before each request until after the removal
-    a frame of `frame_octets` (FCS included) is offered every `interval_us` at the first of the tester's
-    ports. `first_frame_s` is within what a frame must come out at the other. `number`
-    counts the executions of a cell.
+    `cycles` pods or servers are made and removed, `at_once` at the same time, then as many again. From before
+    each request until after the removal a frame of `frame_octets` (FCS included) is offered to it every
+    `interval_us` at the first of the tester's ports. `first_frame_s` is within what a frame must come out at
+    the other. `number` counts the executions of a cell.
     """
 
     workload: str
@@ -29,7 +30,13 @@ class ActsSpec:
     frame_octets: int
     interval_us: int
     first_frame_s: float
+    at_once: int = 1
     number: int = 0
+
+    @property
+    def noun(self) -> str:
+        """What is made, as sentences call one of them."""
+        return "server" if self.workload == SERVERS else "pod"
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds."""
@@ -43,9 +50,9 @@ class ActsSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """One pod from the request until it is gone.
+    """One pod or server from the request until it is gone.
 
-    `steps` are what the runtime tells of its start, by name. `not_before_ns` is when the last was offered
+    `steps` are what its maker tells of its start, by name. `not_before_ns` is when the last was offered
     that did not come before `first_frame_ns`, when the first came out: it began to forward in between.
     `last_frame_ns` is when the last one came. None: it did not come to that. `offered_frames` were sent to
     the device's address; `received_frames` are those that came, each once, `reordered_frames` those that
@@ -106,6 +113,14 @@ class ActsResult:
         took_ns = self.lives[-1].removed_ns - self.lives[0].asked_ns
         return len(self.lives) * 1e9 / took_ns if took_ns > 0 else None
 
+    @property
+    def batch_ns(self) -> int | None:
+        """From the first request until each of them had forwarded a frame; None unless all did."""
+        firsts = [life.first_frame_ns for life in self.lives]
+        if not firsts or None in firsts:
+            return None
+        return max(at_ns or 0 for at_ns in firsts) - min(life.asked_ns for life in self.lives)
+
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds beside the faults, which stand in the line's head."""
         told = asdict(self)
@@ -119,30 +134,44 @@ class ActsResult:
         return cls(lives=lives, wall_ns=data["wall_ns"], faults=tuple(faults))
 
 
-def contradictions(result: ActsResult) -> tuple[str, ...]:
+def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     """Say what in the times and counts of an execution cannot be."""
     found = []
-    before_ns = 0
+    last_ns = others_ns = 0
     for number, life in enumerate(result.lives, start=1):
+        if (number - 1) % spec.at_once == 0:  # it and those beside it come after all that were before
+            others_ns = last_ns
+        before_ns = others_ns
         for name, at_ns in life.ordered:
             if at_ns < before_ns:
-                found.append(f"pod {number}: {name} at {at_ns} ns, what came before it at {before_ns} ns")
+                found.append(
+                    f"{spec.noun} {number}: {name} at {at_ns} ns, what came before it at {before_ns} ns"
+                )
             before_ns = max(before_ns, at_ns)
+        last_ns = max(last_ns, before_ns)
         first_ns = life.first_frame_ns
         if first_ns is not None and not life.asked_ns <= (life.not_before_ns or life.asked_ns) <= first_ns:
-            found.append(f"pod {number}: the frame before the first was offered at {life.not_before_ns} ns")
+            found.append(
+                f"{spec.noun} {number}: the frame before the first was offered at {life.not_before_ns} ns"
+            )
         if life.received_frames + life.bypassed_frames > life.offered_frames:
             came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
-            found.append(f"pod {number}: {came} frames came, {offered} were offered")
+            found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
         if (first_ns is None) != (life.received_frames == 0):
-            found.append(f"pod {number}: {life.received_frames} frames came, the first at {first_ns} ns")
+            found.append(
+                f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
+            )
         late = [name for name, at in life.steps.items() if not life.asked_ns <= at <= result.wall_ns]
         if late:
-            found.append(f"pod {number}: {late[0]} at {life.steps[late[0]]} ns is outside of its life")
+            found.append(
+                f"{spec.noun} {number}: {late[0]} at {life.steps[late[0]]} ns is outside of its life"
+            )
         if first_ns is not None and life.last_frame_ns is not None and life.last_frame_ns < first_ns:
-            found.append(f"pod {number}: the last frame came at {life.last_frame_ns} ns, before the first")
-    if before_ns > result.wall_ns:
-        found.append(f"what it tells lies at {before_ns} ns, it lasted {result.wall_ns} ns")
+            found.append(
+                f"{spec.noun} {number}: the last frame came at {life.last_frame_ns} ns, before the first"
+            )
+    if last_ns > result.wall_ns:
+        found.append(f"what it tells lies at {last_ns} ns, it lasted {result.wall_ns} ns")
     return tuple(found)
 
 
@@ -150,20 +179,21 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     """Say what of an execution did not come about as asked; empty when all did."""
     found = []
     if len(result.lives) != spec.cycles:
-        found.append(f"{len(result.lives)} of {spec.cycles} pods were made")
+        found.append(f"{len(result.lives)} of {spec.cycles} {spec.noun}s were made")
     for number, life in enumerate(result.lives, start=1):
         if life.start_ns is None:
-            found.append(f"pod {number}: no frame came out within {spec.first_frame_s:g} s")
+            found.append(f"{spec.noun} {number}: no frame came out within {spec.first_frame_s:g} s")
             continue
         if life.removal_ns is None:
-            found.append(f"pod {number} was not removed")
+            found.append(f"{spec.noun} {number} was not removed")
         if life.not_before_ns is None:
             # the very first one came: something forwarded already, and the moment is not known
-            found.append(f"pod {number}: no frame was offered in vain before the first that came")
+            found.append(f"{spec.noun} {number}: no frame was offered in vain before the first that came")
             continue
         apart_ns = (life.first_frame_ns or 0) - life.not_before_ns
         if apart_ns > life.start_ns * RESOLUTION_RATIO:
             found.append(
-                f"pod {number}: for {apart_ns / 1e6:.1f} ms before the first frame came none was offered"
+                f"{spec.noun} {number}: for {apart_ns / 1e6:.1f} ms before the first frame came "
+                "none was offered"
             )
     return tuple(found)

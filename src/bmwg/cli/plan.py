@@ -10,6 +10,7 @@ from bmwg.cli import selection
 from bmwg.methodology import suites
 from bmwg.resources import rooms
 from bmwg.resources.rooms import PlanAsked
+from bmwg.resources.settings import Settings
 
 
 def add_parser(verbs: Any) -> None:
@@ -18,8 +19,10 @@ def add_parser(verbs: Any) -> None:
         "plan", help="print the schedule of a run; nothing is started", description=__doc__
     )
     selection.add_arguments(parser)
-    parser.add_argument("--testbed", type=Path, help="testbed file (default: the embedded testbed)")
-    parser.add_argument("--profile", default="quick", help="compliance profile (default: quick)")
+    parser.add_argument(
+        "--testbed", type=Path, help="testbed file (default: BMWG_TESTBED, then the embedded one)"
+    )
+    parser.add_argument("--profile", help="compliance profile (default: BMWG_PROFILE, then quick)")
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="propose what to cut so that the run fits this time"
     )
@@ -38,8 +41,12 @@ def handle(chosen: argparse.Namespace) -> int:
     tests = suites.DEFAULT_TESTS
     if named:
         tests = selection.selected(selection.suites_of(chosen), selection.included(chosen))
+    told = Settings.from_environment()  # as a run takes them
     wanted = PlanAsked(
-        testbed=chosen.testbed, profile=chosen.profile, seed=chosen.seed, budget_s=chosen.budget
+        testbed=chosen.testbed or told.testbed,
+        profile=chosen.profile or told.profile,
+        seed=chosen.seed,
+        budget_s=chosen.budget,
     )
     for room, mine in rooms.asked(tests).values():
         for line in room.plan_lines(wanted, mine):

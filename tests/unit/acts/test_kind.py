@@ -176,7 +176,7 @@ def test_a_cell_is_read_back_from_its_axes_and_each_is_planned_once() -> None:
         ACTS.cell({**told, "axes": {"cycles": 1}})
     ids = [one.cell.cell_id for one in PLAN]
     assert len(ids) == len(set(ids))
-    assert profile.every_id() == ("LC-START-1", "LC-CHURN-1", "LC-POLICY-1")
+    assert profile.every_id() == ("LC-START-1", "LC-CHURN-1", "LC-POLICY-1", "LC-START-2", "LC-BATCH-1")
     assert kind("acts", "here") is ACTS
 
 
@@ -194,3 +194,67 @@ def test_an_unknown_profile_names_a_near_one() -> None:
     with pytest.raises(ConfigError, match="APROF-01") as caught:
         profile.PROFILES.load("quik")
     assert "quick" in caught.value.hint
+
+
+CLOUD = profile.PROFILES.load("cloud")
+SERVER, BATCH = CLOUD.plan()
+
+
+def pair(second_ms: int = 1900, **changes) -> ActsResult:
+    """Two servers, asked for 20 ms apart; the second forwards after so long."""
+    lives = (life(1500, 50), replace(life(second_ms, 70), **changes))
+    return ActsResult(lives=lives, wall_ns=4000 * MS)
+
+
+def test_servers_have_a_path_a_hosting_and_metrics_of_their_own() -> None:
+    assert [(one.test_id, one.metric) for one in (SERVER, BATCH)] == [
+        ("LC-START-2", "server_start"),
+        ("LC-BATCH-1", "server_batch"),
+    ]
+    assert {(one.cell.path, one.cell.hosting) for one in (SERVER, BATCH)} == {("pvp-vm", "vm")}
+    for one in (SERVER, BATCH):
+        told = {name: getattr(one.cell, name) for name in ("path", "hosting", "function", "network")}
+        assert ACTS.cell({**told, "axes": dict(one.cell.axes)}) == one.cell
+    told["hosting"] = "pod"
+    with pytest.raises(ValueError, match="hosting: expected vm"):
+        ACTS.cell({**told, "axes": dict(BATCH.cell.axes)})
+
+
+def test_servers_at_once_may_overlap_and_one_after_the_other_may_not() -> None:
+    at_once = spec(BATCH)
+    assert at_once.at_once == 2
+    assert ACTS.assessed(at_once, pair()).validity is Validity.VALID
+    in_turn = replace(at_once, at_once=1)
+    found = ACTS.assessed(in_turn, pair())
+    assert found.validity is Validity.INCONSISTENT
+    assert "server 2: the request at 70000000 ns" in found.reason
+    # a third that was asked for before the first two were gone
+    third = ActsResult(lives=(*pair().lives, life(1500, 80), life(1500, 9000)), wall_ns=20_000 * MS)
+    assert ACTS.assessed(replace(at_once, cycles=4), third).validity is Validity.INCONSISTENT
+
+
+def test_a_batch_lasts_from_the_first_request_until_the_last_forwards() -> None:
+    done = [ACTS.tried(seq, spec(BATCH, seq), pair()) for seq in range(1, 6)]
+    told = values(ACTS.answered(BATCH, done))
+    assert told["server_batch.mean"] == (70 + 1900 - 50) * MS
+    assert told["server_batch.repetitions"] == 5
+    assert told["server_batch.start.median"] == pytest.approx((1500 + 1900) / 2 * MS)
+    assert told["server_batch.removal.median"] == 600 * MS
+    silent = pair(first_frame_ns=None, received_frames=0, not_before_ns=None, last_frame_ns=None)
+    assert silent.batch_ns is None
+    assert "server 2: no frame came out within 300 s" in ACTS.assessed(spec(BATCH), silent).reason
+
+
+def test_a_batch_keeps_to_the_schema_and_an_older_line_is_one_at_a_time() -> None:
+    body = ACTS.body_of(spec(BATCH), pair(), {})
+    assert problems({"spec": body.spec, "result": body.result}, "acts") == []
+    assert (ACTS.spec_of(body), ACTS.result_of(body)) == (spec(BATCH), pair())
+    older = {name: value for name, value in spec().as_builtins().items() if name != "at_once"}
+    assert type(spec()).from_builtins(older) == spec()
+
+
+def test_a_profile_whose_servers_do_not_fit_or_whose_path_nobody_knows_is_told() -> None:
+    odd = copy.deepcopy(dict(CLOUD.data))
+    odd["experiments"][1]["cycles"] = 3
+    assert "multiple of at_once" in profile.PROFILES.wrong(odd)
+    assert "pvp or pvp-vm" in profile.PROFILES.wrong({**copy.deepcopy(dict(CLOUD.data)), "path": "p2p"})

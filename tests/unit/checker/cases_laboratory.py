@@ -29,7 +29,7 @@ CASES: dict[str, Three] = {
             not_met=saying(special_capabilities="a path for test frames alone"),
             not_applicable=NOTHING_SENT,
         )
-        for row in ("RFC8172-5-04", "RFC8204-6-02", "CINF08-7-03")
+        for row in ("RFC8172-5-04", "RFC8204-6-02")
     },
     **{
         row: Three(

@@ -24,7 +24,7 @@ from bmwg.methodology.trial import assess
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
-from bmwg.reports.store.codec import result_from_json
+from bmwg.reports.store.frame_codec import result_from_json
 from bmwg.reports.store.upgrade import of_today
 
 Run = dict[str, Any]

@@ -149,3 +149,16 @@ def test_a_pipe_gets_a_line_a_cell_and_every_trial_only_when_asked(place, capfd,
     assert counts[0][0] == 0
     assert counts[1][0] > 20
     assert counts[0][1] == counts[1][1] == 3
+
+
+def test_plan_takes_the_environment_as_a_run_does(place, capsys, monkeypatch):
+    def cells(*arguments):
+        assert main(["plan", *arguments]) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("CN-")]
+
+    named = cells("--testbed", str(SIMULATED))
+    assert named != cells()
+    monkeypatch.setenv("BMWG_TESTBED", str(SIMULATED))
+    assert cells() == named
+    monkeypatch.setenv("BMWG_PROFILE", "no-such-profile")
+    assert main(["plan"]) != 0

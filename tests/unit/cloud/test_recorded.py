@@ -6,6 +6,7 @@ Made by the tests' own stub, not recorded: Keystone's tokens and catalogue.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,7 @@ def _play(cloud: Cloud, *acts: str) -> None:
         for answer in one["answers"]:
             text = json.dumps(answer["body"])
             for port, prefix in SERVICES.items():
-                text = text.replace(f"http://127.0.0.1:{port}", f"HERE{prefix}")
+                text = re.sub(rf"http://[0-9.]+:{port}", f"HERE{prefix}", text)
             path = SERVICES[answer["port"]] + answer["path"].partition("?")[0]
             told[answer["method"], path].append((answer["status"], json.loads(text), answer["headers"]))
     for (method, path), answers in told.items():

@@ -15,7 +15,7 @@ from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
-from bmwg.reports.http import words
+from bmwg.reports.http import charts, words
 from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.host_table import host_table
 from bmwg.reports.render.report import write_report
@@ -260,3 +260,11 @@ def test_a_machine_that_libvirt_started_is_named_with_versions_and_accelerator(r
     found_words = words.form_words(replace(found, deployments=deployments))
     assert found_words["vm_para"] == "VM, paravirtual NIC (libvirt 9.0.0, QEMU 7.2.22, TCG)"
     assert found_words["vm_full"] == "VM, emulated NIC (TCG)"
+
+
+def test_a_chart_names_what_executed_the_machines_that_it_shows(run: Path) -> None:
+    """Of a run without emulated NICs it said `TCG/accelerator not recorded`."""
+    told = {"kind": "openstack", "accelerator": "tcg"}
+    found = replace(read_run(run), deployments={"1": {"hosting": {"form": "vm_para", "machine": told}}})
+    assert charts.kinds_of(found, {"vm_para", "native"}) == "TCG"
+    assert charts.kinds_of(found, {"vm_para", "vm_full"}) == "TCG/accelerator not recorded"

@@ -8,7 +8,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, rfc2544_goal
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search import bisection, closing, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.search.procedure import IllegalTrialError
+from bmwg.methodology.search.stepwise import UnexpectedTrialError
 from bmwg.methodology.search.tst009 import Tst009Goal
 
 TRUTH = 12_345  # requests/s
@@ -59,7 +59,7 @@ def test_bisection_finds_it_and_its_replay_proves_it():
     assert found.lower.load_fps <= TRUTH < found.upper.load_fps
     assert found.upper.load_fps - found.lower.load_fps <= 0.01 * found.upper.load_fps
     assert bisection.legal_next(proxy.trials, goal) == found
-    with pytest.raises(IllegalTrialError, match="requests/s"):
+    with pytest.raises(UnexpectedTrialError, match="requests/s"):
         bisection.legal_next(proxy.trials[1:], goal)
 
 

@@ -11,7 +11,7 @@ from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import OutcomeType, StreamCounts
 from bmwg.methodology.search.bisection import legal_next, search
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
-from bmwg.methodology.search.procedure import Ask, IllegalTrialError
+from bmwg.methodology.search.stepwise import Step, UnexpectedTrialError
 from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import TrialPolicy
 
@@ -105,15 +105,15 @@ def test_verification_happens_whatever_the_loss_was():
     for truth in (50_000, 700_000):
         asks = replayed_asks(Device(truth_fps=truth), goal)
         assert [ask.phase for ask in asks[-2:]] == ["verify lower", "verify upper"]
-        assert asks[0].load_fps == goal.max_load_fps
+        assert asks[0].spec.load_fps == goal.max_load_fps
         assert asks[0].phase == "maximum"
 
 
 def replayed_asks(device, goal):
     trials, asks = [], []
-    while isinstance(ask := legal_next(trials, goal), Ask):
+    while isinstance(ask := legal_next(trials, goal), Step):
         asks.append(ask)
-        trials.append(device(goal.spec(ask.load_fps)))
+        trials.append(device(ask.spec))
     return asks
 
 
@@ -269,20 +269,20 @@ def test_a_replay_proves_the_same_result(seed):
     assert replayed == result
     for end in range(len(kept)):
         ask = legal_next(kept[:end], goal)
-        assert isinstance(ask, Ask)
-        assert ask.load_fps == kept[end].result.spec.load_fps
+        assert isinstance(ask, Step)
+        assert ask.spec == kept[end].result.spec
 
 
 def test_a_replay_finds_the_trial_that_was_changed_left_out_or_added():
     goal = a_goal()
     _, kept = judged(Device(truth_fps=321_000), goal)
     for bad in (kept[:2] + kept[3:], [kept[1], kept[0], *kept[2:]], [*kept, kept[-1]]):
-        with pytest.raises(IllegalTrialError):
+        with pytest.raises(UnexpectedTrialError):
             legal_next(bad, goal)
     other = dataclasses.replace(goal, offer=Traffic(frame_octets=128))
-    with pytest.raises(IllegalTrialError) as caught:
+    with pytest.raises(UnexpectedTrialError) as caught:
         legal_next(kept, other)
-    assert caught.value.error_id == "SRCH-01"
+    assert caught.value.error_id == "SRCH-02"
 
 
 def test_the_number_of_trials_is_modest():
@@ -338,13 +338,13 @@ def test_a_lower_bound_that_fails_its_verification_becomes_the_upper_one():
     goal = a_goal()
     first = replayed_asks(Device(truth_fps=400_000), goal)
     failing = next(n for n, ask in enumerate(first, 1) if ask.phase == "verify lower")
-    contradicted = first[failing - 1].load_fps
+    contradicted = first[failing - 1].spec.load_fps
     device = LossyAt(truth_fps=400_000)
     device.lossy = (failing,)
     asks = replayed_asks(device, goal)
     after = asks[len(first) :]
     assert after
-    assert all(ask.load_fps <= contradicted for ask in after)
+    assert all(ask.spec.load_fps <= contradicted for ask in after)
     device = LossyAt(truth_fps=400_000)
     device.lossy = (failing,)
     result = search(device, goal)

@@ -11,7 +11,7 @@ from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.records import Direction, StreamCounts, TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import TrialPolicy, assess, limits_for, valid_trial
-from bmwg.reports.store.codec import spec_from_json, spec_to_json
+from bmwg.reports.store.frame_codec import spec_from_json, spec_to_json
 
 POLICY = TrialPolicy()
 SPEC = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=1.0)

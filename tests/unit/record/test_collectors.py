@@ -280,6 +280,18 @@ def test_a_process_that_only_tells_its_version_is_no_daemon(sample_source):
     assert (change.path, change.after) == ("container/daemons", '["dockerd"]')
 
 
+def test_a_kubelet_in_a_network_of_its_own_is_none_of_the_machine(sample_source):
+    before, source = (sample_source("bare-metal-two-sockets") for _ in range(2))
+    for one in (before, source):
+        one.data["links"]["/proc/self/ns/net"] = "net:[4026531840]"
+    source.data["files"] |= {"/proc/900/comm": "kubelet\n", "/proc/900/cmdline": "kubelet\0"}
+    source.data["links"]["/proc/900/ns/net"] = "net:[4026532911]"
+    assert drift(assemble(before, "machine"), assemble(source, "machine")) == ()
+    source.data["links"]["/proc/900/ns/net"] = "net:[4026531840]"
+    found = [change.path for change in drift(assemble(before, "machine"), assemble(source, "machine"))]
+    assert "container/daemons" in found
+
+
 def test_a_process_that_ended_and_was_not_collected_yet_is_no_daemon(sample_source):
     source = sample_source("bare-metal-two-sockets")
     source.data["files"] |= {"/proc/900/comm": "dockerd\n", "/proc/900/stat": "900 (dockerd) Z 1 900 900 0"}

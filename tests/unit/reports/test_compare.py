@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from made_parts import ENVELOPE, LATENCY, THROUGHPUT, Maker, cell, header
 
 from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.records import Bound, OutcomeType, Quantity
+from bmwg.methodology.records import Bound, Cell, OutcomeType, Quantity
 from bmwg.reports.compare import Side, compare, comparison_page, read_side
 from bmwg.reports.compare.comparison import _check_under_test
 from bmwg.reports.compare.screen import COLUMNS, _fitted, comparison_screen
@@ -191,3 +192,25 @@ def test_the_tester_itself_is_a_row(tmp_path: Path) -> None:
 def test_a_model_and_a_device_are_never_what_is_compared() -> None:
     with pytest.raises(ConfigError, match="CMP-04"):
         _check_under_test(("simulated",))
+
+
+def test_a_table_that_mixes_kinds_of_load_says_which_numbers_have_no_unit(tmp_path: Path) -> None:
+    made = compare([side("A", tmp_path, SLOW), side("B", tmp_path, FAST)])
+    row = throughput_row(made)
+    proxied = Cell(
+        path="row",
+        hosting="native",
+        function="squid",
+        network="none",
+        kind="requests",
+        name="one_client/native",
+    )
+    other = replace(row, metric="processing_time.mean", unit="ns", cell=proxied)
+    alone, mixed = (comparison_screen(one) for one in (made, replace(made, rows=(*made.rows, other))))
+    assert "throughput in frames/s per port and direction; a..b" in alone
+    assert "answers without a unit" not in alone
+    assert "answer A" in mixed
+    assert "answers without a unit: throughput in frames/s per port and direction; a..b" in mixed
+    assert "one_client/native" in mixed
+    others = comparison_screen(replace(made, rows=(other,)))
+    assert "frames/s" not in others

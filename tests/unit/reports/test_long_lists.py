@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.reports.store.checks import check_document
-from bmwg.reports.store.long_lists import emptied
+from bmwg.reports.store.long_lists import emptied, shortened
 
 LATENCY = {"buckets": [1, 2, 3], "sum_ns": 3, "min_ns": 1, "max_ns": 2}
 COUNTS = (
@@ -81,6 +81,29 @@ def test_one_odd_entry_is_still_refused(odd):
     assert refused(emptied(with_buckets(buckets)))
 
 
+def with_networks(counts):
+    trial = copy.deepcopy(TRIAL)
+    trial["result"]["streams"][0] |= {"sent_by_network": counts, "received_by_network": [1] * 256}
+    return trial
+
+
+WHOLE = ([3] * 256, [0, 1], [1.0] * 256)  # a number without a fraction is an integer of JSON
+BROKEN = ([1], [], [1] * 257, [*[1] * 255, -1], [*[1] * 255, True], "x" * 256, None)
+
+
+@pytest.mark.parametrize("counts", [*WHOLE, *BROKEN])
+def test_counts_by_network_are_refused_as_the_schema_refuses_them(counts):
+    trial = with_networks(counts)
+    assert refused(trial) is (counts in BROKEN)
+    assert refused(shortened(trial)) is refused(trial)
+
+
+def test_counts_by_network_that_are_whole_are_short_for_the_schema_alone():
+    trial = with_networks([3] * 256)
+    assert shortened(trial)["result"]["streams"][0]["sent_by_network"] == [3, 3]
+    assert emptied(trial)["result"]["streams"][0]["sent_by_network"] == [3] * 256
+
+
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
@@ -88,12 +111,14 @@ junk = st.recursive(
 )
 
 
-@given(junk, st.sampled_from(["buckets", "latency", "streams", "result", "stream", "whole"]))
+@given(junk, st.sampled_from(["buckets", "networks", "latency", "streams", "result", "stream", "whole"]))
 def test_the_schema_says_the_same_of_any_trial(odd, where):
     trial = copy.deepcopy(TRIAL)
     match where:
         case "buckets":
             trial = with_buckets(odd)
+        case "networks":
+            trial = with_networks(odd)
         case "latency":
             trial["result"]["streams"][0]["latency"] = odd
         case "stream":
@@ -105,3 +130,4 @@ def test_the_schema_says_the_same_of_any_trial(odd, where):
         case _:
             trial = odd
     assert refused(emptied(trial)) is refused(trial)
+    assert refused(shortened(trial)) is refused(trial)

@@ -8,7 +8,7 @@ import pytest
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology.records import TrialSpec
-from bmwg.reports.store.codec import frames_body, result_from_json, spec_from_json, spec_to_json
+from bmwg.reports.store.frame_codec import frames_body, result_from_json, spec_from_json, spec_to_json
 
 PLAIN = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.5)
 SHAPES = {

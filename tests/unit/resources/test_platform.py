@@ -11,7 +11,7 @@ from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError, DriverError
 from bmwg.methodology.record.drift import drift, named_drift, reason
 from bmwg.methodology.records import Cell, Outcome, OutcomeType, TrialResult, TrialSpec
-from bmwg.resources import platform
+from bmwg.resources import platform, sampled
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
 PORTS = (TesterPort(name="p0", io="af_xdp", device="p0"), TesterPort(name="p1", io="af_xdp", device="p1"))
@@ -79,11 +79,11 @@ class Made:
         self.name = "veth0a1b"
         monkeypatch.setattr(platform, "collect", lambda scope: copy.deepcopy(self.place.machine))
         monkeypatch.setattr(
-            platform.record_of, "take", lambda *given: {"dut1": copy.deepcopy(self.place.node)}
+            sampled.record_of, "take", lambda *given: {"dut1": copy.deepcopy(self.place.node)}
         )
-        real = platform.record_of.drawn_names
+        real = sampled.record_of.drawn_names
         monkeypatch.setattr(
-            platform.record_of,
+            sampled.record_of,
             "drawn_names",
             lambda evidence, records: evidence.get("drawn") or real(evidence, records),
         )
@@ -91,7 +91,7 @@ class Made:
 
     def deployed(self, deployment_id):
         deployment = Deployment(ports=PORTS, evidence={"drawn": {self.name: "(host end 0)"}})
-        return self.guard.ready(None, CELL, deployment_id, deployment, Traffic())
+        return sampled.ready(self.guard, None, CELL, deployment_id, deployment, Traffic())
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_continued_run_holds_its_deployments_against_those_before(made):
 
 def test_a_place_that_is_gone_is_a_change(made, monkeypatch):
     with made.deployed("d-1"):
-        monkeypatch.setattr(platform.record_of, "take", lambda *given: {})
+        monkeypatch.setattr(sampled.record_of, "take", lambda *given: {})
         (moved,) = made.guard.judged([outcome()])
     assert "dut1: record: there -> (absent)" in moved.reason
 

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,15 @@ def test_every_trial_is_shown_only_when_asked():
     assert Settings.from_environment({"BMWG_VERBOSE": "1"}).verbose
     with pytest.raises(ConfigError, match="SET-02"):
         Settings.from_environment({"BMWG_VERBOSE": "yes"})
+
+
+def test_every_variable_that_the_code_reads_may_be_set():
+    root = Path(__file__).parents[3]
+    code = [
+        file
+        for folder in ("drivers", "resources", "methodology", "reports")
+        for file in (root / folder).rglob("*.py")
+    ]
+    read = {name for file in code for name in re.findall(r'"(BMWG_[A-Z_]*[A-Z])"', file.read_text("utf-8"))}
+    assert {"BMWG_KUBERNETES", "BMWG_TESTBED"} <= read
+    Settings.from_environment(dict.fromkeys(read, ""))

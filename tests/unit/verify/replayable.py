@@ -28,7 +28,7 @@ from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, as
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
 from bmwg.reports.store.canonical import canonical
-from bmwg.reports.store.codec import result_to_json
+from bmwg.reports.store.frame_codec import result_to_json
 from bmwg.reports.store.journal import genesis
 from bmwg.reports.store.read import header_hash
 
@@ -186,7 +186,9 @@ class Session:
                     self.envelopes[cell.frame_octets] = outcome.lower.load_fps
         most = self.profile.policy.most_set_aside_ratio
         by_cpu = self.profile.policy.stall_evidence is StallEvidence.CPU
-        outcome = standing(outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu)
+        outcome = standing(
+            outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu, policy=self.profile.policy
+        )
         if planned.metric != latency.METRIC:
             self.throughputs[cell.cell_id] = outcome
         self.store.add_outcome(outcome)
@@ -224,7 +226,7 @@ def make_run(
     if not indicative:  # what a conformance profile may set aside
         conforming = {"set_aside_host_stalls": False, "stall_evidence": "cpu", "most_set_aside_ratio": 0.1}
         data["trial"] |= {**conforming, "max_repeats": 10}
-        del data["search"]["most_relative_width"]
+        del data["search"]["most_relative_width"], data["search"]["state_checks"]
     data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
     data["suites"] = {
         name: one

@@ -26,7 +26,7 @@ from bmwg.reports.http.answers import answers_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import TRUSTED, UNSIGNED, verify_bundle, verify_folder
-from bmwg.resources.continuation import continuation
+from bmwg.resources.frames_continued import continuation
 
 
 def test_the_evidence_is_as_it_was_made() -> None:

@@ -1,0 +1,112 @@
+"""What each trial of frames always tells, and tells more than once (docs/adr/0298)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bmwg.methodology import procedures
+from bmwg.methodology.records import TrialResult
+from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.reports.checker.findings import Rule, Shortfall, rule
+
+_FORMER = "run/1.0"  # of which not every trial had times, nor every tester's CPU a watchdog
+_WATCHED_FROM = 2  # version of `standing` that came with the watchdogs on the tester's CPUs
+_GAPS, _GAP_NS = "gaps_over_1ms", 1_000_000  # a tester's counter, and the gap that it counts from
+_ROUNDED_NS = 1_000  # choice: a tester counts in its own ticks
+
+
+@rule("VER-51", "", "each trial tells what its toolkit always tells: times, and what became of its CPUs")
+def evidence_given(evidence: Evidence) -> Iterator[Shortfall]:
+    """A trial of real frames has monotonic readings, and a watchdog's record of each CPU that has one."""
+    run = evidence.run
+    if run is None or run["simulated"] or not evidence.of_frames or run["schema"] == _FORMER:
+        return
+    recorded = run.get("procedures", {}).get(procedures.STANDING, procedures.FIRST)
+    cpus = _watched(run) if recorded >= _WATCHED_FROM else frozenset()
+    for trial in evidence.trials:
+        where = f"trial {trial.trial.seq}"
+        if trial.times is None:
+            yield where, "when its steps happened", "no times"
+        if trial.fault:
+            continue
+        if missing := sorted(cpus - _seen(trial.trial.result)):
+            names = ", ".join(f"CPU {cpu} of {'the tester' if own else 'the SUT'}" for cpu, own in missing)
+            yield where, f"what the watchdog saw on {names}", "nothing"
+
+
+def _watched(run: Mapping[str, Any]) -> frozenset[tuple[int, bool]]:
+    """Return the CPUs that the embedded tester watches, each with whether it is the tester's own."""
+    tester = run["testbed"].get("tester")
+    if not isinstance(tester, dict) or tester.get("driver") != "embedded":
+        return frozenset()
+    sut = run["testbed"].get("dut")
+    own = [
+        tester.get("cpus"),
+        *(one.get("cpus") for one in run["drivers"] if one.get("driver") == "embedded"),
+    ]
+    others = [sut.get("cpus") if isinstance(sut, dict) else None]
+    others += [one.get("watch_cpus") for one in run["drivers"] if one.get("driver") == "embedded"]
+    return frozenset({*((cpu, True) for cpu in _numbers(own)), *((cpu, False) for cpu in _numbers(others))})
+
+
+def _numbers(lists: Iterable[Any]) -> Iterator[int]:
+    for one in lists:
+        yield from (cpu for cpu in one if isinstance(cpu, int)) if isinstance(one, list) else ()
+
+
+def _seen(result: TrialResult) -> frozenset[tuple[int, bool]]:
+    watches = result.disturbance.watches if result.disturbance is not None else ()
+    return frozenset((one.cpu, one.tester) for one in watches)
+
+
+@rule("VER-53", "", "what a trial tells of gaps and of CPUs that were gone goes together", exit_code=2)
+def tellings_agree(evidence: Evidence) -> Iterator[Shortfall]:
+    """A gap above 1 ms is counted and measured; a watchdog's longest absence is the CPU's stall."""
+    if evidence.run is None or evidence.run["simulated"] or not evidence.of_frames:
+        return
+    for trial in evidence.trials:
+        if not trial.fault:
+            yield from _of_gaps(trial)
+            yield from _of_watches(trial)
+
+
+def _of_gaps(trial: Trial) -> Iterator[Shortfall]:
+    result = trial.trial.result
+    counted = dict(result.auxiliary).get(_GAPS)
+    if counted is None or not result.streams:
+        return
+    gap_ns = max(stream.largest_gap_ns for stream in result.streams)
+    least, most = (_GAP_NS - _ROUNDED_NS, None) if counted else (0, _GAP_NS + _ROUNDED_NS)
+    if gap_ns < least or (most is not None and gap_ns > most):
+        expected = f"a gap {'above' if counted else 'of at most'} 1 ms, for it counted {counted}"
+        yield f"trial {trial.trial.seq}: largest_gap_ns", expected, f"{gap_ns} ns"
+
+
+def _of_watches(trial: Trial) -> Iterator[Shortfall]:
+    told = trial.trial.result.disturbance
+    if told is None or not told.watches:
+        return
+    where = f"trial {trial.trial.seq}"
+    stalls = dict(told.largest_stall_ns)
+    watched = {one.cpu: one.longest_ns for one in told.watches if not one.tester}
+    if stalls != watched:
+        yield f"{where}: largest_stall_ns", f"{watched}, as the watchdogs say", str(stalls)
+    for one in told.watches:
+        lengths = [end - begin for begin, end in one.intervals]
+        longest, whole = max(lengths, default=0), sum(lengths)
+        found = f"intervals of {whole} ns, the longest of {longest} ns"
+        shown = f"{where}: CPU {one.cpu}"
+        if len(lengths) > one.absences or min(lengths, default=0) < 0:
+            yield shown, f"at most {one.absences} intervals, each from begin to end", str(len(lengths))
+        elif longest > one.longest_ns or whole > one.absent_ns:
+            yield shown, f"absences of {one.absent_ns} ns, the longest of {one.longest_ns} ns", found
+        elif (one.longest_ns > one.absent_ns) if one.absences else one.absent_ns:
+            yield (
+                shown,
+                f"{one.absences} absences of {one.absent_ns} ns in all",
+                f"one of {one.longest_ns} ns",
+            )
+
+
+RULES: tuple[Rule[Evidence], ...] = (evidence_given, tellings_agree)

@@ -1,0 +1,55 @@
+"""What is asked of the proxies' machine: nothing for a machine whose image has its own programs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.drivers.hosting.instance import Form, Place, VmDriver
+from bmwg.drivers.hosting.machine_hosting import VmHosting
+from bmwg.methodology.http.records import Workload
+from bmwg.resources.http_proxy.needs import lacking
+
+
+class Bare:
+    """A node on which nothing is installed."""
+
+    name = "proxy"
+
+    def call(self, function, /, **arguments):
+        assert function.endswith(":available")
+        return [[name, package] for name, package in arguments["programs"].items()]
+
+
+def stage(driver: str, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    node = Bare()
+    place = Place(
+        client_address="198.18.1.1",
+        client_interface="nic0",
+        server_address="198.18.2.1",
+        server_interface="nic1",
+        token="t",
+        owner="",
+        run_dir="/tmp",
+        vms=VmDriver(driver=driver),
+    )
+    form = VmHosting(form=Form.VM_PARA, node=node, place=place, ledger=SimpleNamespace())
+    monkeypatch.setattr(form, "probe", lambda: None)
+    row = SimpleNamespace(hosts=False, proxy=node, place=place)
+    return SimpleNamespace(row=lambda: row, probed=lambda: form, clients=lambda name: None)
+
+
+def planned() -> list[SimpleNamespace]:
+    cell = SimpleNamespace(form="vm_para", stress_cpus=0, workload=Workload.START)
+    return [SimpleNamespace(cell=cell)]
+
+
+def test_a_server_of_a_cloud_needs_no_squid_of_its_host(monkeypatch) -> None:
+    assert lacking(stage("openstack", monkeypatch), planned()) is None
+
+
+def test_a_guest_with_the_hosts_own_root_needs_it(monkeypatch) -> None:
+    found = lacking(stage("qemu", monkeypatch), planned())
+    assert found.what == "squid"
+    assert "apt-get install" in found.mend
