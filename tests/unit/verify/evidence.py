@@ -319,7 +319,7 @@ KEPT = (
         sha256="dbf63207aa6518fd737e9099ddedaa2febd878e388efcc9551aacd4dcb83d5d9",
         answers=41,
         executions=147,
-        lacks=(),
+        lacks=("clause_rules 6", "standing 5", "throughput.rfc2544_26_1 6"),
         commit=OF_LOADS,
     ),
 )
