@@ -102,7 +102,7 @@ def by_kubectl(bed: Bed, program: str, every: list[dict[str, Any]], name: str) -
     access = runtime.api.access
     node = bed.node("dut1")
     enter = ["nsenter", f"--net=/proc/{node.pid}/ns/net", program, "--kubeconfig", access.kubeconfig]
-    enter += ["--namespace", runtime.namespace]
+    enter += ["--namespace", runtime.namespace, "--cache-dir", str(bed.run_dir / "kubectl")]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": every})
     apply = ["apply", "--server-side", "--field-manager=benchmark", "-f", "-"]
     wait = ["wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={WITHIN_S}s"]

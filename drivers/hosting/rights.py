@@ -52,15 +52,18 @@ def named(mask: int) -> list[str]:
     return [NAMES[number] if number < len(NAMES) else f"CAP_{number}" for number in numbers]
 
 
-def compared(asked: Collection[str], found: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def compared(asked: Collection[str], found: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
     """Return what was granted beside what was asked for: each capability's name with `asked` and `granted`.
 
-    Only those are named that are either. Names in `asked` may begin with CAP_.
+    Only those are named that are either. Names in `asked` may begin with CAP_. None where there was no
+    process to read it from. How many there were is left out: a shell that starts another is one or two.
     """
+    if not found["processes"]:
+        return None
     wanted = {name.removeprefix("CAP_") for name in asked}
     has = set(found["capabilities"])
     each = {name: {"asked": name in wanted, "granted": name in has} for name in sorted(wanted | has)}
-    return {**found, "capabilities": each}
+    return {**{key: value for key, value in found.items() if key != "processes"}, "capabilities": each}
 
 
 def _status(text: str) -> dict[str, str]:

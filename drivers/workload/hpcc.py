@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from bmwg.drivers.workload.of_jobs import JobsWorkload, OfJobs, failed, nanoseconds
@@ -41,7 +42,9 @@ class Hpcc(OfJobs):
             ["hpcc"], spec.within_s, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, HOME="/tmp"
         )
         written = node.call(f"{_JOB_FILES}:read", folder=shop.on_node, name=_OUT)
-        return read(ran, written, spec)
+        found = read(ran, written, spec)
+        cache = node.call(f"{_JOB_FILES}:last_cache_octets")
+        return replace(found, effective={**found.effective, "last_cache_octets": cache})
 
     def describe(self) -> Mapping[str, Any]:
         """The program; it tells its version in its summary alone."""

@@ -27,7 +27,8 @@ _HOW = (
     "much less than native that is. Each figure is per second; more is better. These are figures of a "
     "hosting form, not benchmarks of a network function: RFC 8172 section 2 leaves those of computers out."
 )
-_WHOLE_FROM = 1e5
+_WHOLE_FROM = 1e4
+_CACHES = 4  # by STREAM's own rule
 _LIMITS = {  # of a cgroup, by version 1 and 2
     "cpuset_cpus": "CPUs",
     "cpu_shares": "shares",
@@ -89,7 +90,22 @@ def _conditions(one: Answered, source: str) -> str:
     parts += ["direct I/O" if spec.direct else "through the page cache"] if spec.size_octets else []
     origin = f"After {source}. " if source else ""
     cached = f" {_CACHED}" if spec.size_octets and not spec.direct else ""
+    cached += _vectors(one) if spec.job == "stream" else ""
     return f"{origin}{', '.join(parts)}.{cached}"
+
+
+def _vectors(one: Answered) -> str:
+    """Say of STREAM whether its vectors were large enough to measure memory: four times the last cache."""
+    told = one.results[-1].effective if one.results else {}
+    vector, cache = told.get("stream_vector_octets"), told.get("last_cache_octets")
+    if not isinstance(vector, int):
+        return ""
+    size = f" Each vector has {vector:,} octets"
+    if not isinstance(cache, int) or not cache:
+        return f"{size}; how large the last cache is was not told, so this may be its bandwidth."
+    if vector < _CACHES * cache:
+        return f"{size}, the last cache {cache:,}: these are figures of caches, not of memory."
+    return f"{size}, more than {_CACHES} times the last cache ({cache:,})."
 
 
 def _answers(answers: Sequence[Answered]) -> list[str]:
@@ -124,10 +140,13 @@ def _number(one: Answered, name: str, unit: str) -> str:
     part = f"{name}." if name else ""
     scale, words = _SCALES.get(unit, (1.0, unit))
     half = one.values.get(f"{part}half_width_95")
-    spread = f" ± {half / scale:.4g}" if half is not None else ""
-    mean = one.values[f"{part}mean"] / scale
-    told = f"{mean:,.0f}" if mean >= _WHOLE_FROM else f"{mean:.5g}"
-    return f"{told}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+    spread = f" ± {_digits(half / scale)}" if half is not None else ""
+    mean = _digits(one.values[f"{part}mean"] / scale)
+    return f"{mean}{spread} {words} (n = {one.values[f'{part}repetitions']})"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= _WHOLE_FROM else f"{value:.4g}"
 
 
 def compared(one: Answered, native: Answered, name: str) -> Against | None:

@@ -61,7 +61,10 @@ def beside(facts: Facts, outcome: Outcome) -> Beside:
 
 def draw_latency(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> None:
     """Draw a dot at the median and a line to a stroke at the 99th percentile, on a logarithmic axis."""
+    from matplotlib.ticker import LogLocator
+
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(numticks=3))  # names of more would lie on each other
     for place, one in zip(places, rows, strict=True):
         ways = one.latency_ns
         for number, (way, median, tail) in enumerate(ways):
@@ -90,7 +93,8 @@ def draw_cpus(axes: Any, rows: Sequence[Beside], places: Sequence[float]) -> Non
         axes.barh(place, one.cpus, height=_BAR, zorder=2, **style)
         _beside(axes, place, f"{one.cpus:.2f}")
     axes.set_xlim(0, max(longest, 0.01) * _FREE)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=3))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=2))
+    axes.xaxis.set_major_formatter("{x:g}")
     _finish(axes, "CPUs of the\ndata plane")
 
 

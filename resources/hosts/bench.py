@@ -13,7 +13,6 @@ from bmwg.drivers.record.deployment import take_place
 from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_jobs import JobsWorkload
-from bmwg.methodology import offers
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import next_up
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
@@ -86,7 +85,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
     def _workload(self, planned: Planned[JobsSpec], bed: Bed) -> tuple[JobsWorkload | None, Missing | None]:
         """Return what runs the experiment's job, or why it cannot be run here."""
         spec = planned.spec
-        if spec.workload not in offers.names(registry.WORKLOAD):
+        if spec.workload not in registry.names(registry.WORKLOAD):
             return None, Missing(
                 what=f"program {spec.workload}",
                 reason="no workload of that name is installed here",
@@ -123,7 +122,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         found = {}
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell
-            deployment_id = self.new_deployment(cell.path, hosting)
+            deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
             evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
             take = _taking(bed, cell, evidence, told)

@@ -53,11 +53,12 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     Raises DriverError HOST-01, and what a runtime raises.
     """
     node = _node(bed)
-    folder = str(bed.run_dir / "jobs" / hosting)
+    folder = str(bed.run_dir / f"jobs-{hosting}")
     entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
     node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
     told: dict[str, JsonValue] = {
         "path": PATH,
+        "scenario": "a program measures the host on which it runs",
         "hosting": hosting,
         "function": _FUNCTION,
         "network": NOTHING,
@@ -93,7 +94,7 @@ def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
     """Return that the disk has not the room for a job's file."""
     if not wanted_octets:
         return None
-    free = _node(bed).call(f"{_FILES}:free_octets", folder=str(bed.run_dir / "jobs"))
+    free = _node(bed).call(f"{_FILES}:free_octets", folder=str(bed.run_dir))
     if free >= wanted_octets:
         return None
     return Missing(

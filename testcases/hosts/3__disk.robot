@@ -24,9 +24,9 @@ Read By Dd
     Measure Its Cells
 
 Written By Fio
-    [Tags]    id:HB-FIOW-1    metric:fio_write
+    [Tags]    id:HB-FIO-1    metric:fio_write
     Measure Its Cells
 
 Random Reads By Fio
-    [Tags]    id:HB-FIOR-1    metric:fio_read
+    [Tags]    id:HB-FIO-2    metric:fio_read
     Measure Its Cells

@@ -151,5 +151,5 @@ def test_a_run_on_it_says_what_it_cannot_measure_there(runtime, node, user, tmp_
     )
     told = json.loads(next((tmp_path / "results").glob("2*/run.json")).read_text())
     assert {one["type"] for one in told["outcomes"]} == {"not_assessed"}, done.stdout[-2000:]
-    assert all("KUBE-13" in one["reason"] or "flannel" in one["reason"] for one in told["outcomes"])
+    assert any("KUBE-13" in one["reason"] for one in told["outcomes"])
     assert namespaces(runtime) == before

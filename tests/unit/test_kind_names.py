@@ -87,7 +87,7 @@ HOUSE = (
     "reports/verify/",
     "resources/clock.py",
     "resources/continuation.py",
-    "resources/firsts.py",
+    "resources/deployment_identity.py",
     "resources/library.py",
     "resources/open_run.py",
     "resources/outcomes.py",

@@ -22,6 +22,7 @@ pytestmark = [*needs("sysbench"), pytest.mark.slow]
 MIB = 1 << 20
 LIMIT_OCTETS_PER_S = 20 * MIB
 TRIES = 3
+BUSY = 1.5  # load average
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +58,7 @@ def test_a_quota_of_half_a_cpu_halves_sysbench(bed):
         found = statistics.median(ratios)
         if abs(found / 0.5 - 1) <= 0.03:
             return
-    stolen = "the machine was not quiet" if os.getloadavg()[0] > 1.5 else "nothing else ran"
-    if os.getloadavg()[0] > 1.5:
-        pytest.skip(f"{stolen}: ratios {', '.join(f'{one:.3f}' for one in ratios)}")
-    pytest.fail(f"{stolen}: ratios {ratios}")
+    _not_quiet(ratios)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +72,23 @@ def test_a_quota_of_half_a_cpu_halves_sysbench(bed):
 )
 def test_a_throttle_is_what_dd_and_fio_find_with_direct_io(bed, experiment, name, changes):
     device = _device(bed.run_dir)
-    with places.form(bed, BAREMETAL) as form:
-        _throttle(form.workshop.cgroup, device)
-        found = figure(bed, form, experiment, name, **changes)
-    # a throttle lets what fits into its first slice of time pass at once
-    assert 0.85 * LIMIT_OCTETS_PER_S <= found <= 1.1 * LIMIT_OCTETS_PER_S
+    ratios = []
+    for _ in range(TRIES):
+        with places.form(bed, BAREMETAL) as form:
+            _throttle(form.workshop.cgroup, device)
+            ratios.append(figure(bed, form, experiment, name, **changes) / LIMIT_OCTETS_PER_S)
+        assert ratios[-1] <= 1.1  # a throttle lets what fits into its first slice of time pass at once
+        if ratios[-1] >= 0.9:
+            return
+    _not_quiet(ratios)
+
+
+def _not_quiet(ratios: list[float]) -> None:
+    """Skip where others had the CPU, which a program needs between two reads; fail where nothing else ran."""
+    told = ", ".join(f"{one:.3f}" for one in ratios)
+    if os.getloadavg()[0] > BUSY:
+        pytest.skip(f"the machine was not quiet: ratios {told}")
+    pytest.fail(f"ratios {told}, and nothing else ran")
 
 
 def _device(folder: Path) -> str:

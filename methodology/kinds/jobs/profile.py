@@ -67,10 +67,10 @@ EXPERIMENTS = {  # by id, which is the metric's name too
         test_id="HB-DDR-1", workload="dd", job="read", figures={"read": OCTETS_PER_S}, on_disk=True
     ),
     "fio_write": Experiment(
-        test_id="HB-FIOW-1", workload="fio", job="write", figures={"written": OCTETS_PER_S}, on_disk=True
+        test_id="HB-FIO-1", workload="fio", job="write", figures={"written": OCTETS_PER_S}, on_disk=True
     ),
     "fio_read": Experiment(
-        test_id="HB-FIOR-1", workload="fio", job="randread", figures={"read": OCTETS_PER_S}, on_disk=True
+        test_id="HB-FIO-2", workload="fio", job="randread", figures={"read": OCTETS_PER_S}, on_disk=True
     ),
 }
 _ASKED = ("threads", "duration_s", "size_octets", "block_octets", "problem", "direct", "within_s")

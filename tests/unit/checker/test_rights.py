@@ -35,6 +35,7 @@ def test_an_empty_group_confines_nothing(monkeypatch):
     monkeypatch.setattr(rights.cpu_placement, "members", lambda cgroup: [])
     found = rights.granted(cgroup="/any")
     assert found["no_new_privileges"] is found["seccomp"] is False
+    assert rights.compared((), found) is None
 
 
 @pytest.mark.parametrize(

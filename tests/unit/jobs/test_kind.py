@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.jobs.made import CPU, PLAN, POD_CPU, QUICK, STREAM, S, planned, result, spec
 
+from bmwg.drivers import registry
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import next_up
@@ -93,6 +94,14 @@ def test_each_profile_plans_each_experiment_in_each_form() -> None:
     assert {one.asked.wanted for one in full.plan()} == {15}  # as document 002
     (bonnie,) = {one.spec.size_octets for one in full.plan() if one.metric == "bonnie"}
     assert bonnie == 3 << 30
+
+
+def test_each_experiment_has_a_workload_of_this_kind_but_nbench() -> None:
+    for name, one in EXPERIMENTS.items():
+        if name == "nbench":
+            assert one.workload not in registry.names(registry.WORKLOAD)
+        else:
+            assert one.job in registry.workload(one.workload, kind=JOBS.name).jobs
 
 
 @pytest.mark.parametrize(

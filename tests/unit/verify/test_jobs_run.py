@@ -20,6 +20,7 @@ from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.verify.repetitions import Line, room_ns
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
 SEED = 11
@@ -136,6 +137,7 @@ def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> No
     assert "0.997" in page  # STREAM's copy in Docker, by the document
     assert "RFC 8172 section 2" in page
     assert "no kvm here" in page
+    assert "these are figures of caches, not of memory" in page
     assert f"The seed is {SEED}" in page
 
 
@@ -199,3 +201,14 @@ def test_operations_that_no_matrix_of_that_order_has_are_found(run) -> None:
                 one["result"]["told"]["operations"] *= 2
 
     assert "VER-34" in forged(run, change)
+
+
+def test_the_turn_of_another_form_is_no_room_for_a_repetition() -> None:
+    def lines(others_ns: int) -> list[Line]:
+        times = [f"2026-11-23T00:00:{second:02}.000000Z" for second in (10, 14, 18)]
+        return [
+            Line(at=at, wall_ns=2 * S, valid=True, deployment_id="d", others_ns=others_ns) for at in times
+        ]
+
+    assert room_ns(lines(2 * S)) == 0
+    assert room_ns(lines(0)) == 2 * S
