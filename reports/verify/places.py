@@ -110,8 +110,8 @@ def nothing_twice(evidence: Evidence) -> Iterator[Shortfall]:
 def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Give what was counted and measured, in parts of which none is ever equal to another trial's.
 
-    Of frames only the latencies count, which chance draws: counts alone are alike wherever nothing is lost, and not each tester tells more than counts and a
-    duration. Of other loads it is all that a result holds.
+    Of frames only the latencies count, which chance draws: counts alone are alike wherever nothing is lost,
+    and not each tester tells more than counts and a duration. Of other loads it is all that a result holds.
     """
     for trial in evidence.trials:
         if not trial.fault:
