@@ -110,9 +110,8 @@ def nothing_twice(evidence: Evidence) -> Iterator[Shortfall]:
 def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Give what was counted and measured, in parts of which none is ever equal to another trial's.
 
-    A time around it that was changed makes no other result. Of frames only the latencies count, which chance
-    draws: counts alone are alike wherever nothing is lost, and not each tester tells more than counts and a
-    duration. Of other loads it is all that a result holds, without the time around it.
+    Of frames only the latencies count, which chance draws: counts alone are alike wherever nothing is lost,
+    and not each tester tells more than counts and a duration. Of other loads it is all that a result holds.
     """
     for trial in evidence.trials:
         if not trial.fault:
@@ -120,8 +119,7 @@ def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
             yield trial.trial.seq, tuple((one.frames, one.sha256) for one in told)
     for execution in evidence.executions:
         if not execution.body.faults:
-            result = {name: value for name, value in execution.body.result.items() if name != _AROUND}
-            yield execution.seq, (sha256_of(result),)
+            yield execution.seq, (sha256_of(execution.body.result),)
 
 
 def _near_copies(evidence: Evidence) -> Iterator[str]:
@@ -144,6 +142,23 @@ def _near_copies(evidence: Evidence) -> Iterator[str]:
         yield (
             f"copies: the latencies of trial {', '.join(found[:_NAMED])}{more} are those of an earlier trial "
             "of the same cell, but for less than chance: was one made from the other?"
+        )
+
+
+def _but_for_time(evidence: Evidence) -> Iterator[str]:
+    """Name executions of other loads that are equal but for the time around them."""
+    first: dict[str, int] = {}
+    found = []
+    for one in evidence.executions:
+        if not one.body.faults and _AROUND in one.body.result:
+            result = {name: value for name, value in one.body.result.items() if name != _AROUND}
+            earlier = first.setdefault(sha256_of(result), one.seq)
+            found += [f"{one.seq} ({earlier})"] if earlier != one.seq else []
+    if found:
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield (
+            f"copies: trial {', '.join(found[:_NAMED])}{more} is that in brackets but for the time "
+            "around it: was it made from that?"
         )
 
 
@@ -173,7 +188,11 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
     """Ask on what a run of real traffic ran where it tells nothing, and of trials that are too alike."""
     if evidence.run is None or evidence.run["simulated"] or evidence.platform is None or not evidence.lines:
         return ()
-    return (*_bare(evidence, evidence.platform["deployments"]), *_near_copies(evidence))
+    return (
+        *_bare(evidence, evidence.platform["deployments"]),
+        *_near_copies(evidence),
+        *_but_for_time(evidence),
+    )
 
 
 def _bare(evidence: Evidence, deployments: Mapping[str, Any]) -> Iterator[str]:
