@@ -16,7 +16,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from bmwg.resources.pod_to_pod.measure import CellExecutions, Stand
 from ending import end_in_order
 from holding import keep_awake
 
@@ -33,6 +32,8 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.student import interval, quantile
 from bmwg.reports.store import PlannedCell, RunStore
 from bmwg.resources.header import header_of
+from bmwg.resources.pod_to_pod.bench import between_looks
+from bmwg.resources.repeated.measure import CellExecutions, Stand
 
 
 def by_hand(between: BetweenPods, state_dir: Path, seconds: float) -> float:
@@ -84,14 +85,13 @@ def main() -> None:
                 store.add_deployment("d-1", {})
                 stand = Stand(
                     deployment_id="d-1",
-                    between=between,
-                    workload=workload,
+                    run=between_looks(between, workload),
                     fault=Standing(bed).fault,
                     leaks=leaks,
                 )
 
                 def measured() -> float:
-                    runs = CellExecutions(planned, store)
+                    runs = CellExecutions(STREAMS, planned, store)
                     runs.run(stand)
                     return runs.done[-1].result.goodput_bps
 

@@ -1,7 +1,10 @@
-"""OVS-DPDK between two virtio_user ports: the highest loss-free load one way, 64 octets, 1 s trials.
+"""OVS-DPDK between two virtio_user ports: the highest load without loss, beside dpdk-testpmd.
 
-Open vSwitch runs in a folder of its own with its own database, sockets and pid files; the machine's
-service is never touched. No hugepages: both sides share memory by memfd. Prints JSON.
+64 octets, trials of 1 s. In turn: dpdk-testpmd on both ports by one core (`flowgen`, which sends and receives
+both ways as fast as it can; its figure is what arrived, loss allowed), then the tester by one core both ways,
+then the tester one way, both without loss. Open vSwitch runs in a folder of its own with its own database,
+sockets and pid files; the machine's service is never touched. No hugepages: both sides share memory by memfd.
+Prints JSON.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -19,14 +23,16 @@ from pathlib import Path
 import tester_bed as bed
 from ending import end_in_order
 from holding import keep_awake
+from tester_capacity import printed_fps
 from tester_latency import STALL_LIMIT_NS, spread
 
 from bmwg.drivers.api import TesterPort
+from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.records import FCS_OCTETS, Direction, TrialSpec
 
-SWITCH = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
-SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+FRAME_OCTETS = 64
+PARTS = ovs_parts.require()
 
 
 class Switch:
@@ -61,7 +67,7 @@ class Switch:
 
     def vsctl(self, *argv: str) -> str:
         """ovs-vsctl on our database."""
-        return self.run("ovs-vsctl", f"--db=unix:{self.folder}/db.sock", "--timeout=30", *argv)
+        return self.run(PARTS.configure, f"--db=unix:{self.folder}/db.sock", "--timeout=30", *argv)
 
     def stop(self) -> None:
         """End our daemons, the youngest first."""
@@ -79,8 +85,8 @@ def switch(folder: Path, cpu: int, space: str) -> Iterator[Switch]:
     """A switch whose two vhost-user ports are patched to each other by one rule each way."""
     ovs = Switch(folder)
     try:
-        ovs.run("ovsdb-tool", "create", f"{folder}/conf.db", SCHEMA)
-        ovs.start("ovsdb-server", f"{folder}/conf.db", f"--remote=punix:{folder}/db.sock", "--no-chdir")
+        ovs.run(PARTS.database_tool, "create", f"{folder}/conf.db", PARTS.schema)
+        ovs.start(PARTS.database, f"{folder}/conf.db", f"--remote=punix:{folder}/db.sock", "--no-chdir")
         wait_for(folder / "db.sock")
         ovs.vsctl("--no-wait", "init")
         settings = {
@@ -97,7 +103,7 @@ def switch(folder: Path, cpu: int, space: str) -> Iterator[Switch]:
             *(f"other_config:{key}={value}" for key, value in settings.items()),
         )
         # Its bridge and datapath become interfaces: they live and go with a namespace of their own.
-        ovs.start("ip", "netns", "exec", space, SWITCH, f"unix:{folder}/db.sock", "--no-chdir")
+        ovs.start("ip", "netns", "exec", space, PARTS.switch, f"unix:{folder}/db.sock", "--no-chdir")
         ovs.vsctl("add-br", "br", "--", "set", "bridge", "br", "datapath_type=netdev")
         for side in (0, 1):
             ovs.vsctl(
@@ -105,7 +111,7 @@ def switch(folder: Path, cpu: int, space: str) -> Iterator[Switch]:
             )
         for one, other in ((0, 1), (1, 0)):
             rule = f"in_port=vu{one},actions=output:vu{other}"
-            ovs.run("ovs-ofctl", "add-flow", f"unix:{folder}/br.mgmt", rule)
+            ovs.run(PARTS.flows, "add-flow", f"unix:{folder}/br.mgmt", rule)
         for side in (0, 1):
             wait_for(folder / f"vu{side}")
         yield ovs
@@ -122,22 +128,70 @@ def wait_for(path: Path, seconds: float = 30.0) -> None:
         time.sleep(0.05)
 
 
-def loss_free(tester: EmbeddedTraffic, load_fps: int, attempts: int = 6) -> tuple[bool, dict[str, int]]:
-    """Whether one of the undisturbed 1 s trials sent all and lost none."""
+def loss_free(
+    tester: EmbeddedTraffic, load_fps: int, direction: Direction, attempts: int = 6
+) -> tuple[bool, dict[str, int]]:
+    """Whether one of the undisturbed 1 s trials sent all and lost none, in each direction."""
     seen: dict[str, int] = {}
     for _ in range(attempts):
-        counts = tester.run(TrialSpec(frame_octets=64, load_fps=load_fps, duration_s=1.0)).streams[0]
+        spec = TrialSpec(frame_octets=FRAME_OCTETS, load_fps=load_fps, duration_s=1.0, direction=direction)
+        streams = tester.run(spec).streams
         seen = {
             "load_fps": load_fps,
-            "unsent": counts.unsent_frames,
-            "lost": counts.lost_frames,
-            "gap_ns": counts.largest_gap_ns,
+            "directions": len(streams),
+            "unsent": sum(counts.unsent_frames for counts in streams),
+            "lost": sum(counts.lost_frames for counts in streams),
+            "gap_ns": max(counts.largest_gap_ns for counts in streams),
         }
-        if counts.unsent_frames == 0 and counts.lost_frames == 0:
+        if seen["unsent"] == 0 and seen["lost"] == 0:
             return True, seen
-        if counts.largest_gap_ns <= STALL_LIMIT_NS and counts.unsent_frames:
+        if seen["gap_ns"] <= STALL_LIMIT_NS and seen["unsent"]:
             return False, seen
     return False, seen
+
+
+def highest(tester: EmbeddedTraffic, direction: Direction, most_fps: int, log: list[dict[str, int]]) -> int:
+    """Return the highest load (frames/s a direction, to 50,000) that a trial carried without loss."""
+    low, high = 50_000, most_fps
+    while high - low > 50_000:
+        middle = (low + high) // 2
+        clean, seen = loss_free(tester, middle, direction)
+        log.append(seen)
+        low, high = (middle, high) if clean else (low, middle)
+    return low
+
+
+def testpmd_fps(folder: Path, seconds: int) -> float:
+    """Return frames/s that arrived a port, of dpdk-testpmd that sends and receives on both by one core."""
+    devices = [
+        f"--vdev=virtio_user{side},path={folder}/vu{side},mac=02:00:00:00:00:0{side},queue_size=1024"
+        for side in (0, 1)
+    ]
+    argv = ["nice", "-n", "-20", "dpdk-testpmd", "--no-huge", "--no-pci", "-m", "256", "--no-shconf"]
+    argv += ["--no-telemetry", "--lcores=(0,1)@0", *devices, "--", "--forward-mode=flowgen", "--auto-start"]
+    argv += ["--total-num-mbufs=16384", "--txd=1024", "--rxd=1024", "--stats-period=1", "--no-mlockall"]
+    argv += [f"--txpkts={FRAME_OCTETS - FCS_OCTETS}"]
+    said = folder / "testpmd"
+    with said.open("w") as output:
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+        Path(f"/proc/{process.pid}/autogroup").write_text("-20")
+        end_s = time.monotonic() + seconds + 30
+        try:
+            while len(printed_fps(said.read_text())) < 2 * (seconds + 2) and time.monotonic() < end_s:
+                time.sleep(0.2)
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    steady = printed_fps(said.read_text())[2:-2]  # both ports' lines, without the first and the last second
+    if not steady:
+        raise RuntimeError(said.read_text()[-3000:])
+    return sum(steady) / len(steady)
 
 
 def main() -> None:
@@ -146,10 +200,11 @@ def main() -> None:
     end_in_order()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--seconds", type=int, default=5, help="of each run of dpdk-testpmd")
     options.add_argument("--highest-fps", type=int, default=8_000_000)
     wanted = options.parse_args()
     last = (os.cpu_count() or 1) - 1
-    answers: list[float] = []
+    found: dict[str, list[float]] = {"testpmd": [], "both": [], "forward": []}
     log: list[dict[str, int]] = []
     with (
         tempfile.TemporaryDirectory(prefix="bmwg-ovs-") as name,
@@ -167,24 +222,25 @@ def main() -> None:
             )
             for side in (0, 1)
         )
-        with EmbeddedTraffic(EmbeddedConfig(run_dir=folder)) as tester:
-            tester.attach((ports[0], ports[1]))
-            time.sleep(1.0)
-            tester.learn(TrialSpec(frame_octets=64, load_fps=1000, duration_s=1.0))
-            for _ in range(wanted.runs):
-                low, high = 100_000, wanted.highest_fps
-                while high - low > 100_000:
-                    middle = (low + high) // 2
-                    clean, seen = loss_free(tester, middle)
-                    log.append(seen)
-                    low, high = (middle, high) if clean else (low, middle)
-                answers.append(float(low))
-    print(
-        json.dumps(
-            {"benchmark": "ovs_dpdk", "kept_awake": held, "loss_free_fps": spread(answers), "trials": log},
-            indent=1,
-        )
-    )
+        for _ in range(wanted.runs):
+            found["testpmd"].append(testpmd_fps(folder, wanted.seconds))
+            with EmbeddedTraffic(EmbeddedConfig(run_dir=folder)) as tester:
+                tester.attach((ports[0], ports[1]))
+                time.sleep(1.0)
+                tester.learn(TrialSpec(frame_octets=FRAME_OCTETS, load_fps=1000, duration_s=1.0))
+                for direction in (Direction.BOTH, Direction.FORWARD):
+                    fps = highest(tester, direction, wanted.highest_fps, log)
+                    found[direction.value].append(float(fps))
+    ratios = [mine / other for mine, other in zip(found["both"], found["testpmd"], strict=True)]
+    document = {
+        "benchmark": "ovs_dpdk",
+        "kept_awake": held,
+        "fps_each_direction": {name: spread(values) for name, values in found.items()},
+        "ratio_both_to_testpmd": spread(ratios),
+        "ratios": [round(one, 3) for one in ratios],
+        "trials": log,
+    }
+    print(json.dumps(document, indent=1))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # node functions stand in this module, and the bed is slow to
     from bmwg.drivers.paths.bed import Bed
     from bmwg.methodology.records import Cell
 
+OF_FUNCTION = "of the virtual function"  # a device queue that no thread of its own serves
 _HERE = "bmwg.drivers.data_plane"
 _QUEUES, _KSOFTIRQD = "queues", "ksoftirqd"
 _SUMS = (names.CPU, names.POLLING, names.CYCLES, names.SOFTIRQ)
@@ -53,7 +54,9 @@ class DataPlane:
         self._cpus = list(bed.testbed.dut.cpus)
         queues = [one for one in deployment.evidence.get("device_queues", ()) if isinstance(one, Mapping)]
         self._threads = [int(thread["pid"]) for one in queues for thread in one.get("threads", ())]
-        self._inline = [str(one.get("at")) for one in queues if not one.get("threads")]
+        bare = [one for one in queues if not one.get("threads")]
+        self._by_nic = [str(one.get("at")) for one in bare if one.get("device_queue") == OF_FUNCTION]
+        self._inline = [str(one.get("at")) for one in bare if one.get("device_queue") != OF_FUNCTION]
         places = [pod.node.name for pod in self._pods.values()]
         places += [str(one.get("at", "")).partition("/")[0] for one in queues]
         self._nodes = [bed.node(name) for name in bed.nodes if name in places]
@@ -80,6 +83,10 @@ class DataPlane:
         if self._inline:
             absent["device_queues"] = (
                 f"no thread of their own at {', '.join(self._inline)}: the work is done where a frame is sent"
+            )
+        if self._by_nic:
+            absent["interrupts"] = (
+                f"no thread of their own at {', '.join(self._by_nic)}: their interrupts do the work"
             )
         if self._no_cycles:
             absent["cycles"] = self._no_cycles

@@ -171,9 +171,28 @@ CHANGES: tuple[Change, ...] = (
         what="the share set aside is of trials at least half as long as the longest one",
         versions={STANDING: 4},
     ),
-    Change(  # docs/adr/0320
+    Change(  # docs/adr/0370
         after="f5a6afe2b85c",
-        what="a capability that a pod has and nothing in it asked for is no longer left to a declaration",
+        what="where a profile counts every loss, the stalls of the SUT's CPU that may have lowered an answer "
+        "are told beside it",
+        versions={STANDING: 5},
+    ),
+    Change(  # docs/adr/0371, docs/adr/0373
+        after="f5a6afe2b85c",
+        what="in an indicative profile one check after a search that deviates asks for more of them, and the "
+        "answer is unstable when too many do, or when the stalls for which checks are set aside come with "
+        "the load",
+        versions={
+            "conditional_throughput.rfc9971": 6,
+            "throughput.rfc2544_26_1": 6,
+            "throughput.tst009_12_3": 6,
+        },
+    ),
+    Change(  # docs/adr/0320, docs/adr/0330
+        after="f5a6afe2b85c",
+        what="a capability that a pod has and nothing in it asked for is no longer left to a declaration; "
+        "rows of the draft on clusters, AF_XDP sockets, cores of polling threads, virtual functions and "
+        "designs of CPUs and memory are judged by what deployments told",
         versions={RULES: 6},
     ),
 )

@@ -14,14 +14,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bmwg.methodology import throughput
+from bmwg.methodology import counted_stalls, throughput
 from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.measurements.remarks import CONTINUED
 from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import Outcome, OutcomeType, Validity
 from bmwg.methodology.search import tst009
-from bmwg.methodology.trial import JudgedTrial
+from bmwg.methodology.trial import JudgedTrial, TrialPolicy
 
 _WORDS = {
     Validity.TESTER_STALLED: "tester stalled",
@@ -124,13 +124,16 @@ def standing(
     most_ratio: float | None,
     continued: bool,
     by_cpu: bool = False,
+    policy: TrialPolicy | None = None,
 ) -> Outcome:
     """Return an outcome with what must stand beside it, or `unstable` where it stands on too little.
 
     `trials` are all of the outcome, `most_ratio` (0..1) is the share of those `above_half` that may be set
     aside (None: any), `continued` says that the run was cut off between them. With `by_cpu` a tester has
     stalled only where a watchdog saw its CPU gone: one such trial is within every share. The tester's own
-    qualification is not held to the share: what disturbs it lowers what devices may be credited with.
+    qualification is not held to the share: what disturbs it lowers what devices may be credited with. With
+    `policy`, one that sets no stall of the SUT's host aside, stalls that count as loss are told
+    (docs/adr/0370).
     """
     aside = set_aside(trials)
     lower_fps = outcome.lower.load_fps if outcome.lower is not None else None
@@ -148,6 +151,8 @@ def standing(
         remarks.append(f"{aside}; without loss over all trials: {over_all}{_leans(outcome, trials)}")
     if unsent := _unsent(outcome, trials):
         remarks.append(unsent)
+    if policy is not None and (counted := counted_stalls.remark(outcome, trials, policy)):
+        remarks.append(counted)
     if continued:
         remarks.append(CONTINUED)
     outcome = replace(outcome, quality=(*outcome.quality, *remarks))

@@ -19,8 +19,8 @@ from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.trial_limits import MAX_NETWORKS
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
-USER_SPACE, EBPF = "user-space", "ebpf"
-MODELS = (USER_SPACE, EBPF)  # networking models of the draft that have suites of their own
+USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
+MODELS = (USER_SPACE, EBPF, SR_IOV)  # networking models of the draft that have suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 FACTORS = "factors"
 NAMED = (
@@ -100,7 +100,7 @@ def _model(suite: str, number: int) -> tuple[Case, ...]:
 
 
 CONTAINERIZED_CASES = _containerized()
-USER_SPACE_CASES, EBPF_CASES = _model(USER_SPACE, 2), _model(EBPF, 3)
+USER_SPACE_CASES, EBPF_CASES, SR_IOV_CASES = _model(USER_SPACE, 2), _model(EBPF, 3), _model(SR_IOV, 8)
 CHAINS_CASES = (
     Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),

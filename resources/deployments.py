@@ -18,6 +18,7 @@ from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.planning import deployment_of
 from bmwg.methodology.records import Cell
 from bmwg.resources import sampled
+from bmwg.resources.guest_record import record_machine
 from bmwg.resources.session import Session
 from bmwg.resources.tester import tester_of
 
@@ -48,12 +49,7 @@ class Deployments:
             if data_plane.parts:
                 told["data_plane"] = data_plane.evidence()
             session.store.add_deployment(deployment_id, {**deployment.evidence, **told})
-            if machine := deployment.evidence.get("machine"):  # whoever reads a figure is to see what ran it
-                accelerator = str(machine.get("accelerator", ""))
-                provider = session.bed.machines_driver
-                session.store.add_driver(
-                    {"name": "machine", "provider": provider, "accelerator": accelerator}
-                )
+            record_machine(session.store, deployment.evidence, session.bed.machines_driver)
             with self._attached(deployment) as (traffic, limits):
                 self.deployed_ns = session.clock.monotonic_ns()
                 session.clock.sleep(session.profile.policy.settle_s)  # rfc2544-23, phase a

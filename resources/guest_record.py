@@ -1,12 +1,28 @@
-"""What a run says of the guest that it runs in: no figure of a translated machine may pass for another's."""
+"""What a run says of the guest that it runs in, and of its machines.
+
+No figure of a translated machine may pass for another's.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from robot.api import logger
 
 from bmwg.drivers.hosting import guest_run, mounts
-from bmwg.reports.render.guest import GUEST, guest_sentence
+from bmwg.reports.render.guest import GUEST, MACHINE, guest_sentence
 from bmwg.reports.store import RunStore, read_run
+
+
+def record_machine(store: RunStore, evidence: Mapping[str, Any], provider: str) -> None:
+    """Note in a run what ran the machine of a deployment; does nothing for one without.
+
+    Whoever reads a figure is to see it.
+    """
+    if machine := evidence.get("machine"):
+        accelerator = str(machine.get("accelerator", ""))
+        store.add_driver({"name": MACHINE, "provider": provider, "accelerator": accelerator})
 
 
 def record_guest(store: RunStore) -> None:

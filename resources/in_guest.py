@@ -16,7 +16,7 @@ from pathlib import Path
 from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue, Node
 from bmwg.drivers.hosting import guest_run, qemu
-from bmwg.drivers.hosting.qemu import MachineSpec
+from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -27,7 +27,8 @@ MEMORY_OCTETS = 3 << 30
 MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
-_RESULTS_TAG = "bmwg-results"
+_RESULTS_TAG, _TOOLKIT_TAG = "bmwg-results", "bmwg-checkout"
+_FUNCTIONS = ("igb", "igbvf", "vfio-pci")  # drivers of NICs with virtual functions, and of these
 
 
 def run_in_guest(
@@ -37,8 +38,11 @@ def run_in_guest(
     run_id: str,
     deadline_s: float,
     say: Callable[[str], None],
+    cables: tuple[tuple[NicModel, NicModel], ...] = (),
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
+
+    The guest has these `cables`, named by the NICs at their ends.
 
     The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.
     Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.
@@ -51,7 +55,8 @@ def run_in_guest(
         cpus=min(CPUS, os.cpu_count() or 1),
         memory_octets=MEMORY_OCTETS,
         accelerator=accelerator,
-        shares={str(results.resolve()): _RESULTS_TAG},
+        shares={str(results.resolve()): _RESULTS_TAG, **_hidden_toolkit()},
+        cables=cables,
     )
     with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
         node = machine.node
@@ -60,6 +65,10 @@ def run_in_guest(
             f"guest booted in {machine.boot_s:.1f} s: {described['accelerator'].upper()} "
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
+        if cables:
+            node.call(
+                "bmwg.drivers.hosting.guest_run:load", modules=list(_FUNCTIONS), deadline_s=_CALL_DEADLINE_S
+            )
         began = _clocks(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
@@ -69,6 +78,12 @@ def run_in_guest(
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
         _check_clock(began, _clocks(node))
         return status
+
+
+def _hidden_toolkit() -> dict[str, str]:
+    """Share a checkout that lies below /tmp, which is a guest's own."""
+    root = Path(__file__).resolve().parents[1]
+    return {str(root): _TOOLKIT_TAG} if root.is_relative_to("/tmp") else {}
 
 
 def _follow(

@@ -180,6 +180,7 @@ class CellMeasurement:
             most_ratio=self._policy.most_set_aside_ratio,
             continued=continued,
             by_cpu=self._policy.stall_evidence is StallEvidence.CPU,
+            policy=self._policy,
         )
 
     def _note_bounds(self, trial: JudgedTrial) -> None:

@@ -201,6 +201,7 @@ def together(headers: Mapping[str, RunHeader]) -> RunHeader:
     return replace(
         first,
         simulated=any(one.simulated for one in each),
+        order_seed=next((one.order_seed for one in each if one.order_seed is not None), None),
         plan=tuple(planned for one in each for planned in one.plan),
         drivers=tuple(driver for one in each for driver in one.drivers),
         procedures={name: version for one in each for name, version in one.procedures.items()},

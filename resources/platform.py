@@ -22,8 +22,8 @@ from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store.platform import PlatformFile
-from bmwg.resources.firsts import (
-    Firsts,
+from bmwg.resources.deployment_identity import (
+    DeploymentIdentity,
     Normal,
     Records,
     at_place,
@@ -69,7 +69,7 @@ class PlatformGuard:
         self._simulated = testbed is not None and testbed.tester.driver == SIMULATED
         self._examined: set[str] = set()
         self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
-        self._firsts = Firsts()
+        self._identity = DeploymentIdentity()
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
         self._standing: _Standing | None = None
         self._unjudged: tuple[Change, ...] = ()  # of a deployment that broke before the last look at it
@@ -87,7 +87,7 @@ class PlatformGuard:
             normal |= normal_form({place: whole}, earlier["deployments"].get(whose, {}))
             if whose == deployment_id:
                 self._shown.setdefault(place, []).append((deployment_id, normal[place]))
-        self._firsts.unlike(deployment_id, earlier["deployments"].get(deployment_id, {}), normal)
+        self._identity.unlike(deployment_id, earlier["deployments"].get(deployment_id, {}), normal)
 
     @property
     def simulated(self) -> bool:
@@ -164,7 +164,7 @@ class PlatformGuard:
             self._platform.note_drift(None, (), [_as_json(change) for change in since])
             self._note(f"between two deployments: {'; '.join(map(str, since[:4]))}")
         self._machine = machine
-        first_id, changes = self._firsts.unlike(deployment_id, evidence, normal)
+        first_id, changes = self._identity.unlike(deployment_id, evidence, normal)
         self._platform.note_records(
             deployment_id,
             {place: self._once(deployment_id, place, record, normal) for place, record in records.items()},

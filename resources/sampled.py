@@ -15,7 +15,7 @@ from bmwg.drivers.record.sampling import between, sample
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.traffic.of_frames import OfFrames
 from bmwg.methodology.records import Cell, TrialResult, TrialSpec
-from bmwg.resources.firsts import Records
+from bmwg.resources.deployment_identity import Records
 from bmwg.resources.platform import PlatformGuard, host_counts
 
 

@@ -17,7 +17,13 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     "http": ("http/1.0",),
     "http_repetition": ("http_repetition/1.0",),
     # of a run's header: it says of which kind the load is
-    "profile": ("profile/1.0", "http_profile/1.0", "streams_profile/1.0", "acts_profile/1.0"),
+    "profile": (
+        "profile/1.0",
+        "http_profile/1.0",
+        "streams_profile/1.0",
+        "acts_profile/1.0",
+        "jobs_profile/1.0",
+    ),
 }
 _NAME = re.compile(r"([a-z][a-z0-9_]*)/([0-9]{1,4})\.([0-9]{1,4})")
 

@@ -4,7 +4,7 @@
 #   sh setup/install.sh           what `bmwg` and `robot testcases/containerized/` need
 #   sh setup/install.sh tests     the same and what the tests need
 #   sh setup/install.sh vswitch   the same and what the user-space networks need (Open vSwitch with DPDK, unpacked only)
-#   sh setup/install.sh workloads the same and what `robot testcases/pod_to_pod/` needs (iperf3, sockperf)
+#   sh setup/install.sh workloads the same and what `testcases/pod_to_pod` and `testcases/hosts` need (iperf3, sysbench ...)
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
 #   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)

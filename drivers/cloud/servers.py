@@ -327,64 +327,6 @@ class Workshop:
     def _there(self, server_id: str) -> bool:
         return self.client.call("server", lambda sdk: sdk.compute.find_server(server_id)) is not None
 
-    # ------------------------------------------------------------ removal
-
-    def sweep(self) -> list[str]:
-        """Remove all that has this run's tag or name, past failures; returns what was removed.
-
-        Raises the first failure after trying all.
-        """
-        removed: list[str] = []
-        failures: list[ToolkitError] = []
-        prefix = self.name("")
-
-        def each(what: str, listed: Callable[[Any], Any], remove: Callable[[Any, Any], object]) -> None:
-            try:
-                found = self.client.call(f"list of {what}s", lambda sdk: list(listed(sdk)))
-            except TestbedError as error:
-                if error.error_id != "CLOUD-13":  # who may not list flavors has made none
-                    failures.append(error)
-                return
-            except ToolkitError as error:
-                failures.append(error)
-                return
-            for one in found:
-                if not str(one.name).startswith(prefix):
-                    continue
-                try:
-                    self.client.call(f"delete of {what}", lambda sdk, one=one: remove(sdk, one))  # type: ignore[misc]
-                    removed.append(f"{what} {one.name}")
-                except ToolkitError as error:
-                    failures.append(error)
-
-        try:
-            servers = self.client.call(
-                "list of servers", lambda sdk: list(sdk.compute.servers(details=False, name=prefix))
-            )
-            for server in servers:
-                if str(server.name).startswith(prefix):
-                    self.delete_server(server.id)
-                    removed.append(f"server {server.name}")
-        except ToolkitError as error:
-            failures.append(error)
-        each("port", lambda sdk: sdk.network.ports(), lambda sdk, one: sdk.network.delete_port(one))
-        each("network", lambda sdk: sdk.network.networks(), lambda sdk, one: sdk.network.delete_network(one))
-        each(
-            "security group",
-            lambda sdk: sdk.network.security_groups(),
-            lambda sdk, one: sdk.network.delete_security_group(one),
-        )
-        each("image", lambda sdk: sdk.image.images(), lambda sdk, one: sdk.image.delete_image(one))
-        each(
-            "flavor",
-            lambda sdk: sdk.compute.flavors(is_public=False),
-            lambda sdk, one: sdk.compute.delete_flavor(one),
-        )
-        each("key pair", lambda sdk: sdk.compute.keypairs(), lambda sdk, one: sdk.compute.delete_keypair(one))
-        if failures:
-            raise failures[0]
-        return removed
-
 
 def require_fit(flavor: Any, *, memory_octets: int, disk_octets: int) -> None:
     """Raise TestbedError CLOUD-16 unless a server of this flavor can boot from such an image."""
@@ -400,8 +342,3 @@ def require_fit(flavor: Any, *, memory_octets: int, disk_octets: int) -> None:
             expected=f"{memory_octets >> 20} MiB and {-(-disk_octets // (1 << 30))} GiB",
             found=", ".join(short),
         )
-
-
-def sweep_by_tag(*, cloud: str, tag: str) -> bool:
-    """Undo of a run in a user's cloud: remove all that carries its tag. Idempotent."""
-    return bool(Workshop(Client(cloud=cloud), tag).sweep())

@@ -28,7 +28,7 @@ CAPABILITIES = (
     "CAP_SYS_NICE",
 )
 HUGEPAGE_OCTETS = 2 << 20
-_PERIOD_US = 100_000  # choice: the kernel's own, and Docker's
+PERIOD_US = 100_000  # choice: the kernel's own, and Docker's
 _CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
 
@@ -204,7 +204,7 @@ def _resources(spec: PodSpec, cpuset_mems: str, hugetlb: bool) -> dict[str, Json
         "devices": [{"allow": True, "access": "rwm"}],
     }
     if spec.cpu_limit:
-        resources["cpu"] |= {"quota": round(spec.cpu_limit * _PERIOD_US), "period": _PERIOD_US}
+        resources["cpu"] |= {"quota": round(spec.cpu_limit * PERIOD_US), "period": PERIOD_US}
     if hugetlb:
         resources["hugepageLimits"] = [{"pageSize": "2MB", "limit": spec.hugepages_2mi * HUGEPAGE_OCTETS}]
     return resources

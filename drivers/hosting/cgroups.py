@@ -30,14 +30,19 @@ def has_controller(name: str) -> bool:
     return (ROOT / name).is_dir()
 
 
-def folders(cgroup: str) -> list[Path]:
-    """List the folders of a cgroup in every hierarchy where it exists."""
-    name = cgroup.lstrip("/")
+def roots() -> list[Path]:
+    """List the roots of every hierarchy of the version whose controllers are in use."""
     kind = "cgroup2" if version() == 2 else "cgroup"
     with open("/proc/self/mountinfo") as lines:
         mounted = [line.split(" - ") for line in lines]
-    roots = sorted({Path(left.split()[4]) for left, right in mounted if right.split()[0] == kind})
-    return [root / name for root in roots if root.is_relative_to(ROOT) and (root / name).is_dir()]
+    found = sorted({Path(left.split()[4]) for left, right in mounted if right.split()[0] == kind})
+    return [root for root in found if root.is_relative_to(ROOT)]
+
+
+def folders(cgroup: str) -> list[Path]:
+    """List the folders of a cgroup in every hierarchy where it exists."""
+    name = cgroup.lstrip("/")
+    return [root / name for root in roots() if (root / name).is_dir()]
 
 
 def default_mems() -> str:
@@ -93,6 +98,7 @@ def read_limits(cgroup: str) -> dict[str, JsonValue]:
     files = {
         1: {
             "cpuset_cpus": "cpuset/{}/cpuset.effective_cpus",
+            "cpu_shares": "cpu/{}/cpu.shares",
             "cpu_quota_us": "cpu/{}/cpu.cfs_quota_us",
             "cpu_period_us": "cpu/{}/cpu.cfs_period_us",
             "memory_limit_octets": "memory/{}/memory.limit_in_bytes",
@@ -100,6 +106,7 @@ def read_limits(cgroup: str) -> dict[str, JsonValue]:
         },
         2: {
             "cpuset_cpus": "{}/cpuset.cpus.effective",
+            "cpu_weight": "{}/cpu.weight",
             "cpu_quota_and_period_us": "{}/cpu.max",
             "memory_limit_octets": "{}/memory.max",
             "hugetlb_2mi_limit_octets": "{}/hugetlb.2MB.max",
@@ -112,9 +119,9 @@ def read_limits(cgroup: str) -> dict[str, JsonValue]:
             text = path.read_text().strip()
         except OSError as error:
             found[key] = None
-            found[f"{key}_reason"] = f"{path}: {os.strerror(error.errno or 0)}"
+            found[f"{key}_reason"] = f"{path.name}: {os.strerror(error.errno or 0)}"
         else:
-            number = key.endswith(("_octets", "_us")) and text.lstrip("-").isdigit()
+            number = key.endswith(("_octets", "_us", "_shares", "_weight")) and text.lstrip("-").isdigit()
             found[key] = int(text) if number else text
     return found
 

@@ -1,6 +1,7 @@
 """A command inside a guest, followed from outside, and what a run in a guest says of its machine.
 
-Node functions, except `evidence`, which the run inside reads. Ids: VM-09 the command is not known here.
+Node functions, except `evidence`, which the run inside reads. Ids: VM-09 the command is not known here,
+VM-10 a module was not loaded.
 """
 
 from __future__ import annotations
@@ -32,6 +33,21 @@ def tell(*, machine: dict[str, JsonValue]) -> None:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(command, capture_output=True, timeout=_FIRST_USE_DEADLINE_S, check=False)
     EVIDENCE.write_text(json.dumps(machine))
+
+
+def load(*, modules: list[str], within_s: float = 60.0) -> None:
+    """Node function: load modules of the guest's kernel. Raises DriverError VM-10 with what modprobe said."""
+    for module in modules:
+        done = subprocess.run(
+            ["modprobe", module], capture_output=True, text=True, timeout=within_s, check=False
+        )
+        if done.returncode:
+            raise DriverError(
+                "VM-10",
+                f"module {module} of the guest's kernel",
+                expected="loaded",
+                found=done.stderr.strip(),
+            )
 
 
 def evidence() -> dict[str, JsonValue] | None:

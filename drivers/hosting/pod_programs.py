@@ -1,7 +1,8 @@
 """Programs inside a pod that runs already: in its namespaces and cgroups, so that its limits hold for them.
 
 A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
-functions. Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens.
+functions. Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens, EXEC-03 the
+cgroup is gone.
 """
 
 from __future__ import annotations
@@ -23,29 +24,44 @@ _LISTENS = "0A"  # of a TCP socket in /proc/net/tcp; one of UDP has no such stat
 
 
 def start(
-    *, pid: int, start_ticks: int, command: list[str], folder: str, mend: str = "", cpus: str = ""
+    *,
+    pid: int,
+    start_ticks: int,
+    command: list[str],
+    folder: str,
+    mend: str = "",
+    cpus: str = "",
+    cgroup: str = "",
 ) -> dict[str, int]:
     """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
 
     Returns pid and start time (ticks) of its session, for `programs.stop`. `mend` is the line that supplies
-    the program, `cpus` a list of CPUs to put it on (empty: those that it finds). Raises
-    TestbedError PROG-01, DriverError PROG-02, EXEC-01.
+    the program, `cpus` a list of CPUs to put it on (empty: those that it finds), `cgroup` one that it joins
+    beside those of the process. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01, EXEC-03.
     """
     _require(command[0], mend)
     programs.write_files(folder=folder, files={})
-    return programs.start(command=_entering(pid, start_ticks, command, cpus), folder=folder, packages=[])
+    entering = _entering(pid, start_ticks, command, cpus, cgroup)
+    return programs.start(command=entering, folder=folder, packages=[])
 
 
 def run(
-    *, pid: int, start_ticks: int, command: list[str], within_s: float, mend: str = "", cpus: str = ""
+    *,
+    pid: int,
+    start_ticks: int,
+    command: list[str],
+    within_s: float,
+    mend: str = "",
+    cpus: str = "",
+    cgroup: str = "",
 ) -> dict[str, JsonValue]:
     """Node function: run a program to its end in the pod of process `pid`.
 
     Returns `output`, `errors`, `status`, `process_ns` and `fault`: a sentence when it did not end in time or
-    said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01.
+    said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01, EXEC-03.
     """
     _require(command[0], mend)
-    entering = _entering(pid, start_ticks, command, cpus)
+    entering = _entering(pid, start_ticks, command, cpus, cgroup)
     began_ns = time.monotonic_ns()
     found: dict[str, JsonValue] = {"output": "", "errors": "", "status": None, "fault": ""}
     try:
@@ -101,13 +117,18 @@ def _require(program: str, mend: str) -> None:
         raise TestbedError("PROG-01", f"no `{program}` in PATH", hint=mend)
 
 
-def _entering(pid: int, start_ticks: int, command: list[str], cpus: str = "") -> list[str]:
+def _entering(pid: int, start_ticks: int, command: list[str], cpus: str, cgroup: str) -> list[str]:
     """Return the command by which a process of the node becomes a program of the pod."""
     if not process.same(pid, start_ticks):
         raise DriverError("EXEC-01", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
     lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     names = dict.fromkeys(line.split(":", 2)[2] for line in lines)
     places = dict.fromkeys(str(place) for name in names if name != "/" for place in cgroups.folders(name))
+    if cgroup:
+        own = dict.fromkeys(str(place) for place in cgroups.folders(cgroup))
+        if not own:
+            raise DriverError("EXEC-03", f"{command[0]} in cgroup {cgroup}", found="no such cgroup")
+        places |= own
     enter = ["nsenter", f"--target={pid}", *_NAMESPACES, "--"]
     put = ["taskset", "--cpu-list", cpus] if cpus else []
     return ["sh", "-c", _JOIN, "sh", *places, "--", *put, *enter, *command]

@@ -22,6 +22,8 @@ from bmwg.drivers.hosting.guest_image import Format
 from bmwg.drivers.hosting.guest_initramfs import CHANNEL, MODULES_TAG, ROOT_TAG
 
 PROGRAM = "qemu-system-x86_64"
+UNPACKED = Path("/var/cache/bmwg/qemu/root")  # a QEMU whose igb has virtual functions, by setup/sriov.sh
+SRIOV_LINE = "sh setup/sriov.sh"
 QEMU_LINE = "apt-get install -y --no-install-recommends qemu-system-x86"
 # a guest whose host takes CPUs away must not judge its timer by counting ticks at boot
 _KERNEL_WORDS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off cgroup_no_v1=all net.ifnames=0"
@@ -38,9 +40,13 @@ class Accelerator(StrEnum):
 
 
 class NicModel(StrEnum):
-    """The guest's NIC: one that exists as hardware (full virtualization), or one made for guests."""
+    """The guest's NIC: one that exists as hardware (full virtualization), or one made for guests.
+
+    IGB has virtual functions (SR-IOV).
+    """
 
     E1000 = "e1000"
+    IGB = "igb"
     VIRTIO = "virtio-net-pci"
 
 
@@ -72,7 +78,9 @@ class Disk:
 class MachineSpec:
     """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it.
 
-    Its root is on `disk`, or the host's.
+    Its root is on `disk`, or the host's. `cables` are pairs of NICs within the guest, each pair joined by a
+    cable that ends at no interface of the host; the guest then has an IOMMU of its own, behind which the
+    virtual functions of an igb stand.
     """
 
     name: str
@@ -82,6 +90,7 @@ class MachineSpec:
     nics: tuple[Nic, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
     disk: Disk | None = None
+    cables: tuple[tuple[NicModel, NicModel], ...] = ()
 
 
 def probe_accelerator() -> tuple[Accelerator, str]:
@@ -105,9 +114,20 @@ def probe_vhost() -> tuple[bool, str]:
     return usable, "/dev/vhost-net opens" if usable else "/dev/vhost-net cannot be opened"
 
 
-def probe_program() -> Missing | None:
+def program(*, with_functions: bool = False) -> Path | None:
+    """Return QEMU's program: with virtual functions the unpacked one, else one in PATH where there is one."""
+    unpacked = UNPACKED / "usr" / "bin" / PROGRAM
+    found = None if with_functions else shutil.which(PROGRAM)
+    return Path(found) if found else unpacked if unpacked.is_file() else None
+
+
+def probe_program(*, with_functions: bool = False) -> Missing | None:
     """Return what is missing when this host has no QEMU for the guest, or cannot make tap interfaces."""
-    if shutil.which(PROGRAM) is None:
+    if with_functions and program(with_functions=True) is None:
+        return Missing(
+            what="QEMU with virtual functions", reason=f"no {PROGRAM} below {UNPACKED}", mend=SRIOV_LINE
+        )
+    if program() is None:
         return Missing(what="QEMU", reason=f"no {PROGRAM} in PATH", mend=QEMU_LINE)
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return Missing(what="tap interfaces", reason="/dev/net/tun cannot be opened", mend="modprobe tun")
@@ -127,11 +147,25 @@ def command(
 
     The guest's console is QEMU's standard output.
     """
-    argv = [PROGRAM, "-name", spec.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
-    argv += [
-        "-machine",
-        f"pc,accel={spec.accelerator}",
-    ]  # choice: no ACPI table of q35 is needed, it boots faster
+    found = program(with_functions=bool(spec.cables)) or Path(PROGRAM)
+    argv = [
+        str(found),
+        "-name",
+        spec.name,
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-display",
+        "none",
+    ]
+    if found.is_relative_to(UNPACKED):
+        for folder in ("qemu", "seabios"):
+            argv += ["-L", str(UNPACKED / "usr" / "share" / folder)]
+    # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
+    machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
+    argv += ["-machine", f"{machine},accel={spec.accelerator}"]
+    if spec.cables:  # before every device that is to stand behind it
+        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
@@ -150,6 +184,25 @@ def command(
         vhost = "on" if nic.vhost else "off"
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
         argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
+    return argv + _cables(spec.cables)
+
+
+def _cables(cables: tuple[tuple[NicModel, NicModel], ...]) -> list[str]:
+    """Each cable is a hub of QEMU's with two ports.
+
+    In the guest the NICs of virtio have the first names (eth0 ...) and the igb ones those after, in order.
+    """
+    argv: list[str] = []
+    for number, models in enumerate(cables):
+        for end, model in enumerate(models):
+            argv += ["-netdev", f"hubport,id=cable{number}-{end},hubid={number}"]
+            place = ""
+            if model is NicModel.IGB:  # its functions need a bus of their own
+                slot = 2 * number + end + 1
+                argv += ["-device", f"pcie-root-port,id=slot{slot},chassis={slot},slot={slot}"]
+                place = f",bus=slot{slot}"
+            mac = f"02:00:00:00:{end:02x}:{number:02x}"
+            argv += ["-device", f"{model},netdev=cable{number}-{end},mac={mac},romfile={place}"]
     return argv
 
 
@@ -160,7 +213,8 @@ def kernel_line(spec: MachineSpec) -> str:
         for number, nic in enumerate(spec.nics)
         if nic.address is not None
     ]
-    return " ".join([_KERNEL_WORDS, *network])
+    iommu = ["intel_iommu=on"] if spec.cables else []
+    return " ".join([_KERNEL_WORDS, *iommu, *network])
 
 
 def _disk(disk: Disk) -> list[str]:
@@ -194,4 +248,5 @@ def describe(spec: MachineSpec) -> dict[str, JsonValue]:
         "memory_octets": spec.memory_octets,
         "accelerator_wanted": spec.accelerator.value,
         "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
+        **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
     }

@@ -68,7 +68,7 @@ class Machine:
 
     def _start(self) -> None:
         kernel = guest_kernel.find()
-        for missing in (qemu.probe_program(), kernel):
+        for missing in (qemu.probe_program(with_functions=bool(self.spec.cables)), kernel):
             if isinstance(missing, Missing):
                 raise TestbedError("VM-04", missing.what, found=missing.reason, hint=missing.mend)
         assert not isinstance(kernel, Missing)

@@ -290,7 +290,14 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
             )
         time.sleep(0.02)
     status = _read("interface", port, "status")
-    return {"vhost_user": status, **standing(port=port)}
+    return {"vhost_user": status, **_nic_status(_state()["ports"][port]["nic"]), **standing(port=port)}
+
+
+def _nic_status(nic: str) -> dict[str, JsonValue]:
+    """Return by which DPDK driver the switch drives the NIC on a port's bridge; nothing where it has none."""
+    if not nic:
+        return {}
+    return {"nic_driver": (_read("interface", nic, "status") or {}).get("driver_name")}
 
 
 def standing(*, port: str) -> dict[str, JsonValue]:

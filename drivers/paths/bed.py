@@ -14,22 +14,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from bmwg.drivers import links, registry
 from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.api_machines import Machine, MachineProvider
 from bmwg.drivers.cables import cabled
-from bmwg.drivers.hosting.instance import Place, VmDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
+from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import CABLE, TESTER, VETH, Endpoint, LinkSpec, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 if TYPE_CHECKING:
-    from bmwg.drivers.ledger import Ledger
+    pass
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
 FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
@@ -129,51 +129,13 @@ class Bed:
     def open_machines(self, stack: ExitStack) -> None:
         """Have the testbed's provider make what its machines share; `stack` ends it.
 
-        The machines' host is the node that both tester ports are cabled to. What is missing is remembered,
-        and nothing is made then. Raises what entering the provider raises.
+        What is missing is remembered, and nothing is made then. Raises what entering the provider raises.
         """
-        driver = self.machines_driver
-        if not driver or self.testbed.tester.driver == SIMULATED:
-            return
-        left, right = self.sides()
-        node = self.node(left.node)
-        place = Place(
-            client_address="",
-            client_interface=left.nic,
-            server_address="",
-            server_interface=right.nic,
-            token=self.token,
-            owner=self.owner,
-            run_dir=str(self.run_dir),
-            vms=VmDriver(driver=driver),
-            cabled=(left.nic, right.nic),
-            cpus=self.testbed.dut.cpus,
-            hosts=self._machine_hosts(node),
-        )
-        ledger = cast("Ledger", self.undo)  # a run's undo log is its ledger
-        provider = registry.provider(driver, node=node, place=place, ledger=ledger, token=self.token)
-        if not getattr(provider, "forwards", False):
-            self._no_machines = Missing(
-                what=f"machines of {driver} that forward",
-                reason="this provider gives a machine one interface, to which its node routes",
-                mend="vms: {driver: openstack} in the testbed file",
-            )
+        found = machines_of(self, stack)
+        if isinstance(found, Missing):
+            self._no_machines = found
         else:
-            self._no_machines = provider.probe()
-        if self._no_machines is None:
-            self._machines = stack.enter_context(provider)
-
-    def _machine_hosts(self, cabled: NamespaceNode) -> tuple[NamespaceNode, ...]:
-        """Return the nodes that the testbed file makes machines' hosts; none where it names none."""
-        names = self.testbed.data["vms"].get("hosts", ())
-        if names and cabled.name not in names:
-            raise ConfigError(
-                "PATH-01",
-                f"vms.hosts of the testbed file {self.testbed.file}",
-                expected=f"{cabled.name} among them, to which the tester is cabled",
-                found=", ".join(names),
-            )
-        return tuple(self.node(name) for name in names)
+            self._machines = found
 
     @property
     def machines_driver(self) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import ClassVar
 
 from bmwg.drivers.api import (
@@ -17,7 +16,6 @@ from bmwg.drivers.api import (
     Deployment,
     JsonValue,
     Missing,
-    PlacedNode,
     PodEnd,
     PodPathDriver,
 )
@@ -26,6 +24,7 @@ from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
+from bmwg.drivers.paths.native_place import HostPlace, native_place
 from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell
@@ -37,20 +36,6 @@ _FUNCTION: dict[str, JsonValue] = {
     "runs_in": "programs at both ends use their kernels' sockets",
     "endpoint": "endpoint: the server's program uses its interface",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPlace:
-    """A node as the place of a program: its own namespaces, and no limit but the program's CPUs."""
-
-    pod_id: str
-    node: PlacedNode
-    pid: int
-    start_ticks: int
-
-    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
-        """Run a function on the node."""
-        return self.node.call(function, deadline_s=within_s + 20.0, **arguments)
 
 
 class ClientServerPath:
@@ -111,12 +96,17 @@ class ClientServerPath:
         with ExitStack() as stack:
             stack.enter_context(_addressed(asking, mine.interface, 0))
             cpus = bed.testbed.tester.cpus  # those of the form are the pods'
-            client = _end(asking, mine.interface, 0, cpus)
+            place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
+            client, native = _end(place, mine.interface, 0), {"client": place.limits}
             if self._cell.hosting == POD:
                 server, further, told = stack.enter_context(self._pod(answering, other.interface))
             else:
                 stack.enter_context(_addressed(answering, other.interface, 1))
-                server, further = _end(answering, other.interface, 1, bed.testbed.pods.cpus), ()
+                place = stack.enter_context(
+                    native_place(bed, answering, number=1, cpus=bed.testbed.pods.cpus)
+                )
+                server, further = _end(place, other.interface, 1), ()
+                native["server"] = place.limits
                 told = {"network": NOTHING, "hops": [], "forwarding": "nothing forwards"}
             hops = [
                 {"at": str(mine), "what": "the client's interface"},
@@ -134,6 +124,7 @@ class ClientServerPath:
                     "flow_definition": "transport connections and datagrams between the two hosts' addresses",
                     "hops": [*hops, *told["hops"]],
                     "cpus": {"client": client.cpus, "server": server.cpus or bed.testbed.pods.cpuset},
+                    "native_programs": native,
                 },
             )
 
@@ -161,10 +152,14 @@ class ClientServerPath:
             yield end, endpoints.crossed_by(made, outwards=False), told
 
 
-def _end(node: NamespaceNode, interface: str, number: int, cpus: tuple[int, ...] | list[int]) -> PodEnd:
-    place = HostPlace(pod_id=f"host{number}", node=node, pid=node.pid, start_ticks=node.start_ticks)
-    address = host(ENDPOINTS[number][0])
-    return PodEnd(pod=place, interface=interface, address=address, cpus=",".join(map(str, cpus)))
+def _end(place: HostPlace, interface: str, number: int) -> PodEnd:
+    return PodEnd(
+        pod=place,
+        interface=interface,
+        address=host(ENDPOINTS[number][0]),
+        cpus=str(place.limits["cpuset_cpus"]),
+        cgroup=place.cgroup,
+    )
 
 
 @contextmanager

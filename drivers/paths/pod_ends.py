@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bmwg.drivers.api import Attached, JsonValue, NetworkDriver, Pod, TesterPort
+from bmwg.drivers.data_plane import OF_FUNCTION
 from bmwg.drivers.network.handover import NETDEV
+from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER
 from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
@@ -28,7 +30,16 @@ def widen(bed: Bed, network: NetworkDriver, pod: Pod, attached: Attached) -> Non
 
 
 def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Attached) -> dict[str, JsonValue]:
-    """Isolate the veth end that faces the tester, wherever the plugins have put it; return evidence."""
+    """Isolate the veth end that faces the tester, wherever the plugins have put it; return evidence.
+
+    A virtual function has a queue of the NIC's own, and nothing is isolated.
+    """
+    if attached.link_kind == LINK_KIND:
+        return {
+            "at": f"{pod.pod_id}/{attached.attachment.interface}",
+            "device_queue": OF_FUNCTION,
+            "forwarding": "in the interrupts of the virtual function",
+        }
     if network.spec.uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
         return queues.isolate(bed, pod, attached.attachment.interface, side.number)
     return queues.isolate(bed, pod.node, side.nic, side.number)

@@ -2,8 +2,7 @@
 
 Each has a port in the management network, over which our agent runs by SSH, and test ports without port
 security: one in a flat provider network that the node routes to, or, of a server that forwards, one in a flat
-network on each NIC of the node, which is then the compute host. Neutron says what addresses they have. Ids:
-CLOUD-20 a server is not reached.
+network on each NIC of the node, which is then the compute host. Neutron says what addresses they have.
 """
 
 from __future__ import annotations
@@ -27,25 +26,20 @@ from typing import Any, ClassVar
 from bmwg.drivers import links
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.api_machines import LinkedMachineProvider, Machine, MachineEndpoint, MachineIntent
-from bmwg.drivers.cloud import client, embedded, image, record
+from bmwg.drivers.cloud import channel, client, embedded, image, record
 from bmwg.drivers.cloud.client import Client
-from bmwg.drivers.cloud.luggage import luggage
 from bmwg.drivers.cloud.machine import NovaMachine
-from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop, require_fit
+from bmwg.drivers.cloud.servers import ServerPort, Workshop, require_fit
 from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.instance import Place, Sample
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.hosting.ssh import SshNode
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.netns import within
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 PHYSICAL = "test0"  # the physical network between the node and the servers
 NODE_NIC = "cloud0"
 KERNEL_LINE = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off net.ifnames=0"
 _USER_DATA = "#cloud-config\ndisable_root: false\n"
-_GUEST_FOLDER = "/run/bmwg-toolkit"
-_CHANNEL_DEADLINE_S = 400.0  # choice: a distribution's image takes two minutes where it is translated
 FORWARDED_NETWORKS = ("198.18.28.0/24", "198.18.29.0/24")  # of test ports that forward; Neutron wants some
 _RELEASE_DEADLINE_S = 60.0  # choice: the agent is told of a network's end within seconds
 _VIF = {qemu.NicModel.VIRTIO.value: "virtio", qemu.NicModel.E1000.value: "e1000"}
@@ -73,6 +67,7 @@ class OpenStackProvider:
         self._key = Path()
         self.services: dict[str, str] = {}
         self._described: dict[str, JsonValue] = {}
+        self._platform_of = ""  # the id of the image that the platform record tells
         self._parts: dict[str, str] = {}
         self._files: image.ServerImage | None = None
         self._sha256 = ""
@@ -215,14 +210,16 @@ class OpenStackProvider:
             if intent.network:  # where the server forwards, whoever sends frames through it looks
                 self.node.call(
                     "bmwg.drivers.cloud.reached:wait_answer",
-                    deadline_s=_CHANNEL_DEADLINE_S + 10,
+                    deadline_s=channel.DEADLINE_S + 10,
                     address=ports[1].address,
-                    within_s=_CHANNEL_DEADLINE_S,
+                    within_s=channel.DEADLINE_S,
                 )
                 phases["first_frame"] = time.monotonic() - began_s
             node = None
             if not intent.script:
-                node = self._channel(server, ports[0].address)
+                assert self._cloud is not None
+                netns = self._cloud.netns
+                node = channel.opened(netns, self._key, name=server.name, address=ports[0].address)
                 phases["channel"] = time.monotonic() - began_s
         except BaseException:
             self.remove(server.server_id, server.ports, intent.links)
@@ -233,8 +230,9 @@ class OpenStackProvider:
         )
         machine = NovaMachine(self, server, endpoints, flavor, node, intent.links)
         machine.phases_s = {name: round(value, 3) for name, value in phases.items()}
-        if not intent.script:
+        if not intent.script and disk.id != self._platform_of:  # asked once for each image, not at each start
             self._described["platform"] = record.collect(workshop.client, flavor=flavor, image=disk)
+            self._platform_of = disk.id
         return machine
 
     def _zone_of(self, intent: MachineIntent) -> str | None:
@@ -293,43 +291,6 @@ class OpenStackProvider:
                 **self._parts,
             )
         return self._images[nic_model]
-
-    def _channel(self, server: Server, address: str) -> SshNode:
-        """Carry the toolkit into the server and start our agent there, by SSH over the management network."""
-        assert self._cloud is not None
-        options = {
-            "IdentityFile": str(self._key),
-            "IdentitiesOnly": "yes",
-            "StrictHostKeyChecking": "no",  # the key is minutes old, the network this run's own
-            "UserKnownHostsFile": "/dev/null",
-            "LogLevel": "ERROR",
-        }
-        command = ["ssh", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
-        command += ["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", f"root@{address}"]
-        command += [f"mkdir -p {_GUEST_FOLDER} && tar -C {_GUEST_FOLDER} -xzf -"]
-        end_s = time.monotonic() + _CHANNEL_DEADLINE_S
-        netns = self._cloud.netns
-        while True:
-            done = within(
-                netns,
-                lambda: subprocess.run(
-                    command, input=luggage(), capture_output=True, timeout=60, check=False
-                ),
-            )
-            if done.returncode == 0:
-                break
-            said = done.stderr.decode(errors="replace").strip()[-300:]
-            if time.monotonic() > end_s:
-                raise TestbedError(
-                    "CLOUD-20",
-                    f"server {server.name} is not reached over the management network",
-                    expected=f"SSH within {_CHANNEL_DEADLINE_S:g} s",
-                    found=said,
-                    hint="does the image run cloud-init (or do what it does) and an SSH server?",
-                )
-            time.sleep(0.5)
-        node = SshNode(server.name, f"root@{address}", python=f"{_GUEST_FOLDER}/python", options=options)
-        return within(netns, node.__enter__)
 
     def sample(self, server_id: str) -> Sample:
         """What a server's QEMU uses; the compute host is this machine."""

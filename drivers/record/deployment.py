@@ -72,6 +72,22 @@ def take_ground(
     return _taken(bed, cell, evidence, told)
 
 
+def take_place(
+    bed: Bed, cell: Cell, evidence: Mapping[str, Any], program: Mapping[str, JsonValue]
+) -> dict[str, dict[str, JsonValue]]:
+    """The same of a place where a program measures the host itself; `program` is its description."""
+    told: dict[str, JsonValue] = {
+        "kind": "a program that measures the host on which it runs",
+        "name": str(program["program"]),
+        "version": dict(program),
+        "configuration": {},
+        "cpus": list(bed.testbed.pods.cpus),
+        "ports": [],
+        "qualification": {"not_applicable": "the host is what is measured"},
+    }
+    return _taken(bed, cell, evidence, told)
+
+
 def _taken(
     bed: Bed, cell: Cell, evidence: Mapping[str, Any], tester: Mapping[str, JsonValue]
 ) -> dict[str, dict[str, JsonValue]]:
@@ -231,8 +247,8 @@ def _topology(
 ) -> dict[str, JsonValue]:
     """What the path is. With lab ports nobody here knows what hardware lies between: that is left untold."""
     plugins = sorted({name for _, one in attachments for name in _made_by(one)})
-    kind = registry.paths()[cell.path]
-    between = bool(kind.between_nodes)
+    kind = registry.paths().get(cell.path)  # none where nothing is sent
+    between = bool(kind and kind.between_nodes)
     shown = evidence.get("network")
     option = next(iter(shown.values())) if isinstance(shown, Mapping) and between else shown
     if isinstance(option, Mapping) and "networking_model" not in option:
@@ -243,7 +259,7 @@ def _topology(
         function = told if isinstance(told, str) else "none: the tester's frames end in the pods"
     chain = [function] * (len(told["members"]) if isinstance(told, Mapping) else 1)
     return {
-        "scenario": kind.scenario,
+        "scenario": kind.scenario if kind else evidence.get("scenario", "not told"),
         "model": model or {"not_applicable": "no container network takes part"},
         "host_component": {
             "plugins": plugins,
@@ -256,7 +272,7 @@ def _topology(
         "links": evidence.get("hops", []),
         "switches": None if cabled else [],
         "locality": "inter-node" if between else "intra-node",
-        "internode": kind.between_nodes or {"not_applicable": "the path stays on one node"},
+        "internode": (kind and kind.between_nodes) or {"not_applicable": "the path stays on one node"},
         "underlay": evidence.get("tunnel")
         or (
             (None if cabled else {"kind": "a veth pair between the nodes' network namespaces"})

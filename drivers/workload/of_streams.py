@@ -5,18 +5,16 @@ They are made of the nodes on which the pods at their two ends will stand. Ids: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
-from bmwg.drivers.api import JsonValue, Missing, Node, PodEnd, WorkloadDriver
+from bmwg.drivers.api import JsonValue, Node, PodEnd, WorkloadDriver
 from bmwg.drivers.api_workload import TWO, Takes
-from bmwg.methodology.errors import DriverError
+from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec
 
-MEND = "sh setup/install.sh workloads"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
-_IN_POD = "bmwg.drivers.hosting.pod_programs"
 _CALL_MARGIN_S = 20.0
 
 
@@ -29,57 +27,20 @@ class StreamsWorkload(WorkloadDriver[Sequence[PodEnd], StreamsSpec, StreamsResul
     def __init__(self, nodes: Sequence[Node]) -> None: ...
 
 
-class OfStreams:
+class OfStreams(OfPrograms[PodEnd]):
     """A driver whose program stands on the nodes, one process at each end for each execution."""
 
     kind: ClassVar[str] = KIND
     takes: ClassVar[Takes] = TWO
-    program: ClassVar[str]
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = tuple(dict.fromkeys(nodes))
-        self._ends: tuple[PodEnd, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.detach()
-
-    def probe(self) -> Missing | None:
-        """Tell whether the program is on both nodes."""
-        for node in self._nodes:
-            if node.call(f"{_IN_POD}:missing", program=self.program):
-                return Missing(what=self.program, reason=f"not on node {node.name}", mend=MEND)
-        return None
-
-    def attach(self, ends: Sequence[PodEnd], /) -> None:
-        """Use these pods from now on. Raises ConfigError LOAD-01."""
-        self.takes.refuse(self.program, ends)
-        self._ends = tuple(ends)
-
-    def detach(self) -> None:
-        """Forget the pods: between executions no program runs."""
-        self._ends = ()
 
     def learn(self, spec: StreamsSpec, /) -> None:
         """Nothing: the pods' kernels learn neighbours by themselves, before a program counts."""
 
-    def describe(self) -> Mapping[str, JsonValue]:
-        """The program, as the nodes tell its version."""
-        told = {node.name: node.call(f"{_IN_POD}:version", program=self.program) for node in self._nodes}
-        return {"program": self.program, "versions": told}
-
     @property
     def attached(self) -> tuple[PodEnd, PodEnd]:
         """Who asks and who answers. Raises DriverError LOAD-02."""
-        if len(self._ends) != TWO.least:
-            raise DriverError(
-                "LOAD-02",
-                f"workload {self.program}: no end is attached; nothing was sent",
-                hint="attach() comes first",
-            )
-        return self._ends[0], self._ends[1]
+        asking, answering = self.all_attached("nothing was sent")
+        return asking, answering
 
     @contextmanager
     def serving(self, end: PodEnd, command: list[str], *, port: int, transport: str) -> Iterator[str]:
@@ -90,9 +51,9 @@ class OfStreams:
         pod = end.pod
         folder = f"/run/bmwg-streams/{pod.pod_id}"
         pod.inside(f"{_PROGRAMS}:require_free", address=end.address, port=port)
-        started = pod.node.call(f"{_IN_POD}:start", command=command, folder=folder, mend=MEND, **_of(end))
+        started = pod.node.call(f"{IN_POD}:start", command=command, folder=folder, mend=MEND, **_of(end))
         try:
-            pod.inside(f"{_IN_POD}:wait_listening", port=port, transport=transport)
+            pod.inside(f"{IN_POD}:wait_listening", port=port, transport=transport)
             yield folder
         finally:
             pod.node.call(f"{_PROGRAMS}:stop", folder=folder, **started)
@@ -100,7 +61,7 @@ class OfStreams:
     def asked(self, end: PodEnd, command: list[str], within_s: float) -> dict[str, Any]:
         """Run the asking program to its end; what `pod_programs.run` returns."""
         found: dict[str, Any] = end.pod.node.call(
-            f"{_IN_POD}:run",
+            f"{IN_POD}:run",
             deadline_s=within_s + _CALL_MARGIN_S,
             command=command,
             within_s=within_s,
@@ -111,4 +72,4 @@ class OfStreams:
 
 
 def _of(end: PodEnd) -> dict[str, JsonValue]:
-    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks, "cpus": end.cpus}
+    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks, "cpus": end.cpus, "cgroup": end.cgroup}

@@ -40,8 +40,12 @@ class Effect:
         """Whether the figure moved: the interval is clear of 1, the ratio beyond the search's width."""
         if self.low is None or self.high is None:
             return None
-        beyond = abs(math.log(self.ratio)) > math.log(self.resolution)
-        return beyond and not self.low <= 1 <= self.high
+        return self.clear and abs(math.log(self.ratio)) > math.log(self.resolution)
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval is clear of 1; the ratio may still be within the search's width."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

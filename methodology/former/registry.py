@@ -9,12 +9,14 @@ from bmwg.methodology.former import (
     broadcast_2,
     delay_variation_2,
     envelope_2,
+    hasty_5,
     latency_2,
     maximum_2,
     recovery_2,
     standing_1,
     standing_2,
     standing_3,
+    standing_4,
     tagged_latency_2,
     unclosed_2,
     unrested_3,
@@ -33,11 +35,13 @@ RULES: tuple[FormerRule, ...] = (
     *unclosed_2.RULES,
     *unrested_3.RULES,
     *unsettled_4.RULES,
+    *hasty_5.RULES,
 )
 STANDING = (
     standing_1.VERSION,
     standing_2.VERSION,
     standing_3.VERSION,
+    standing_4.VERSION,
 )  # of no metric: `reports.verify.replay` runs them
 _BY_VERSION = {(rule.metric, rule.version): rule for rule in RULES}
 

@@ -135,17 +135,36 @@ def closed(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...], *, abo
     return _after(asked, outcomes, again)
 
 
-def checked(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...]) -> Answered:
-    """Check that the device is in one state (docs/adr/0286); each outcome then names these trials as well."""
+def checked(
+    asked: Asked,
+    profile: Profile,
+    outcomes: tuple[Outcome, ...],
+    *,
+    by: Callable[[steadiness.Checks], steadiness.Checks] = lambda checks: checks,
+) -> Answered:
+    """Check that the device is in one state (docs/adr/0286); each outcome then names these trials as well.
+
+    Checks that deviated and do not refuse the answer are a remark. `by` is what a former version
+    did otherwise.
+    """
+    remarks: dict[int, str] = {}
 
     def check(number: int, lower_fps: int, upper_fps: int | None) -> Procedure[str]:
-        return steadiness.procedure(
-            profile.checks(
-                asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
-            )
+        wanted = profile.checks(
+            asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
         )
+        found = yield from steadiness.procedure(by(wanted))
+        remarks[number] = found.remark
+        return found.refused
 
-    return _after(asked, outcomes, check)
+    answered = _after(asked, outcomes, check)
+    said = [
+        replace(one, quality=(*one.quality, f"checks after the search deviated: {remark}"))
+        if (remark := remarks.get(number))
+        else one
+        for number, one in enumerate(answered.outcomes)
+    ]
+    return Answered(outcomes=tuple(said), error=answered.error)
 
 
 def _after(

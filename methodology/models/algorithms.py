@@ -21,6 +21,8 @@ from bmwg.methodology.traffic import Traffic
 FRAME_OCTETS = 64
 MIN_LOAD_FPS = 10_000
 MAX_LOAD_FPS = 1_500_000
+_QUICK_CHECKS = 8  # profiles/quick.yaml
+_QUICK_BELOW = 0.2  # profiles/quick.yaml
 _REPEATS = 20  # choice: where 45 % of trials are not valid, 20 repeats leave less than 1e-7
 
 
@@ -112,8 +114,10 @@ def _checked(
     lower_fps: int | None,
     upper_fps: int | None,
     below: float = steadiness.BELOW,
+    *,
+    indicative: bool = False,
 ) -> OutcomeType:
-    """Return the type of a search after its device was checked for states, as in a conformance profile."""
+    """Return the type of a search after its device was checked for states, as the two kinds of profile do."""
     if kind is not OutcomeType.MEASURED or lower_fps is None:
         return kind
     direction = Direction.BOTH if bench.reverse else Direction.FORWARD
@@ -123,17 +127,21 @@ def _checked(
         upper=upper_fps,
         max_load=MAX_LOAD_FPS,
         duration_s=claim.duration_s,
-        count=steadiness.CHECKS,
-        below=below,
+        count=_QUICK_CHECKS if indicative else steadiness.CHECKS,
+        most=steadiness.MORE * _QUICK_CHECKS if indicative else steadiness.CHECKS,
+        apart_ratio=steadiness.APART_RATIO if indicative else 0.0,
+        lossy_ratio=steadiness.LOSSY_RATIO if indicative else 0.0,
+        control_load=min(MIN_LOAD_FPS, lower_fps // 4) if indicative else None,
+        below=max(below, _QUICK_BELOW) if indicative else below,
         loss_ratio=claim.loss_ratio,
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
         short_limit=2,
     )
     ended = stepwise.run(steadiness.procedure(checks), bench.measure)
-    if ended.found == "":
-        return kind
-    return OutcomeType.UNSTABLE if ended.found else ended.type
+    if ended.found is None:
+        return ended.type
+    return OutcomeType.UNSTABLE if ended.found.refused else kind
 
 
 def bisect(
@@ -143,8 +151,12 @@ def bisect(
     verification: int = 1,
     most_width: float | None = None,
     reopenings: int = 1,
+    indicative: bool = False,
 ) -> Algorithm:
-    """Return the bisection of RFC 2544 26.1; with `most_width` its interval may widen (docs/adr/0232)."""
+    """Return the bisection of RFC 2544 26.1; with `most_width` its interval may widen (docs/adr/0232).
+
+    `indicative`, here and below, checks for states as the quick profile does (docs/adr/0371).
+    """
     goal = ThroughputGoal(
         offer=Traffic(frame_octets=FRAME_OCTETS),
         duration_s=duration_s,
@@ -163,7 +175,7 @@ def bisect(
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
         below = max(steadiness.BELOW, most_width or 0.0)
-        kind = _checked(bench, found.type, claim, lower, upper, below)
+        kind = _checked(bench, found.type, claim, lower, upper, below, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -184,7 +196,9 @@ def bisect(
     )
 
 
-def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int = 2) -> Algorithm:
+def verify_loss(
+    *, duration_s: float = 60.0, step_fps: int = 5000, trials: int = 2, indicative: bool = False
+) -> Algorithm:
     """Return TST009's binary search, `trials` of a lossy load in total; 1 is without loss verification.
 
     Its claim with r trials is an exceed ratio of 1 - 1/r, as RFC 9971 4.10.3 states for r = 2.
@@ -203,7 +217,7 @@ def verify_loss(*, duration_s: float = 60.0, step_fps: int = 5000, trials: int =
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
         kind = _closed(bench, found.type, duration_s, lower, claim, goal.short_limit, upper)
-        kind = _checked(bench, kind, claim, lower, upper)
+        kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -233,6 +247,7 @@ def mlrsearch(
     width: float = 0.005,
     warmup_s: float = 0.0,
     initial_s: float = 1.0,
+    indicative: bool = False,
 ) -> Algorithm:
     """Return MLRsearch with one goal."""
     goal = SearchGoal(
@@ -266,7 +281,7 @@ def mlrsearch(
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
         kind = _closed(bench, kind, duration_s, lower, claim, wanted.short_limit, upper)
-        kind = _checked(bench, kind, claim, lower, upper)
+        kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
         return Answer(
             type=kind if loss_ratio else _standing(bench, kind, lower, upper),
             lower_fps=lower,

@@ -3,8 +3,10 @@
 What it imitates: a hypervisor that takes a virtual CPU away, at times that have nothing to do with the load
 (`StallLaw`), or, with `above_fps`, that the load itself brings about. A CPU of the SUT that is gone leaves a
 queue of `queue_frames` that overflows; one of the tester's leaves frames that leave in a burst when it is
-back. The watchdogs tell each absence up to one period late. What it does not imitate: jitter of a busy
-queue, a SUT that is slower after a stall (cold caches), frames due while the tester catches up.
+back. With `together` both CPUs go away at the same times, as a guest's do whose hypervisor stops it: nothing
+is sent meanwhile, so no queue overflows then, and what follows is the tester's burst. The watchdogs tell each
+absence up to one period late. What it does not imitate: jitter of a busy queue, a SUT that is slower after a
+stall (cold caches), frames due while the tester catches up.
 """
 
 from __future__ import annotations
@@ -60,13 +62,21 @@ class StalledBench(ModelBench):
     carries_fps: int
     sut: StallLaw = field(default_factory=StallLaw)
     generator: StallLaw = field(default_factory=StallLaw)
+    together: StallLaw = field(default_factory=StallLaw)
     queue_frames: int = 256
+
+    def __post_init__(self) -> None:
+        """Throw the dice of the hypervisor as well."""
+        super().__post_init__()
+        self._guest_dice = random.Random(f"guest {self.seed}")
 
     def _result(self, spec: TrialSpec) -> TrialResult:
         of_sut = self.sut.times(spec.load_fps, spec.duration_s, self._host_dice)
         of_tester = self.generator.times(spec.load_fps, spec.duration_s, self._tester_dice)
+        of_both = self.together.times(spec.load_fps, spec.duration_s, self._guest_dice)
         sent = spec.intended_frames
-        runs = [*self._overflows(spec, of_sut), *self._catching_up(spec, of_tester)]
+        runs = [*self._overflows(spec, of_sut), *self._catching_up(spec, (*of_tester, *of_both))]
+        of_sut, of_tester = _joined(of_sut, of_both), _joined(of_tester, of_both)
         overload = sent - self.device.passes(sent, spec.duration_s, self._dice).received
         received = max(0, sent - overload - sum(run.frames for run in runs))
         kept = sorted(sorted(runs, key=lambda run: run.frames)[-_KEPT:], key=lambda run: run.first_frame)
@@ -112,6 +122,17 @@ class StalledBench(ModelBench):
             longest_ns=max(lengths, default=0),
             intervals=tuple(told),
         )
+
+
+def _joined(some: Sequence[Interval], others: Sequence[Interval]) -> tuple[Interval, ...]:
+    """Return both in order, those that overlap as one."""
+    joined: list[Interval] = []
+    for begin, end in sorted((*some, *others)):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((begin, end))
+    return tuple(joined)
 
 
 def _runs(spec: TrialSpec, stalls: Sequence[Interval], lost_of: Callable[[int], int]) -> list[LossRun]:

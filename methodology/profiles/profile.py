@@ -12,7 +12,7 @@ from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal,
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
 from bmwg.methodology.search.closing import Closing
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.search.steadiness import BELOW, CHECKS, Checks
+from bmwg.methodology.search.steadiness import APART_RATIO, BELOW, CHECKS, LOSSY_RATIO, MORE, Checks
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.traffic import Traffic
 from bmwg.methodology.trial import TrialPolicy
@@ -225,7 +225,8 @@ class Profile:
     ) -> Checks:
         """Return what to check after a search; the goal of MLRsearch by its number.
 
-        Where the profile lets an interval widen, since machines vary, what varies by as much is no state.
+        Where the profile lets an interval widen, since machines vary, what varies by as much is no state. In
+        an indicative one a single check that deviates asks for more of them (docs/adr/0371).
         """
         closing = self.closing(cell, load_fps, goal)
         strict = self.search.algorithm == BISECTION
@@ -241,7 +242,17 @@ class Profile:
             exceed_ratio=0.0 if strict else closing.exceed_ratio,
             max_repeats=closing.max_repeats,
             short_limit=closing.short_limit,
+            most=MORE * self.search.state_checks if self.indicative else self.search.state_checks,
+            apart_ratio=APART_RATIO if self.indicative else 0.0,
+            lossy_ratio=LOSSY_RATIO if self.indicative else 0.0,
+            control_load=self._control_load(load_fps),
         )
+
+    def _control_load(self, load_fps: int) -> int | None:
+        """A load far below an answer, where stalls are set aside and may be of the load's own making."""
+        if not self.indicative or not self.policy.set_aside_host_stalls:
+            return None
+        return max(1, min(self.search.min_load_fps, load_fps // 4))
 
     def controller_input(
         self, cell: Cell, *, max_load_fps: int, envelope_fps: int | None = None, medium_fps: int | None = None

@@ -19,6 +19,7 @@ _FIELDS = PUBLIC_FIELDS | {
     "form",
     "network",
     "networking_model",
+    "nic_driver",
     "node",
     "package",
     "path",
@@ -27,6 +28,7 @@ _FIELDS = PUBLIC_FIELDS | {
     "reached_by",
     "root",
     "runs_in",
+    "runtime",
     "sha256",
     "state",
     "status",
@@ -34,6 +36,7 @@ _FIELDS = PUBLIC_FIELDS | {
     "what",
 }
 _WITHIN = frozenset({"executions/command", "function/name", "program/name"})  # a field of a field
+_MEMBER = ("chain", "members", "name")  # of a chain, as its cell names it
 _OUR_NAMES = re.compile(r"lo|(nic|net|wire|p)\d{1,3}|veth[0-9a-f]{8}|bmwg-br\d{1,3}")
 _PLACE = re.compile(
     r"(^|[^\w.-])(/\w|~)|://|\\"
@@ -62,5 +65,7 @@ def is_public(steps: tuple[str, ...], text: str) -> bool:
     if _PLACE.search(text):
         return False
     if fields and fields[-1] in _SENTENCES and _SENTENCES[fields[-1]].fullmatch(text):
+        return not telling(text)
+    if tuple(fields) == _MEMBER:
         return not telling(text)
     return public_text("/".join(fields[-2:]), text, _FIELDS | _WITHIN)

@@ -148,7 +148,10 @@ class _Hiding:
             return redacted
         if steps[0] == "deployments" and not is_public(steps[2:], node):
             return commitment(self._salt, "named", node)
-        return _without(redacted, self._names, self._salt)
+        shown = _without(redacted, self._names, self._salt)
+        if steps[0] == "deployments" and self._sealed is not None and shown == node:
+            return commitment(self._salt, "named", node)  # the version that measured hid it
+        return shown
 
 
 def telling(part: Mapping[str, Any], host: str | None, names: Sequence[str] = ()) -> list[str]:

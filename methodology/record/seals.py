@@ -16,6 +16,7 @@ from typing import Any
 
 _PREFIX = "sealed-"
 _COMMITMENT = re.compile(r"sealed-[0-9a-f]{64}")
+_HIDDEN = re.compile(r"sealed-[0-9a-f]{64}|redacted-[a-z]+-[0-9a-f]{32}")
 _ALWAYS = ("testbed_source", "testbed/name")
 _TELLING = re.compile(r"[\w.-]+@[\w.-]+|(?:[0-9a-f]{2}:){5}[0-9a-f]{2}|/home/[\w.-]+", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![\w.:])[0-9a-f.:]*[.:][0-9a-f.:]*(?![\w.:])", re.IGNORECASE)
@@ -109,6 +110,11 @@ def commitment(nonce: str, text: str) -> str:
     if _COMMITMENT.fullmatch(text):
         return text
     return _PREFIX + hashlib.sha256(f"{nonce}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_hidden(text: object) -> bool:
+    """Whether a value is what stands for a hidden text, of the header or of the platform's file."""
+    return isinstance(text, str) and bool(_HIDDEN.fullmatch(text))
 
 
 def telling(text: str) -> bool:

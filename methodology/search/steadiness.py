@@ -8,23 +8,36 @@ A state that lasts longer than search and checks is not seen, and none that carr
 Each check is short, since a device that carries a load for a whole trial carries it for its first seconds.
 Two loads take turns: one below what was found, which has to come through, and one far above it, whose rate
 tells the state whatever it is. Equal trials are held against each other, so buffers and slow starts, which
-are the same in each of them, say nothing. Pure, as stepwise's procedures are.
+are the same in each of them, say nothing. In a conformance profile one check that deviates is enough. In an
+indicative one, which shares its machine, there are as many checks again when one deviates, and what is then
+refused is a device of which more than a share of the checks do: a neighbour slows some, a state comes back
+(docs/adr/0371). Where many of the checks were set aside for stalls, a trial at the lowest load has to meet
+one as well: those that only the load brings about are the SUT's own, and setting them aside raised the
+answer (docs/adr/0373). Pure, as stepwise's procedures are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 from bmwg.methodology.contradictions import APART
+from bmwg.methodology.records import Validity
 from bmwg.methodology.search.closing import PHASE
 from bmwg.methodology.search.offer import Offer, Tried
-from bmwg.methodology.search.stepwise import Procedure, valid_trial
+from bmwg.methodology.search.stepwise import Procedure, Step, StopError, valid_trial
 
 CHECKS = 30  # choice: a state in a tenth of the trials then passes in 4 of 100 searches (docs/adr/0286)
 INDICATIVE_CHECKS = 4  # choice: one in 40 % of them in 13 of 100; a quick search is about 20 trials
+MORE = 2  # choice: times as many checks in an indicative profile, when one of the first deviates
+APART_RATIO = 0.25  # choice: of the checks at one load; rarer ones are a shared machine's (docs/adr/0371)
+CONTROLS = 20  # choice: where a quarter of trials stall, one of so many does in 997 of 1,000 cases
+CONTROL_FROM = 0.25  # choice: of the checks set aside for one reason; below it little stands on them
+LOSSY_RATIO = 0.25  # choice: of the lower checks; the same
 CHECK_S = 2.0  # choice: a hundred times what a queue of 256 frames needs, and a thirtieth of a trial
 BELOW = 0.05  # choice: of what was found; rates that move by less are the search's own business
 ABOVE = 1.5  # choice: of the upper bound; what carries half of its rate at times shows either state there
+_STALLS = {Validity.HOST_STALLED: "a CPU of the SUT", Validity.TESTER_STALLED: "the tester"}
 _LEAST_FRAMES = 1000  # choice: fewer say little of a rate
 _FEW_FRAMES = 10  # choice: a difference that is none, at loads of some frames a second
 
@@ -34,7 +47,10 @@ class Checks:
     """What to check: `load` is what was found of `offer` by trials of `duration_s`, in `count` checks.
 
     `upper` is the bound above it (None: there is none), `max_load` the highest load. The lower load is
-    `below` (0..1) under what was found. The ratios are the goal's, the other fields as in `Closing`.
+    `below` (0..1) under what was found. The loss and exceed ratios are the goal's, the other fields as in
+    `Closing`. While one of the checks deviates there are up to `most`; of those at one load a share of
+    `apart_ratio` (0..1) may come through at another rate, and `lossy_ratio` of the lower ones may lose
+    frames. `control_load` is the load at which stalls have to be met as well (None: none are set aside).
     """
 
     offer: Offer
@@ -48,6 +64,10 @@ class Checks:
     exceed_ratio: float
     max_repeats: int
     short_limit: int
+    most: int = 0
+    apart_ratio: float = 0.0
+    lossy_ratio: float = 0.0
+    control_load: int | None = None
 
     @property
     def lower_load(self) -> int:
@@ -67,34 +87,120 @@ class Checks:
         return min(self.duration_s, max(CHECK_S, float(-(-_LEAST_FRAMES // self.lower_load))))
 
 
-def procedure(checks: Checks) -> Procedure[str]:
-    """Try both loads in turns; say why the answer does not stand. Empty when it does."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steady:
+    """What the checks say: why the answer does not stand (empty: it does), and what stands beside it."""
+
+    refused: str = ""
+    remark: str = ""
+
+
+def procedure(checks: Checks) -> Procedure[Steady]:
+    """Try both loads in turns; say why the answer does not stand, or what deviated although it does."""
     loads = (checks.lower_load, checks.higher_load or checks.lower_load)
     by_load: dict[int, list[Tried]] = {load: [] for load in loads}
-    for number in range(checks.count):
+    number = 0
+    attempts: list[Tried] = []
+    while number < checks.count or (number < checks.most and _deviates(by_load, checks)):
         load = loads[number % 2]
-        trial = yield from valid_trial(
+        number += 1
+        wanted = valid_trial(
             checks.offer.spec(load, checks.check_s),
             PHASE,
             max_repeats=checks.max_repeats,
             short_limit=checks.short_limit,
         )
+        trial = yield from _noted(wanted, attempts)
         if trial is not None:
             by_load[load].append(trial)
-            if said := _apart(by_load[load], load, checks.offer.unit):
-                return said
-    return _lost(by_load[checks.lower_load], checks)
+            if not checks.apart_ratio and (said := _apart(by_load[load], load, checks)):
+                return Steady(refused=said)
+    found = _concluded(by_load, checks)
+    if found.refused or checks.control_load is None:
+        return found
+    by_load_alone = yield from _controlled(checks, checks.control_load, attempts)
+    return replace(found, refused=by_load_alone)
 
 
-def _apart(alike: list[Tried], load: int, unit: str) -> str:
-    """Say that two equal trials came through at rates that no one device has."""
-    slow, fast = min(alike, key=_carried), max(alike, key=_carried)
-    by_frames = (_carried(fast) - _carried(slow)) * slow.spec.duration_s
-    if by_frames <= _FEW_FRAMES or _carried(fast) <= APART * _carried(slow):
+def _noted(procedure: Procedure[Tried | None], attempts: list[Tried]) -> Procedure[Tried | None]:
+    """Run a procedure and note each of its trials, those that are repeated as well."""
+    step = next(procedure)
+    while True:
+        trial = yield step
+        attempts.append(trial)
+        try:
+            step = procedure.send(trial)
+        except StopIteration as end:
+            found: Tried | None = end.value
+            return found
+
+
+def _controlled(checks: Checks, load: int, attempts: list[Tried]) -> Procedure[str]:
+    """Try the lowest load until it meets each kind of stall for which many of the checks were set aside."""
+    counted = Counter(trial.validity for trial in attempts)
+    often = {kind for kind in _STALLS if counted[kind] >= CONTROL_FROM * max(1, len(attempts))}
+    met: set[Validity] = set()
+    for attempt in range(CONTROLS):
+        if often <= met:
+            return ""
+        trial = yield Step(spec=checks.offer.spec(load, checks.check_s), phase=PHASE, attempt=attempt)
+        if trial.validity in (Validity.FAULT, Validity.INCONSISTENT):
+            raise StopError(f"trial {trial.seq} at {load} {checks.offer.unit}: {trial.reason}")
+        met.add(trial.validity)
+    if often <= met:
         return ""
+    missing = [kind for kind in _STALLS if kind in often - met]
+    said = " and ".join(f"{counted[kind]} of {len(attempts)} checks ({_STALLS[kind]})" for kind in missing)
+    return (
+        f"stalls come with the load: they set aside {said}, and none of {CONTROLS} trials at {load}"
+        f" {checks.offer.unit} met one"
+    )
+
+
+def _deviates(by_load: dict[int, list[Tried]], checks: Checks) -> bool:
+    return any(map(_others, by_load.values())) or bool(_lossy(by_load[checks.lower_load], checks))
+
+
+def _concluded(by_load: dict[int, list[Tried]], checks: Checks) -> Steady:
+    remarks: list[str] = []
+    for load, alike in by_load.items():
+        if said := _apart(alike, load, checks):
+            if _others(alike) > checks.apart_ratio * len(alike):
+                return Steady(refused=said)
+            remarks.append(said)
+    below = by_load[checks.lower_load]
+    if lossy := _lossy(below, checks):
+        said = _lost(lossy, below, checks)
+        if len(lossy) > max(checks.exceed_ratio, checks.lossy_ratio) * len(below):
+            return Steady(refused=said)
+        if len(lossy) > checks.exceed_ratio * len(below):
+            remarks.append(said)
+    return Steady(remark="; ".join(remarks))
+
+
+def _others(alike: list[Tried]) -> int:
+    """Count the equal trials that came through at another rate than most of them."""
+    fast = max(alike, key=_carried, default=None)
+    slow = [] if fast is None else [trial for trial in alike if _slower(trial, fast)]
+    return min(len(slow), len(alike) - len(slow))
+
+
+def _slower(trial: Tried, fast: Tried) -> bool:
+    by_frames = (_carried(fast) - _carried(trial)) * trial.spec.duration_s
+    return by_frames > _FEW_FRAMES and _carried(fast) > APART * _carried(trial)
+
+
+def _apart(alike: list[Tried], load: int, checks: Checks) -> str:
+    """Say that two equal trials came through at rates that no one device has."""
+    slow, fast = min(alike, key=_carried, default=None), max(alike, key=_carried, default=None)
+    if slow is None or fast is None or not _slower(slow, fast):
+        return ""
+    unit = checks.offer.unit
+    counted = f", {_others(alike)} of {len(alike)} unlike the others" if checks.apart_ratio else ""
     return (
         f"{load} {unit} came through at {_carried(slow):.0f} {unit} (trial {slow.seq}) and at"
-        f" {_carried(fast):.0f} {unit} (trial {fast.seq}): the device is not the same from trial to trial"
+        f" {_carried(fast):.0f} {unit} (trial {fast.seq}){counted}: the device is not the same from trial to"
+        " trial"
     )
 
 
@@ -102,12 +208,13 @@ def _carried(trial: Tried) -> float:
     return trial.carried_per_s
 
 
-def _lost(trials: list[Tried], checks: Checks) -> str:
-    """Say that a load below the answer lost frames. A goal that allows loss may lose all of it at once."""
-    worse = [trial.seq for trial in trials if trial.lost]
-    if checks.loss_ratio or len(worse) <= checks.exceed_ratio * len(trials):
-        return ""
+def _lossy(trials: list[Tried], checks: Checks) -> list[int]:
+    """Return which trials at a load below the answer lost frames; a goal that allows loss may lose all."""
+    return [] if checks.loss_ratio else [trial.seq for trial in trials if trial.lost]
+
+
+def _lost(lossy: list[int], trials: list[Tried], checks: Checks) -> str:
     return (
         f"{checks.lower_load} {checks.offer.unit}, {checks.below:.0%} below what was found, lost frames in"
-        f" {len(worse)} of {len(trials)} checks after the search (trials {worse[:10]})"
+        f" {len(lossy)} of {len(trials)} checks after the search (trials {lossy[:10]})"
     )

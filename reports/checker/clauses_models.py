@@ -11,25 +11,35 @@ from typing import Any
 
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
-USER_SPACE, EBPF = "user-space", "ebpf"
+USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
 _NAMED = 3  # deployments without it that a verdict names
 Check = Callable[[Mapping[str, Any]], bool]
 
 
-def _deployments(scope: Scope, model: str, **driven: str) -> dict[str, Mapping[str, Any]]:
-    """Return the evidence of those deployments of this scope's trials whose network is of a model."""
+def _deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Mapping[str, Any]]:
+    """Return the evidence of those deployments of this scope's trials whose network is of a model.
+
+    `driven` are further words of the network, or settings of the option.
+    """
     told = (scope.evidence.platform or {}).get("deployments", {})
     found = {}
     for name in {trial.deployment_id for trial in scope.trials}:
         evidence = told.get(name)
         network = evidence.get("network") if isinstance(evidence, Mapping) else None
-        wanted = {"networking_model": model, **driven}
-        if isinstance(network, Mapping) and all(network.get(key) == wanted[key] for key in wanted):
+        if isinstance(network, Mapping) and is_driven(network, {"networking_model": model, **driven}):
             found[name] = evidence
     return found
 
 
-def _each(scope: Scope, model: str, what: str, check: Check, **driven: str) -> Answer:
+def is_driven(network: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a network's own words, or the settings of its option, are as wanted."""
+    told: dict[str, Any] = {}
+    for part in (network.get("settings"), network.get("af_xdp"), network):
+        told |= part if isinstance(part, Mapping) else {}
+    return all(told.get(key) == wanted[key] for key in wanted)
+
+
+def _each(scope: Scope, model: str, what: str, check: Check, **driven: str | bool) -> Answer:
     """Whether the evidence of every deployment of a model shows something."""
     mine = _deployments(scope, model, **driven)
     if not mine:
@@ -223,6 +233,125 @@ def busy_polling_told(scope: Scope) -> Answer:
     return _each(scope, EBPF, "busy polling and its budget", lambda one: _every(one, told), driver="af-xdp")
 
 
+@clause("CINF08-5.2.4-04")
+def pollers_dedicated(scope: Scope) -> Answer:
+    """The core of each polling thread stands beside the pod's, so that a reader sees what they share."""
+
+    def told(evidence: Mapping[str, Any]) -> bool:
+        cores = [one.get("cpu") for part in _attachments(evidence) for one in _pollers(part)]
+        pod = _part(evidence, "pod", "cpuset_cpus")
+        return bool(cores) and all(isinstance(core, int) for core in cores) and bool(pod)
+
+    return _each(scope, USER_SPACE, "the cores of the polling threads, and the pod's beside them", told)
+
+
+@clause("CINF08-5.1.2.2-04")
+def delivered_to_sockets(scope: Scope) -> Answer:
+    """On networks of AF_XDP sockets the program in the pod holds them: the user-space library's way."""
+
+    def held_in_pod(attachment: Mapping[str, Any]) -> bool:
+        return bool(_sockets(attachment))
+
+    return _each(
+        scope,
+        EBPF,
+        "a socket of the pod's own process for each of its interfaces",
+        lambda one: _every(one, held_in_pod),
+        driver="af-xdp",
+    )
+
+
+@clause("CINF08-5.1.2.2-08")
+def mapped_to_nics(scope: Scope) -> Answer:
+    """On networks of the eBPF model each interface of a pod is told with the NIC that it is mapped to."""
+
+    def mapped(attachment: Mapping[str, Any]) -> bool:
+        plugins = _part(attachment, "conflist", "plugins") or ()
+        taken = [one.get("device") for one in plugins if isinstance(one, Mapping)]
+        nic = _part(attachment, "mapping", "nic") or next(filter(None, taken), None)
+        return bool(nic) and bool(_part(attachment, "interface", "name"))
+
+    return _each(scope, EBPF, "the NIC of each interface of the pod", lambda one: _outer(one, mapped))
+
+
+@clause("CINF08-5.1.2.2-09")
+def switch_on_sockets(scope: Scope) -> Answer:
+    """Where the switch is to take its NICs by AF_XDP, it says itself that it does, and has a pod's port.
+
+    The switch names the driver of each NIC; its own word counts, not the option.
+    """
+
+    def by_sockets(attachment: Mapping[str, Any]) -> bool:
+        return _part(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
+
+    return _each(
+        scope,
+        USER_SPACE,
+        "NICs that the switch drives by net_af_xdp, each with a pod's port",
+        lambda one: _outer(one, by_sockets),
+        nic_port="af_xdp",
+    )
+
+
+@clause("CINF08-5.2.5-02")
+def cores_without_busy_polling(scope: Scope) -> Answer:
+    """Without busy polling, the cores of the program and those that process its packets are told apart."""
+
+    def told(evidence: Mapping[str, Any]) -> bool:
+        found = evidence.get("device_queues")
+        queues = (
+            [one.get("cpu") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+        )
+        placed = bool(queues) and all(isinstance(core, int) for core in queues)
+        return placed and bool(_part(evidence, "pod", "cpuset_cpus"))
+
+    return _each(
+        scope,
+        EBPF,
+        "the cores of the pod's program and of its device queues",
+        told,
+        driver="af-xdp",
+        busy_polling=False,
+    )
+
+
+@clause("CINF08-5.1.2.3-01")
+def functions_attached(scope: Scope) -> Answer:
+    """On networks of the SR-IOV model each interface of a pod is a virtual function with its own address."""
+
+    def attached(evidence: Mapping[str, Any]) -> bool:
+        found = [_part(one, "virtual_function", "address") for one in _attachments(evidence)]
+        return bool(found) and all(found) and len(set(found)) == len(found)
+
+    return _each(scope, SR_IOV, "a virtual function with its address for each interface of the pod", attached)
+
+
+@clause("CINF08-5.1.2.3-03")
+def nic_capable(scope: Scope) -> Answer:
+    """How many virtual functions each NIC can have is told, and no more were made."""
+
+    def capable(attachment: Mapping[str, Any]) -> bool:
+        total, made = (_part(attachment, "virtual_function", key) for key in ("total", "configured"))
+        return isinstance(total, int) and isinstance(made, int) and 0 < made <= total
+
+    return _each(
+        scope, SR_IOV, "NICs with as many virtual functions as were made", lambda one: _every(one, capable)
+    )
+
+
+@clause("CINF08-5.1.2.3-04")
+def functions_driven(scope: Scope) -> Answer:
+    """The number of functions that were made, and the driver of each that a pod has, are told."""
+
+    def driven(attachment: Mapping[str, Any]) -> bool:
+        function = _part(attachment, "virtual_function")
+        return bool(function) and bool(function.get("configured")) and bool(function.get("driver"))
+
+    return _each(
+        scope, SR_IOV, "virtual functions made, and the driver of the pod's", lambda one: _every(one, driven)
+    )
+
+
 def _sockets(attachment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     found = _part(attachment, "af_xdp", "sockets")
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
@@ -240,4 +369,12 @@ RULES: tuple[ClauseRule, ...] = (
     queues_placed,
     joined_by_programs,
     busy_polling_told,
+    pollers_dedicated,
+    delivered_to_sockets,
+    mapped_to_nics,
+    switch_on_sockets,
+    cores_without_busy_polling,
+    functions_attached,
+    nic_capable,
+    functions_driven,
 )

@@ -9,6 +9,7 @@ from bmwg.reports.checker import (
     clauses_benchmarks,
     clauses_bursty,
     clauses_chains,
+    clauses_clusters,
     clauses_common,
     clauses_companions,
     clauses_configured,
@@ -59,5 +60,6 @@ RULES: tuple[ClauseRule, ...] = (
     *clauses_rights.RULES,
     *clauses_models.RULES,
     *clauses_chains.RULES,
+    *clauses_clusters.RULES,
     *clauses_companions.RULES,
 )

@@ -20,6 +20,7 @@ _MOVED = {
     False: "not told apart from no effect",
     None: "no interval: nothing is left to estimate the spread from",
 }
+_WITHIN_WIDTH = "clear of 1, and smaller than what the bounds of one answer leave open"
 
 
 def section(facts: Facts, figure: Sequence[str]) -> list[str]:
@@ -76,7 +77,7 @@ def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[st
             esc(_levels(one)),
             f"{one.ratio:.3f}",
             NONE if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}",
-            esc(_MOVED[one.moved]),
+            esc(_WITHIN_WIDTH if one.clear and not one.moved else _MOVED[one.moved]),
         ]
         for one in effects
     ]
@@ -179,8 +180,9 @@ def factor_plot(facts: Facts) -> Plot | None:
         NAME,
         "Effects of factors on the throughput",
         "Ratio of a level's throughput to that of the factor's first level, with its 95 % interval. A filled"
-        " mark moved the figure, an open one is not told apart from no effect. Diamonds are interactions: by"
-        f" how much one effect differs with the other factor's level; 1 is no difference.{more}",
+        " mark moved the figure, an open one did not, or by less than the search tells. Diamonds are"
+        " interactions: by how much one effect differs with the other factor's level; 1 is no"
+        f" difference.{more}",
         (7.2, 1.2 + 0.32 * len(shown)),
         draw,
     )

@@ -16,12 +16,16 @@ from bmwg.reports.store import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered(Generic[SpecT, ResultT]):
-    """A cell's answer. `results` are of its valid executions, `deployment` the id of the last of them."""
+    """A cell's answer. `results` are of its valid executions, `deployment` the id of the last of them.
+
+    `by_number` are the same results by the number of their execution within the cell.
+    """
 
     outcome: Outcome
     planned: Planned[SpecT]
     results: tuple[ResultT, ...]
     deployment: str
+    by_number: Mapping[int, ResultT]
 
     @property
     def measured(self) -> bool:
@@ -66,6 +70,7 @@ def answers_of(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> tuple[Answered[S
                     planned=planned[cell_id],
                     results=tuple(kind.result_of(one.body) for one in valid),
                     deployment=valid[-1].deployment_id if valid else "",
+                    by_number={kind.spec_of(one.body).number: kind.result_of(one.body) for one in valid},
                 )
             )
     return tuple(found)

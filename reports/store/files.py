@@ -70,11 +70,33 @@ def as_json(data: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def pretty(data: Mapping[str, Any]) -> bytes:
-    """A document for the eye: what it is first, then its keys in order, one value a line."""
+Written = dict[int, tuple[Any, str]]  # an entry, which is kept so that its id stays its own, and its text
+
+
+def pretty(data: Mapping[str, Any], written: Written | None = None) -> bytes:
+    """A document for the eye: what it is first, then its keys in order, one value a line.
+
+    `written` keeps the text of entries of its lists that stay as they are, for the next time.
+    """
+    known: Written = {} if written is None else written
     ordered = {"schema": data["schema"], "run_id": data["run_id"]}
     ordered |= {key: data[key] for key in sorted(data) if key not in ordered}
-    return (json.dumps(ordered, indent=1, allow_nan=False) + "\n").encode("ascii")
+    lines = [f" {json.dumps(key)}: {_value(value, known)}" for key, value in ordered.items()]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
+
+
+def _value(value: Any, written: Written) -> str:
+    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+        return _indented(value, 1)
+    for one in value:
+        if id(one) not in written:
+            written[id(one)] = (one, _indented(one, 2))
+    return "[\n  " + ",\n  ".join(written[id(one)][1] for one in value) + "\n ]"
+
+
+def _indented(value: Any, depth: int) -> str:
+    """Return JSON of one value a line, as it stands at a depth: no text of JSON holds a line's end."""
+    return json.dumps(value, indent=1, allow_nan=False).replace("\n", "\n" + " " * depth)
 
 
 def rows(data: Mapping[str, Any]) -> bytes:

@@ -26,6 +26,7 @@ from bmwg.reports.store.codec import (
     planned_to_json,
 )
 from bmwg.reports.store.files import (
+    Written,
     as_json,
     free_name,
     pretty,
@@ -109,6 +110,7 @@ class RunStore:
         self.platform = platform
         self._journal = journal
         self._under_way = UnderWay(folder)
+        self._written: Written = {}
         self._clock = clock
         self._platform_link: str | None = None  # of a run that has ended
         self.platform.hide(sealed_texts(run))
@@ -383,4 +385,4 @@ class RunStore:
         self._run["journal"] = {"trials": self._journal.trials, "hash": self._journal.last_hash}
         if self._platform_link is not None:
             self._run["journal"]["platform"] = self._platform_link
-        write_atomically(self.folder / RUN_FILE, pretty(self._run))
+        write_atomically(self.folder / RUN_FILE, pretty(self._run, self._written))

@@ -49,7 +49,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
-            lines += sweeps.lines(experiment, mine, figure) if experiment in SWEPT else []
+            lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
             lines += _answers(mine)
             lines += _compared(mine)
     return [

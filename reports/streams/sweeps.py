@@ -36,6 +36,10 @@ _NOT_SEEN = {
         "that arrived. Datagrams above the MTU are cut up, and one lost part loses the whole."
     ),
 }
+_EQUAL = (
+    "Native programs ran in cgroups of their own with the limits of pods (CPUs, shares and quota of the CPU, "
+    "memory): what else runs on the machine takes from both forms alike."
+)
 _UNEQUAL = (
     "A pod has a cgroup of its own, and with it a share of the CPU that other programs of the machine cannot "
     "take. Native programs here have none. On a machine that does anything else meanwhile native is "
@@ -59,7 +63,9 @@ def form_of(one: Answered) -> str:
     return words.get(cell.hosting, cell.hosting)
 
 
-def lines(experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[str]]) -> list[str]:
+def lines(
+    run: Run, experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[str]]
+) -> list[str]:
     """Return tables of one swept experiment: numbers, ratios to native, areas, and sizes in force."""
     found = curves(answers)
     measured = {form: _numbers(by_size) for form, by_size in found.items()}
@@ -83,7 +89,7 @@ def lines(experiment: str, answers: Sequence[Answered], figure: Callable[[str], 
     for form in shown:
         head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form != base else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
-    out = [esc(_NOT_SEEN[spec.transport]), "", esc(_UNEQUAL), ""]
+    out = [esc(_NOT_SEEN[spec.transport]), "", esc(_EQUAL if _limited(run, answers) else _UNEQUAL), ""]
     out += figure(_name(experiment)) if base and _besides(measured, base) else []
     out += (
         table([*head, "buffers in force, octets"], rows, "Goodput by size, mean and half-width at 95 %")
@@ -146,6 +152,13 @@ def _plot(experiment: str, found: Mapping[str, Beside]) -> Plot:
     return draw_plot(
         _name(experiment), "Goodput against native, by size", f"Ratios to native. {told}.", (6.4, 3.0), draw
     )
+
+
+def _limited(run: Run, answers: Sequence[Answered]) -> bool:
+    """Whether native programs had the limits of pods in all deployments of these answers."""
+    told = run.platform.get("deployments", {})
+    ids = {one.deployment for one in answers if one.deployment}
+    return all(told.get(name, {}).get("native_programs") for name in ids)
 
 
 def _name(experiment: str) -> str:

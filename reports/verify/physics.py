@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 from bmwg.methodology.medium import ethernet_fps
@@ -17,6 +18,7 @@ from bmwg.methodology.records import Direction, TrialResult
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify.timing import (
+    CLOCK_ERROR_RATIO,
     CLOCK_ERROR_S,
     TESTER_CLOCK_RATIO,
     Execution,
@@ -30,7 +32,9 @@ from bmwg.reports.verify.timing import (
 
 FORWARD, REVERSE = (0, 1), (1, 0)  # which of the two ports sends, which receives
 _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
-_NAMED = 6  # tests that are named of those left out
+_NAMED = 6  # entries that a question names of more
+_CLOCKS_APART_S = 5.0  # choice: between a reading and the stamp of a line, on a busy machine
+_ROUND = 3  # choice: trials of a short run that may have lasted whole microseconds by chance
 _INTERFACES = ("xdp", "af_xdp", "af_packet", "auto")  # kinds of ports whose interfaces the kernel counts
 
 
@@ -232,6 +236,7 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
             "was anything changed meanwhile?"
         )
     asked += _not_planned(evidence)
+    asked += [*_two_clocks(evidence), *_too_round(evidence)]
     ended_ns = 0
     for trial in evidence.trials:
         times = getattr(trial, "times", None)
@@ -257,6 +262,31 @@ def _not_planned(evidence: Evidence) -> Iterator[str]:
                 "not "
                 f"{', '.join(left_out[:_NAMED])}{more}: why these?"
             )
+
+
+def _two_clocks(evidence: Evidence) -> Iterator[str]:
+    """Name trials between whose stamps another time passed than between their monotonic readings."""
+    found = []
+    for before, after in pairwise(evidence.trials):
+        if before.times is None or after.times is None or after.times.ended_ns < before.times.ended_ns:
+            continue
+        by_stamps_s = (moment(after.at) - moment(before.at)).total_seconds()
+        by_readings_s = (after.times.ended_ns - before.times.ended_ns) / 1e9
+        if abs(by_stamps_s - by_readings_s) > _CLOCKS_APART_S + by_readings_s * CLOCK_ERROR_RATIO:
+            found.append(f"trial {after.trial.seq} ({by_stamps_s - by_readings_s:+.0f} s)")
+    if found:
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield f"clock: before {', '.join(found[:_NAMED])}{more} stamps and readings differ: was it set?"
+
+
+def _too_round(evidence: Evidence) -> Iterator[str]:
+    """Ask of a run whose trials lasted whole microseconds: a clock that counts ns gives one in a thousand."""
+    if not _real(evidence):
+        return
+    mine = [trial.trial.result.wall_time_ns for trial in evidence.trials if not trial.fault]
+    number = sum(wall_ns % 1_000 == 0 for wall_ns in mine)
+    if number > max(_ROUND, len(mine) // 10):
+        yield f"times: {number} of {len(mine)} trials lasted whole microseconds: did a clock measure them?"
 
 
 def _shown(gap: timedelta) -> str:

@@ -27,19 +27,23 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A repetition as the journal tells it: its stamp, what it lasted (0 where its kind does not tell)."""
+    """A repetition as the journal tells it: its stamp, what it lasted (0 where its kind does not tell).
+
+    `others_ns` is what repetitions of other cells lasted since the one before it: cells may take turns.
+    """
 
     at: str
     wall_ns: int
     valid: bool
     deployment_id: str
+    others_ns: int = 0
 
 
 def room_ns(lines: Sequence[Line]) -> int:
     """Return the longest time between two lines of one deployment with room for another repetition, or 0."""
     unused_ns = max(
         (
-            int((moment(one.at) - moment(before.at)).total_seconds() * 1e9) - one.wall_ns
+            int((moment(one.at) - moment(before.at)).total_seconds() * 1e9) - one.wall_ns - one.others_ns
             for before, one in pairwise(lines)
             if one.wall_ns and before.deployment_id == one.deployment_id
         ),
@@ -82,6 +86,7 @@ def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
         if kind is None or mine.run is None or kind.wrong_profile(mine.run["profile"]):
             continue
         asked, by_cell = kind.repetitions(mine.run["profile"]), _by_cell(evidence, load)
+        lines = _lines_by_cell(evidence, load)
         for outcome in mine.outcomes:
             executions = by_cell.get(outcome.cell.cell_id, [])
             if not executions or outcome.cell.cell_id not in asked:
@@ -90,7 +95,7 @@ def cells_whole(evidence: Evidence) -> Iterator[Shortfall]:
             if numbers != list(range(1, len(executions) + 1)):
                 yield outcome.outcome_id, f"repetitions 1 to {len(executions)}", f"those numbered {numbers}"
             if outcome.type is OutcomeType.MEASURED:
-                wrong = incomplete([_line(one) for one in executions], asked[outcome.cell.cell_id])
+                wrong = incomplete(lines[outcome.cell.cell_id], asked[outcome.cell.cell_id])
                 if wrong is not None:
                     yield outcome.outcome_id, *wrong
 
@@ -103,14 +108,28 @@ def _by_cell(evidence: Evidence, load: str) -> dict[str, list[Execution]]:
     return found
 
 
-def _line(one: Execution) -> Line:
+def _lines_by_cell(evidence: Evidence, load: str) -> dict[str, list[Line]]:
+    found: dict[str, list[Line]] = {}
+    all_ns, before_ns = 0, dict[str, int]()  # of all repetitions so far, and at the last one of each cell
+    for one in evidence.executions:
+        if one.body.kind == load:
+            wall_ns = _wall_ns(one)
+            line = Line(
+                at=one.at,
+                wall_ns=wall_ns,
+                valid=one.validity is Validity.VALID,
+                deployment_id=one.deployment_id,
+                others_ns=all_ns - before_ns.get(one.cell_id, all_ns),
+            )
+            found.setdefault(one.cell_id, []).append(line)
+            all_ns += wall_ns
+            before_ns[one.cell_id] = all_ns
+    return found
+
+
+def _wall_ns(one: Execution) -> int:
     wall_ns = one.body.result.get("wall_ns")
-    return Line(
-        at=one.at,
-        wall_ns=wall_ns if isinstance(wall_ns, int) else 0,
-        valid=one.validity is Validity.VALID,
-        deployment_id=one.deployment_id,
-    )
+    return wall_ns if isinstance(wall_ns, int) else 0
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:
@@ -124,9 +143,7 @@ def questions(evidence: Evidence) -> tuple[str, ...]:
             continue
         repeated = kind.repetitions(run["profile"])
         cells = {
-            cell_id: [_line(one) for one in mine]
-            for cell_id, mine in _by_cell(evidence, load).items()
-            if cell_id in repeated
+            cell_id: mine for cell_id, mine in _lines_by_cell(evidence, load).items() if cell_id in repeated
         }
         asked += [*room_question(cells), *_fewer(cells, repeated)]
     return tuple(asked)

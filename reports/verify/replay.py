@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import planning, procedures, throughput
-from bmwg.methodology.former import standing_1, standing_2, standing_3
+from bmwg.methodology.former import standing_1, standing_2, standing_3, standing_4
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
@@ -161,7 +161,9 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
     by_cpu = policy.stall_evidence is StallEvidence.CPU
     if version == standing_3.VERSION:
         return standing_3.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
-    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
+    if version == standing_4.VERSION:
+        return standing_4.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
+    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu, policy=policy)
 
 
 def _bound_text(bound: Bound | None) -> str:

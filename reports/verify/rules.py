@@ -26,6 +26,8 @@ from bmwg.reports.verify import (
 from bmwg.reports.verify.platform import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
+_OF_INDICATIVE = 5  # version of `standing` that limits indicative profiles too (docs/adr/0374)
+
 
 @rule("VER-04", "", "run.json and platform.json are of one run", exit_code=2)
 def one_run(evidence: Evidence) -> Iterator[Shortfall]:
@@ -215,9 +217,10 @@ def set_aside_declared(evidence: Evidence) -> Iterator[Shortfall]:
     run = evidence.run
     if run is None or evidence.profile is None:
         return
-    if run.get("procedures", {}).get(STANDING, FIRST) == FIRST:
+    version = run.get("procedures", {}).get(STANDING, FIRST)
+    if version == FIRST:
         return
-    for one in undeclared(stated(evidence.profile.data)):
+    for one in undeclared(stated(evidence.profile.data), of_indicative=version >= _OF_INDICATIVE):
         problem = one.problem
         yield f"run.json: profile: {problem.path} ({one.error_id})", problem.expected, problem.found
 

@@ -7,19 +7,18 @@ trial took place (docs/adr/0298).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bmwg.methodology import procedures
 from bmwg.methodology.measurements.registry import recorded_as
+from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import UNNAMED
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.verify.known import Measured, known
 
 _FORMER = "run/1.0"  # of which kinds of load that say so kept no procedures
-_HIDDEN = re.compile(r"sealed-[0-9a-f]{64}|redacted-[a-z]+-[0-9a-f]{32}")
 _READ = frozenset({"driver", "io", "kind"})  # fields that rules read; no redaction of ours hides them
 
 
@@ -77,7 +76,7 @@ def read_plainly(evidence: Evidence) -> Iterator[Shortfall]:
 def _hidden(node: Any, where: str) -> Iterator[Shortfall]:
     if isinstance(node, Mapping):
         for key, value in node.items():
-            if key in _READ and isinstance(value, str) and _HIDDEN.fullmatch(value):
+            if key in _READ and is_hidden(value):
                 yield f"{where}: {key}", "a word, which redaction leaves", "a commitment"
             else:
                 yield from _hidden(value, f"{where}: {key}")
@@ -99,7 +98,7 @@ def _hidden_ports(record: Mapping[str, Any], where: str) -> Iterator[Shortfall]:
         for name in ("kind", "speed_mbps"):
             fact = facts.get(name) if isinstance(facts, Mapping) else None
             value = fact.get("value") if isinstance(fact, Mapping) else None
-            if isinstance(value, str) and _HIDDEN.fullmatch(value):
+            if is_hidden(value):
                 yield f"{where}: nic: {port}: {name}", "what the port is", "a commitment"
 
 

@@ -23,7 +23,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.reports.store import Run, read_run
 from bmwg.reports.store.redact import redact
 from bmwg.resources import rooms
-from bmwg.resources.firsts import Records
+from bmwg.resources.deployment_identity import Records
 from bmwg.resources.http_proxy.deployment import Deployment, deployed, start_serving
 from bmwg.resources.http_proxy.header import of_header
 from bmwg.resources.http_proxy.line import line_of

@@ -18,7 +18,7 @@ from bmwg.drivers.testbed_row import PROXY
 from bmwg.methodology.errors import TestbedError, ToolkitError
 from bmwg.methodology.keep_awake import Held, KeepAwake, sentence
 from bmwg.reports.store import Run, RunStore
-from bmwg.resources.firsts import Records
+from bmwg.resources.deployment_identity import Records
 from bmwg.resources.platform import LATENCY_LIMIT, PlatformGuard, host_counts
 from bmwg.resources.provenance import toolkit_state
 

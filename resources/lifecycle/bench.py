@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import VM, Cell, Outcome
+from bmwg.resources.guest_record import record_machine
 from bmwg.resources.lifecycle.line import line_of
 from bmwg.resources.repeated.bench import RepeatedBench
 from bmwg.resources.repeated.measure import Stand
@@ -69,6 +70,7 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
         with path_driver(ground.cell, ground.bed).deploy() as deployment:
             require_own_ports(deployment.ports, self.testbed.lab_ports)
             require_closed(ground.bed)
+            record_machine(self.run.store, deployment.evidence, ground.bed.machines_driver)
             return {**deployment.evidence, "offered_by": dict(workload.describe())}
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.acts.kind import ACTS as KIND
 from bmwg.methodology.kinds.acts.profile import TEST_IDS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.resources.lifecycle.bench import ActsBench
-from bmwg.resources.repeated.room import RepeatedRoom, RepeatedShare
+from bmwg.resources.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
 from bmwg.resources.rooms import Room
 
 
@@ -21,16 +19,7 @@ class ActsShare(RepeatedShare[ActsSpec, ActsResult]):
     kind = KIND
     bench = ActsBench
     about = "the life of pods or servers"
-
-    def refuse(self) -> None:
-        """Refuse a testbed whose nodes are not real."""
-        if self.testbed.tester.driver == SIMULATED:
-            raise ConfigError(
-                "ACTS-01",
-                f"{self.testbed.file}: tester.driver; nothing was started",
-                expected="a testbed whose nodes are real: pods or servers are made and removed on them",
-                found=SIMULATED,
-            )
+    simulated = NotSimulated("ACTS-01", "pods or servers are made and removed on them")
 
     def load_s(self, planned: Planned[ActsSpec]) -> float:
         """Return none: how long they take is what is measured."""

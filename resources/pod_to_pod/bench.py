@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -87,7 +87,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
                 workload.attach(between.ends)
                 stand = Stand(
                     deployment_id=deployment_id,
-                    run=_between_looks(between, workload),
+                    run=between_looks(between, workload),
                     leaks=self.leaks,
                     fault=fault,
                 )
@@ -106,7 +106,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         return {name: registry.workload(name, kind=STREAMS.name)(nodes) for name in names}
 
 
-def _between_looks(between: BetweenPods, workload: StreamsWorkload) -> Any:
+def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[StreamsSpec], StreamsResult]:
     """Return what offers a load between two looks at the interfaces that it has to cross."""
 
     def run(spec: StreamsSpec) -> StreamsResult:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bmwg.drivers.paths.simulated import SIMULATED
-from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams.kind import STREAMS as KIND
 from bmwg.methodology.kinds.streams.profile import TEST_IDS
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
 from bmwg.resources.pod_to_pod.bench import StreamsBench
 from bmwg.resources.progress import clock_text
-from bmwg.resources.repeated.room import RepeatedRoom, RepeatedShare
+from bmwg.resources.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
 from bmwg.resources.rooms import Room
 
 
@@ -22,16 +20,7 @@ class StreamsShare(RepeatedShare[StreamsSpec, StreamsResult]):
     kind = KIND
     bench = StreamsBench
     about = "transport tests between pods"
-
-    def refuse(self) -> None:
-        """Refuse a testbed whose nodes are not real."""
-        if self.testbed.tester.driver == SIMULATED:
-            raise ConfigError(
-                "STREAMS-01",
-                f"{self.testbed.file}: tester.driver; nothing was started",
-                expected="a testbed whose nodes are real: transport tests run programs in its pods",
-                found=SIMULATED,
-            )
+    simulated = NotSimulated("STREAMS-01", "transport tests run programs in its pods")
 
     def load_s(self, planned: Planned[StreamsSpec]) -> float:
         """Return the seconds of one execution."""

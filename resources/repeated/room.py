@@ -13,8 +13,10 @@ import yaml
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.locks import claims
 from bmwg.drivers.medium import medium_of
+from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.testbed import load_testbed, parse_testbed
 from bmwg.methodology import keep_awake
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
@@ -27,6 +29,14 @@ from bmwg.resources.rooms import PlanAsked
 from bmwg.resources.settings import Settings
 
 
+class NotSimulated:
+    """Why a kind cannot be measured on simulated nodes, and the id of the error that says it."""
+
+    def __init__(self, error_id: str, why: str) -> None:
+        self.error_id = error_id
+        self.why = why
+
+
 class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     """What tests of the kind ask of a run. With a run that goes on, testbed and profile of its header.
 
@@ -36,6 +46,7 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
     elsewhere = ""
     kind: RepeatedKind[SpecT, ResultT]
     bench: Callable[..., RepeatedBench[SpecT, ResultT]]
+    simulated: ClassVar[NotSimulated]
     about: ClassVar[str]  # what is measured, as the run's first line says it
 
     def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
@@ -52,9 +63,15 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
             self.plan = [one for one in self.profile.plan() if one.cell.cell_id in planned_before]
         self.refuse()
 
-    @abstractmethod
     def refuse(self) -> None:
-        """Raise ConfigError for a testbed on which the kind cannot be measured."""
+        """Raise ConfigError for a testbed whose nodes are not real."""
+        if self.testbed.tester.driver == SIMULATED:
+            raise ConfigError(
+                self.simulated.error_id,
+                f"{self.testbed.file}: tester.driver; nothing was started",
+                expected=f"a testbed whose nodes are real: {self.simulated.why}",
+                found=SIMULATED,
+            )
 
     @abstractmethod
     def load_s(self, planned: Planned[SpecT]) -> float:

@@ -4,14 +4,14 @@ Documentation       From the request for a server of an OpenStack and its ports 
 ...                 server at a time, and two at once. With testbeds/openstack.yaml and profile `cloud`.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
-Test Tags           clause:rfc8172-4.3    path:pvp-vm
+Test Tags           clause:rfc8172-4.3    path:pvp-vm    req:RFC8172-4.3-01
 
 
 *** Test Cases ***
 From Request To First Forwarded Frame Of A Server
-    [Tags]    id:LC-START-2    metric:server_start    req:RFC8172-4.3-01    req:RFC8172-4.3-03
+    [Tags]    id:LC-START-2    metric:server_start    req:RFC8172-4.3-03
     Measure Its Cells
 
 Servers That Are Asked For At Once
-    [Tags]    id:LC-BATCH-1    metric:server_batch    req:RFC8172-4.3-01
+    [Tags]    id:LC-BATCH-1    metric:server_batch
     Measure Its Cells

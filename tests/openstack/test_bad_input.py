@@ -14,6 +14,7 @@ from tests.openstack.support import needs_cloud, password, services, strays
 from bmwg.drivers.cloud import embedded, image
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.servers import Workshop
+from bmwg.drivers.cloud.sweeping import sweep
 from bmwg.drivers.ledger import Ledger
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 
@@ -42,8 +43,8 @@ def cloud(folder: Path) -> Iterator[embedded.EmbeddedCloud]:
 def workshop(cloud: embedded.EmbeddedCloud) -> Iterator[Workshop]:
     made = Workshop(Client(auth=cloud.auth, netns=cloud.netns), "bad")
     yield made
-    made.sweep()
-    assert made.sweep() == []
+    sweep(made)
+    assert sweep(made) == []
 
 
 def refused(kind: type[ToolkitError], error_id: str, act: object) -> ToolkitError:

@@ -19,7 +19,7 @@ from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.record.drift import drift
 from bmwg.methodology.records import VM, Cell
-from bmwg.resources.firsts import normal_form
+from bmwg.resources.deployment_identity import normal_form
 
 pytestmark = needs_cloud
 ROOT = Path(__file__).resolve().parents[2]

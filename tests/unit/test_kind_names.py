@@ -37,12 +37,17 @@ ROOMS = {
         "bmwg.reports.acts",
         "bmwg.resources.lifecycle",
     ),
+    "jobs": (
+        "bmwg.methodology.kinds.jobs",
+        "bmwg.reports.jobs",
+        "bmwg.resources.hosts",
+    ),
 }
 # Who else may enter: drivers of the kind, and what reads its runs from before the one journal.
 OTHERS = ("bmwg.drivers.workload", "bmwg.reports.store.former_http")
 # Words that tests of network devices use too: a trial of frames counts streams, a medium has a rate in bit/s,
 # a trial may have acts, a testbed has pods.
-ALSO_OF_FRAMES = frozenset({"streams", "bit/s", "acts", "pods"})
+ALSO_OF_FRAMES = frozenset({"streams", "bit/s", "acts", "pods", "jobs"})
 # What tells of earlier forms for ever: files, formats and protections that runs had once (schemas/README.md).
 HISTORY = {
     "reports/bundle/archive.py",
@@ -82,7 +87,7 @@ HOUSE = (
     "reports/verify/",
     "resources/clock.py",
     "resources/continuation.py",
-    "resources/firsts.py",
+    "resources/deployment_identity.py",
     "resources/library.py",
     "resources/open_run.py",
     "resources/outcomes.py",

@@ -9,6 +9,7 @@ import pytest
 
 from bmwg.cli import sync
 from bmwg.cli.coverage_page import coverage_page, owed_rules, place
+from bmwg.cli.decisions_page import decisions, decisions_page, topics
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.requirements import Basis, Level, Requirement
 from bmwg.methodology.unjudged_rows import RowClass, Unjudged
@@ -25,7 +26,7 @@ NOT_AN_ERROR = "CFG-03"
 
 
 def checkout(root: Path) -> Path:
-    for folder in (*sync.SOURCES, "docs", "testcases", "methodology/profiles"):
+    for folder in (*sync.SOURCES, "docs/adr", "testcases", "methodology/profiles"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "drivers" / "testbed.py").write_text(SOURCE)
     (root / "testcases" / "a.robot").write_text(
@@ -119,3 +120,32 @@ def test_a_stale_page_is_noticed_and_mended(
     (tmp_path / "drivers" / "new.py").write_text('raise TestbedError("NEW-01", "what")')
     assert sync.handle(check) == 1
     assert "+| NEW-01 | `TestbedError` | what |" in capsys.readouterr().out
+
+
+def decision(folder, number, status=""):
+    (folder / f"{number:04}-x.md").write_text(f"# {number:04} Title {number}\n\n{status}\n")
+
+
+def test_the_index_of_decisions_has_each_page_once_with_what_later_ones_say(tmp_path):
+    folder = tmp_path / "docs/adr"
+    folder.mkdir(parents=True)
+    decision(folder, 1, "Status: replaced by 0002; what it describes is read.")
+    decision(folder, 2, "Status: accepted. Replaces 0001.")
+    decision(folder, 3)
+    (folder / "topics.yaml").write_text("- One: [2, 1]\n")
+    text = decisions_page(tmp_path)
+    assert "- [0001](0001-x.md) Title 1 **(replaced by 0002)**; see 0002" in text
+    assert (
+        text.index("[0001]") < text.index("[0002]") < text.index("## In no topic yet") < text.index("[0003]")
+    )
+    for wrong in ("- One: [1, 1]\n", "- One: [9]\n"):
+        (folder / "topics.yaml").write_text(wrong)
+        with pytest.raises(ConfigError, match="SYNC-02"):
+            decisions_page(tmp_path)
+
+
+def test_every_decision_of_the_tree_has_a_topic():
+    folder = sync.checkout() / "docs/adr"
+    known = decisions(folder)
+    assert len(known) == len(list(folder.glob("[0-9]*.md")))
+    assert sum(map(len, topics(folder, known).values())) == len(known)

@@ -14,7 +14,8 @@ from typing import Any
 from robot.run import run_cli
 
 from bmwg.cli import selection
-from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.hosting.qemu import NicModel
+from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
 from bmwg.methodology import disturbed
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
@@ -71,7 +72,8 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
     """Give the same command to a guest, where settings that were not named are those made for guests."""
     root = Path(__file__).resolve().parents[3]
     testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
-    load_testbed(testbed)  # refused here, before a machine boots
+    links = load_testbed(testbed).links  # refused here, before a machine boots
+    cables = tuple((_nic_at(link.a), _nic_at(link.b)) for link in links if link.kind == CABLE)
     preflight.check_results(Settings(results=results))
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
@@ -82,7 +84,14 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
         for value in values:
             arguments += [name, value]
     arguments += ["--verbose"] if chosen.verbose else []
-    return run_in_guest(arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say)
+    return run_in_guest(
+        arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say, cables=cables
+    )
+
+
+def _nic_at(end: Endpoint) -> NicModel:
+    """Return what a guest has at the end of a cable: the DUT's NICs have virtual functions."""
+    return NicModel.VIRTIO if end.node == TESTER else NicModel.IGB
 
 
 def _say(text: str) -> None:

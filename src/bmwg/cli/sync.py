@@ -16,6 +16,7 @@ import yaml
 from robot.api import TestSuite
 
 from bmwg.cli.coverage_page import coverage_page, owed_rules, place
+from bmwg.cli.decisions_page import decisions_page
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.coverage import configuration_rows
 from bmwg.methodology.requirements import catalogue
@@ -94,6 +95,7 @@ def pages(root: Path) -> dict[str, str]:
     return {
         "docs/errors.md": errors_page(error_uses(root)),
         "docs/coverage.md": coverage(root),
+        "docs/adr/README.md": _HEAD + decisions_page(root),
     }
 
 

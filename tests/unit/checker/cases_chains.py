@@ -7,7 +7,7 @@ from typing import Any
 
 from foreign import Change, said
 from runs import TPUT, run
-from three import Three
+from three import Make, Three
 
 CHAIN = run(
     TPUT,
@@ -73,6 +73,20 @@ def uncounted(data: dict[str, Any], journal: list[dict[str, Any]], platform: dic
         body["host"] = {name: value for name, value in body["host"].items() if ".pod1." not in name}
 
 
+def design(*, cpus: list[str], memory: list[str]) -> Make:
+    """A run of a design that varies what its pods get."""
+    varied = {"pods.cpus": cpus, "pods.memory": memory, "replicate": [1, 2]}
+    line = {
+        "path": "chain",
+        "hosting": "pod",
+        "function": "kernel-l3",
+        "networks": ["bridge"],
+        "frame_octets": [64],
+        "axes": {name: values for name, values in varied.items() if values},
+    }
+    return run(TPUT, profile={"suites": {"rfc2544": {"paths": [line]}}})
+
+
 CASES: dict[str, Three] = {
     "CINF08-5.2.6-02": Three(
         met=said(CHAIN, deployed()),
@@ -88,6 +102,11 @@ CASES: dict[str, Three] = {
         met=said(CHAIN, deployed()),
         not_met=said(CHAIN, deployed("attachments", 3, "network", value="ptp")),
         not_applicable=NONE,
+    ),
+    "CINF08-5.2.4-03": Three(
+        met=design(cpus=["1", "2"], memory=["128MiB", "256MiB"]),
+        not_met=design(cpus=[], memory=["128MiB", "256MiB"]),
+        not_applicable=CHAIN,
     ),
 }
 NOT_YET: frozenset[str] = frozenset()

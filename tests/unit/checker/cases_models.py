@@ -45,6 +45,7 @@ def _switched(side: int) -> dict[str, Any]:
         "mapping": {"nic": nic, "bridge": f"bmwg-br{side}", "vswitch_port": port},
         "vswitch": {
             "vhost_user": {"status": "connected", "mode": "server"},
+            "nic_driver": "net_af_packet",
             "flows": ["in_port=2 actions=output:1", "in_port=1 actions=output:2"],
             "pollers": [{"cpu": 1, "numa_node": 0, "isolated": False, "queues": queues}],
         },
@@ -73,17 +74,27 @@ SWITCH = {
         "settings": {"pmd_cpus": [1]},
     },
     "attachments": [_switched(0), _switched(1)],
+    "pod": {"cpuset_cpus": "1"},
 }
+SOCKET_SWITCH = copy.deepcopy(SWITCH)
+SOCKET_SWITCH["network"]["settings"] |= {"nic_port": "af_xdp"}
+for _one in SOCKET_SWITCH["attachments"]:
+    _one["vswitch"]["nic_driver"] = "net_af_xdp"
 PROGRAMS = {
     "network": {"driver": "ebpf-tc", "networking_model": "ebpf"},
     "attachments": [_programmed(0), _programmed(1)],
 }
 SOCKETS = {
-    "network": {"driver": "af-xdp", "networking_model": "ebpf"},
+    "network": {"driver": "af-xdp", "networking_model": "ebpf", "af_xdp": {"busy_polling": False}},
+    "pod": {"cpuset_cpus": "1"},
+    "device_queues": [{"interface": f"net{side}", "cpu": 1} for side in (0, 1)],
     "attachments": [
         {
             "network": "af-xdp",
+            "interface": {"name": f"net{side}"},
+            "conflist": {"plugins": [{"type": "host-device", "device": f"nic{side}"}]},
             "af_xdp": {
+                "device": f"net_af_xdp{side},iface=net{side},start_queue=0,queue_count=1,busy_budget=0",
                 "busy_polling": False,
                 "busy_budget_frames": 0,
                 "sockets": [
@@ -91,7 +102,31 @@ SOCKETS = {
                 ],
             },
         }
-        for _ in (0, 1)
+        for side in (0, 1)
+    ],
+}
+
+
+# as the driver writes it; no run of it has ended yet (docs/adr/0331)
+FUNCTIONS = {
+    "network": {"driver": "sriov", "networking_model": "sr-iov"},
+    "attachments": [
+        {
+            "network": "sr-iov",
+            "interface": {"name": f"net{side}"},
+            "mapping": {"nic": f"eth{side + 2}"},
+            "virtual_function": {
+                "nic": f"eth{side + 2}",
+                "nic_address": f"0000:0{side + 1}:00.0",
+                "nic_driver": "igb",
+                "total": 7,
+                "configured": 1,
+                "address": f"0000:0{side + 1}:10.0",
+                "driver": "igbvf",
+                "iommu_group": side + 9,
+            },
+        }
+        for side in (0, 1)
     ],
 }
 
@@ -134,5 +169,13 @@ CASES: dict[str, Three] = {
     "CINF08-5.2.4-06": three(SWITCH, *POLLERS, 0, "queues", 3, "enabled", value=False),
     "CINF08-5.1.2.2-02": three(PROGRAMS, *SECOND, "programs", "members", 1, "target", value=None),
     "CINF08-5.2.5-01": three(SOCKETS, *SECOND, "af_xdp", "busy_budget_frames", value=64),
+    "CINF08-5.2.4-04": three(SWITCH, "pod", "cpuset_cpus", value=None),
+    "CINF08-5.1.2.2-04": three(SOCKETS, *SECOND, "af_xdp", "sockets", value=[]),
+    "CINF08-5.1.2.2-08": three(PROGRAMS, *SECOND, "mapping", "nic", value=None),
+    "CINF08-5.1.2.2-09": three(SOCKET_SWITCH, *SECOND, "vswitch", "nic_driver", value="net_af_packet"),
+    "CINF08-5.1.2.3-01": three(FUNCTIONS, *SECOND, "virtual_function", "address", value=None),
+    "CINF08-5.1.2.3-03": three(FUNCTIONS, *SECOND, "virtual_function", "total", value=0),
+    "CINF08-5.1.2.3-04": three(FUNCTIONS, *SECOND, "virtual_function", "driver", value=""),
+    "CINF08-5.2.5-02": three(SOCKETS, "device_queues", 1, "cpu", value=None),
 }
 NOT_YET: frozenset[str] = frozenset()

@@ -15,6 +15,7 @@ from tests.unit.cloud.stub import PASSWORD, Cloud, stub
 from bmwg.drivers.cloud import client as client_module
 from bmwg.drivers.cloud.client import Client
 from bmwg.drivers.cloud.servers import Server, ServerPort, Workshop, require_fit
+from bmwg.drivers.cloud.sweeping import sweep
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError, ToolkitError
 
 pytestmark = [
@@ -336,5 +337,5 @@ def test_a_sweep_takes_what_has_the_tag_and_leaves_the_rest(cloud: Cloud, client
             },
         ),
     )
-    assert Workshop(client, "t").sweep() == ["port bmwg-t-one"]
+    assert sweep(Workshop(client, "t")) == ["port bmwg-t-one"]
     assert [path for method, path in cloud.asked if method == "DELETE"] == ["/network/v2.0/ports/p1"]

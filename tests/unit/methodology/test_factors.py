@@ -88,6 +88,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
 def test_a_ratio_within_the_searchs_width_never_moved_the_figure() -> None:
     told = made({("ptp",): 1.0004}, spread=0, seed=1)  # bounds are 1.001 apart
     assert not any(one.moved for one in told.main)
+    assert any(one.clear for one in told.main)
 
 
 def test_two_factors_that_change_together_are_one() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.methodology import suites
+from bmwg.methodology import offers, suites
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.suites import Case
@@ -27,6 +27,7 @@ def offered(tmp_path: Path, monkeypatch):
 
     def offer(name: str) -> None:
         (info / "entry_points.txt").write_text(f"[bmwg.cases]\ntoy = toy_cases:{name}\n")
+        offers.read.cache_clear()
         suites.cases.cache_clear()
 
     yield offer

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.network import ovs_switch, ovs_words
+from bmwg.drivers.hosting import virtual_functions
+from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, undriven
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
+from bmwg.drivers.network.sriov import SriovNetwork
 from bmwg.drivers.testbed import network_spec
-from bmwg.methodology.errors import ConfigError
+from bmwg.methodology.errors import ConfigError, TestbedError
 
 
 def made(kind, driver, options, dut_cpus=(1, 2)):
@@ -45,7 +47,9 @@ def test_a_strange_key_has_its_near_name():
         made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpu": "1"})
 
 
-@pytest.mark.parametrize(("kind", "driver"), [(TcRedirectNetwork, "ebpf-tc"), (AfXdpNetwork, "af-xdp")])
+@pytest.mark.parametrize(
+    ("kind", "driver"), [(TcRedirectNetwork, "ebpf-tc"), (AfXdpNetwork, "af-xdp"), (SriovNetwork, "sriov")]
+)
 def test_the_other_networks_refuse_what_they_do_not_know(kind, driver):
     with pytest.raises(ConfigError) as caught:
         made(kind, driver, {"colour": "blue"})
@@ -119,3 +123,99 @@ def test_a_switch_of_somebody_else_on_these_cpus_is_told(monkeypatch):
     lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=0, owner="vswitch-none")
     assert "process 12, thread pmd-c01/id:9" in lack["reason"]
     assert ovs_switch.obstacle(cpus=[2], hugepages_2mi=0, owner="vswitch-none") is None
+
+
+class NodeWith:
+    """A node whose NICs can have so many virtual functions, by name; nothing else may be asked of it."""
+
+    def __init__(self, totals):
+        self.totals = totals
+
+    def call(self, function, **_):
+        assert function == "bmwg.drivers.hosting.virtual_functions:capable"
+        return self.totals
+
+
+@pytest.mark.parametrize("totals", [{}, {"nic0": 7, "nic1": 3}])
+def test_more_virtual_functions_than_the_nics_have_are_missing_by_number(totals):
+    lack = made(SriovNetwork, "sriov", {"virtual_functions": 8}).probe(NodeWith(totals))
+    assert lack.what == "a NIC with 8 virtual functions"
+    assert "guest-sriov" in lack.mend
+
+
+def test_a_number_of_virtual_functions_that_no_nic_has_is_refused_by_its_place():
+    for number in (0, 257, "1"):
+        with pytest.raises(ConfigError) as caught:
+            made(SriovNetwork, "sriov", {"virtual_functions": number})
+        assert "virtual_functions" in caught.value.what
+
+
+def test_a_nic_without_virtual_functions_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(virtual_functions, "_NET", tmp_path)
+    (tmp_path / "eth0" / "device").mkdir(parents=True)
+    with pytest.raises(TestbedError, match="VF-01") as caught:
+        virtual_functions.of(interface="eth0")
+    assert caught.value.found == "a NIC without"
+    assert virtual_functions.capable() == {}
+
+
+def test_functions_of_somebody_else_are_not_touched(tmp_path, monkeypatch):
+    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    (tmp_path / "0000:01:00.0").mkdir()
+    made_already = tmp_path / "0000:01:00.0" / "sriov_numvfs"
+    made_already.write_text("2")
+    with pytest.raises(TestbedError, match="VF-01") as caught:
+        virtual_functions.create(address="0000:01:00.0", count=1)
+    assert "made already" in caught.value.found
+    assert made_already.read_text() == "2"
+
+
+def test_functions_are_made_told_and_taken_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    nic = tmp_path / "0000:01:00.0"
+    nic.mkdir()
+    (nic / "sriov_numvfs").write_text("0")
+    for number in (0, 1):
+        made_one = tmp_path / f"0000:01:10.{number}"
+        (made_one / "net" / f"eth{number}").mkdir(parents=True)
+        (nic / f"virtfn{number}").symlink_to(made_one)
+    found = virtual_functions.create(address="0000:01:00.0", count=2)
+    assert found == ["0000:01:10.0", "0000:01:10.1"]
+    assert (nic / "sriov_numvfs").read_text() == "2"
+    assert virtual_functions.interface_of(address=found[1])["interface"] == "eth1"
+    virtual_functions.remove(address="0000:01:00.0")
+    virtual_functions.remove(address="0000:01:00.0")
+    virtual_functions.remove(address="0000:02:00.0")
+    assert (nic / "sriov_numvfs").read_text() == "0"
+
+
+def test_a_function_without_a_driver_is_named_within_its_deadline(tmp_path, monkeypatch):
+    monkeypatch.setattr(virtual_functions, "_PCI", tmp_path)
+    (tmp_path / "0000:01:10.0").mkdir()
+    with pytest.raises(TestbedError, match="VF-03") as caught:
+        virtual_functions.interface_of(address="0000:01:10.0", within_s=0.1)
+    assert caught.value.found == "driver none"
+
+
+def test_a_machine_without_clang_lacks_the_programs_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(ebpf_build.build, "CLANG_NAMES", ("clang-that-is-not-there",))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lack = ebpf_build.missing()
+    assert lack is not None
+    assert lack.what == "programs for the tc hook"
+    assert "clang" in lack.reason + lack.mend
+
+
+def test_a_kernel_that_takes_no_program_for_the_hook_is_told_before_anything_is_made(monkeypatch):
+    def refuses(_path):
+        raise TestbedError(
+            "BPF-01", "the kernel took no program", found="Invalid argument", hint="another kernel"
+        )
+
+    monkeypatch.setattr(ebpf_build, "missing", lambda: None)
+    monkeypatch.setattr(ebpf_build, "ensure_built", lambda: Path("/nowhere"))
+    monkeypatch.setattr(libbpf, "Object", refuses)
+    lack = ebpf_node.probe()
+    assert lack is not None
+    assert lack["what"] == "programs at the tc hook"
+    assert "Invalid argument" in lack["reason"]

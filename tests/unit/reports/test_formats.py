@@ -82,7 +82,7 @@ def test_a_document_of_another_format_is_refused_by_name(
     assert ("toolkit version that run.json names" in error.hint) is ("newer" in what)
 
 
-@pytest.mark.parametrize("schema", ["jobs_profile/1.0", "profile/2.0", "http_profile/1.7"])
+@pytest.mark.parametrize("schema", ["wishes_profile/1.0", "profile/2.0", "http_profile/1.7"])
 def test_a_run_of_an_unknown_kind_of_load_is_refused_by_name(
     folder: Path, capsys: pytest.CaptureFixture[str], schema: str
 ) -> None:
@@ -91,8 +91,11 @@ def test_a_run_of_an_unknown_kind_of_load_is_refused_by_name(
     error = refused(folder, capsys)
     assert error.error_id == "STORE-03"
     assert "run.json: profile: " in error.what
-    assert ("of a kind of load that this toolkit does not know" in error.what) is ("jobs" in schema)
-    assert error.expected == "profile/1.0 or http_profile/1.0 or streams_profile/1.0 or acts_profile/1.0"
+    assert ("of a kind of load that this toolkit does not know" in error.what) is ("wishes" in schema)
+    assert (
+        error.expected
+        == "profile/1.0 or http_profile/1.0 or streams_profile/1.0 or acts_profile/1.0 or jobs_profile/1.0"
+    )
     found = verify_folder(folder)
     assert found.evidence is not None
     assert (found.evidence.run, found.evidence.outcomes, found.evidence.trials) == (None, (), ())
@@ -147,7 +150,7 @@ def test_what_a_schema_demands_is_what_can_be_read() -> None:
     assert tuple(TRIAL_SCHEMAS) == READABLE["trial"]
     assert {
         load(name)["properties"]["schema"]["const"]
-        for name in ("profile", "http_profile", "streams_profile", "acts_profile")
+        for name in ("profile", "http_profile", "streams_profile", "acts_profile", "jobs_profile")
     } == set(READABLE["profile"])
 
 

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import made_run
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_parts import LATENCY, THROUGHPUT, Clock, Maker, cell, header, result
 from made_run import realistic_run
 
@@ -20,6 +23,7 @@ from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitBug
 from bmwg.methodology.records import Bound, Outcome, OutcomeType, Quantity, Validity
 from bmwg.reports.store import RunStore, read_run
 from bmwg.reports.store.canonical import canonical
+from bmwg.reports.store.files import Written, pretty
 from bmwg.reports.store.redact import redact
 from bmwg.schemas import load
 from bmwg.schemas.validation import problems
@@ -347,3 +351,21 @@ def test_a_run_that_goes_on_numbers_its_deployments_after_the_last(tmp_path: Pat
         for name in ("pvp-kernel-l3-bridge-1", "pvp-kernel-l3-ptp-3", "named"):
             store.add_deployment(name, {"plugin": "bridge"})
         assert read_run(store.folder).last_deployment == 3
+
+
+KEYS = st.text(max_size=3)
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=4))
+def test_a_document_for_the_eye_is_what_json_writes_with_an_indent(data: dict[str, Any]) -> None:
+    whole = {**data, "schema": "run/2.0", "run_id": "r", "outcomes": [{"a": [1, {}]}, {}], "plan": []}
+    ordered = {key: whole[key] for key in ("schema", "run_id")}
+    ordered |= {key: whole[key] for key in sorted(whole) if key not in ordered}
+    wanted = (json.dumps(ordered, indent=1) + "\n").encode("ascii")
+    written: Written = {}
+    assert pretty(whole) == pretty(whole, written) == pretty(whole, written) == wanted

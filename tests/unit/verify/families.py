@@ -18,6 +18,7 @@ import evidence
 import liar
 import liar_http
 import liar_kinds
+import liar_loads
 import liar_source
 import replayable
 import test_http_run
@@ -78,6 +79,11 @@ def _kinds(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
     return {}
 
 
+def _loads(lie: liar.Lie, folder: Path, seed: int) -> dict[str, Any]:
+    liar_loads.told(folder, lie, seed)
+    return {}
+
+
 def _requests_now(lie: liar_http.HttpLie, folder: Path, seed: int) -> dict[str, Any]:
     liar_http.told_now(folder, lie, seed)
     return {}
@@ -114,6 +120,10 @@ FAMILIES: tuple[Family, ...] = (
     *(
         Family(name=lie.__name__, base="ladder", tell=partial(_frames, lie), named=said)
         for lie, said in liar.STRANGERS.items()
+    ),
+    *(
+        Family(name=lie.__name__, base=base, tell=partial(_frames, lie), named=said)
+        for lie, (base, said) in liar.TIMES.items()
     ),
     *(
         Family(
@@ -157,6 +167,10 @@ FAMILIES: tuple[Family, ...] = (
     *(
         Family(name=f"kinds: {lie.__name__}", base=base, tell=partial(_kinds, lie), named=said)
         for lie, (base, said) in liar_kinds.NAMED.items()
+    ),
+    *(
+        Family(name=f"loads: {lie.__name__}", base=base, tell=partial(_loads, lie), rules=frozenset({one}))
+        for lie, (base, one) in liar_loads.REFUSED.items()
     ),
     Family(name="page that acts", base="ladder", tell=_active_page, rules=frozenset({"VER-36"})),
     Family(

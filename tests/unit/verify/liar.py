@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,29 @@ def relabelled_as_other_tester(files: Files) -> None:
     relabelled_without_sign(files)
     files.run["testbed"]["tester"] |= {"driver": "trex", "io": "pci"}
     files.run["drivers"] = [{"driver": "trex"}]
+
+
+def relabelled_with_time(files: Files) -> None:
+    """The same, with the trials written as far apart as they would have lasted."""
+    relabelled_with_counters(files)
+    now = datetime.fromisoformat(files.run["started_at"])
+    for trial in files.trials:
+        now += timedelta(
+            microseconds=trial["result"]["wall_time_ns"] // 1000 + files.chance.randrange(20_000)
+        )
+        trial["at"] = f"{now:%Y-%m-%dT%H:%M:%S.%fZ}"
+    files.run["ended_at"] = f"{now + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def later_half(files: Files) -> None:
+    """Say that the second half was measured an hour later than it was."""
+    for trial in files.trials[len(files.trials) // 2 :]:
+        trial["at"] = _an_hour_later(trial["at"])
+    files.run["ended_at"] = _an_hour_later(files.run["ended_at"])
+
+
+def _an_hour_later(text: str) -> str:
+    return f"{datetime.fromisoformat(text) + timedelta(hours=1):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def with_line_rate(files: Files) -> None:
@@ -173,6 +197,10 @@ def option_after_option(files: Files) -> None:
 PLANS: dict[Lie, str] = {cells_gone: "made"}
 TURNS: dict[Lie, str] = {another_seed: "turns", option_after_option: "turns"}
 STRANGERS: dict[Lie, str] = {other_commit: "unknown toolkit", profile_in_disguise: "unknown profile"}
+TIMES: dict[Lie, tuple[str, str]] = {  # base, question
+    relabelled_with_time: ("simulated", "question: times: "),
+    later_half: ("packets-2", "question: clock: "),
+}
 PHYSICS: dict[Lie, str] = {
     other_driver: "packets",
     relabelled: "simulated",

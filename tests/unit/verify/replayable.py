@@ -126,7 +126,10 @@ class Session:
                 streams = tuple(  # of a real device no two results are alike
                     replace(one, largest_gap_ns=one.largest_gap_ns + self.taken) for one in result.streams
                 )
-                result = replace(result, auxiliary=tuple(sorted(made.items())), streams=streams)
+                odd_ns = result.wall_time_ns + 1 + self.taken % 998  # no clock reads whole microseconds
+                result = replace(
+                    result, auxiliary=tuple(sorted(made.items())), streams=streams, wall_time_ns=odd_ns
+                )
             self.taken += 1
             if self.stall_every and self.taken % self.stall_every == 0:
                 result = replace(result, disturbance=HostDisturbance(largest_stall_ns=((1, 9_000_000),)))
@@ -183,7 +186,9 @@ class Session:
                     self.envelopes[cell.frame_octets] = outcome.lower.load_fps
         most = self.profile.policy.most_set_aside_ratio
         by_cpu = self.profile.policy.stall_evidence is StallEvidence.CPU
-        outcome = standing(outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu)
+        outcome = standing(
+            outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu, policy=self.profile.policy
+        )
         if planned.metric != latency.METRIC:
             self.throughputs[cell.cell_id] = outcome
         self.store.add_outcome(outcome)
@@ -221,7 +226,7 @@ def make_run(
     if not indicative:  # what a conformance profile may set aside
         conforming = {"set_aside_host_stalls": False, "stall_evidence": "cpu", "most_set_aside_ratio": 0.1}
         data["trial"] |= {**conforming, "max_repeats": 10}
-        del data["search"]["most_relative_width"]
+        del data["search"]["most_relative_width"], data["search"]["state_checks"]
     data["paths"] = [one | {"frame_octets": list(sizes)} for one in data["paths"] if one["path"] in paths]
     data["suites"] = {
         name: one
@@ -282,6 +287,7 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
     run["header_sha256"] = header_hash(run)
     platform = json.loads((folder / "platform.json").read_text("ascii"))
     bonds: dict[tuple[Any, ...], Any] = {}
+    form = sealed_form(platform)
     prev = genesis(run["run_id"], run["header_sha256"])
     lines = []
     for number, body in enumerate(trials, start=1):
@@ -290,7 +296,7 @@ def forge(folder: Path, run: dict[str, Any], trials: list[dict[str, Any]], *, re
             body["seq"] = number
         if bound := body.get("platform"):
             key = (body["deployment"], bound["doctor"], bound["drift"])
-            bonds.setdefault(key, binding.of_trial(sealed_form(platform), *key))
+            bonds.setdefault(key, binding.of_trial(form, *key))
             body["platform"] = bonds[key]
         text = canonical(body)
         prev = hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import replayable
-from tests.unit.acts.test_kind import result, spec
+from tests.unit.acts.test_kind import pair, result, spec
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -20,9 +21,11 @@ from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
+from bmwg.resources.guest_record import record_machine
 
 QUICK = profile.PROFILES.load("quick")
 PLAN = QUICK.plan()
+CLOUD = profile.PROFILES.load("cloud")
 MS = 1_000_000
 
 
@@ -34,22 +37,76 @@ class Clock(replayable.Clock):
         return super().__call__()
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Starts on bridge and churn measured, the policy refused, other options not there."""
-    header = RunHeader(
+def header_by(chosen, testbed: str) -> RunHeader:
+    plan = tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in chosen.plan())
+    return RunHeader(
         toolkit_version="0.1.0",
         toolkit_commit="0123456789abcdef0123456789abcdef01234567",
         toolkit_dirty=False,
         simulated=False,
-        testbed={"name": "pods"},
+        testbed={"name": testbed},
         testbed_source=None,
-        profile=QUICK.data,
+        profile=chosen.data,
         medium_kind="veth",
         line_rate_bps=None,
         procedures=versions(ACTS.families),
-        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
+        plan=plan,
     )
+
+
+def executed(store: RunStore, planned, deployment_id: str, results) -> None:
+    """Append these executions of a cell, and its answer."""
+    done = []
+    for number, one in enumerate(results, start=1):
+        asked = spec(planned, number)
+        found = ACTS.assessed(asked, one)
+        seq = store.append(
+            cell_id=planned.cell.cell_id,
+            deployment_id=deployment_id,
+            metric=planned.metric,
+            test_id=planned.test_id,
+            phase=MEASURED,
+            body=ACTS.body_of(asked, one, {}),
+            validity=found.validity,
+            reason=found.reason,
+        )
+        done.append(ACTS.tried(seq, asked, one))
+    store.add_outcome(ACTS.answered(planned, done))
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """Servers one at a time, and two at once."""
+    start, batch = CLOUD.plan()
+    with RunStore.create(
+        tmp_path_factory.mktemp("servers"), "s", header_by(CLOUD, "servers"), clock=Clock()
+    ) as store:
+        machine = {"kind": "openstack", "accelerator": "tcg"}
+        for number, (planned, results) in enumerate(
+            [(start, [result(1500 + ms) for ms in range(3)]), (batch, [pair(1900 + ms) for ms in range(3)])],
+            start=1,
+        ):
+            deployment_id = f"acts-pvp-vm-none-{number}"
+            evidence = {"path": "pvp-vm", "hosting": "vm", "function": "kernel-l3", "machine": machine}
+            store.add_deployment(deployment_id, evidence)
+            record_machine(store, evidence, "openstack")
+            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+            store.platform.note_records(deployment_id, {"dut1": place})
+            # one every 10 ms: fewer than a pod is offered
+            each = [
+                replace(one, lives=tuple(replace(life, offered_frames=200) for life in one.lives))
+                for one in results
+            ]
+            executed(store, planned, deployment_id, each)
+        store.close(None, "complete")
+    write_report(store.folder)
+    return store.folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Starts on bridge and churn measured, the policy refused, other options not there."""
+    header = header_by(QUICK, "pods")
     with RunStore.create(tmp_path_factory.mktemp("acts"), "a", header, clock=Clock()) as store:
         store.add_deployment("acts-pvp-bridge-1", {"path": "pvp"})
         place = {"schema": "record/1.0", "scope": "network", "fields": {}}
@@ -61,23 +118,12 @@ def made(tmp_path_factory):
                     ACTS.without_execution(planned, OutcomeType.NOT_ASSESSED, reason), mend="another CNI"
                 )
                 continue
-            done = []
-            for number in range(1, 8):
-                asked = spec(planned, number)
-                one = result(1500 + number, cycles=asked.cycles)
-                found = ACTS.assessed(asked, one)
-                seq = store.append(
-                    cell_id=planned.cell.cell_id,
-                    deployment_id="acts-pvp-bridge-1",
-                    metric=planned.metric,
-                    test_id=planned.test_id,
-                    phase=MEASURED,
-                    body=ACTS.body_of(asked, one, {}),
-                    validity=found.validity,
-                    reason=found.reason,
-                )
-                done.append(ACTS.tried(seq, asked, one))
-            store.add_outcome(ACTS.answered(planned, done))
+            executed(
+                store,
+                planned,
+                "acts-pvp-bridge-1",
+                [result(1500 + number, cycles=planned.spec.cycles) for number in range(1, 8)],
+            )
         store.close(None, "complete")
     write_report(store.folder)
     return store.folder
@@ -108,6 +154,24 @@ def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
     assert "went round the pod" in page
     assert "it enforces no NetworkPolicy" in page
     assert "5 answers from the life of 42 pods" in page
+
+
+def test_servers_verify_and_their_page_names_what_ran_them(servers) -> None:
+    assert verify_folder(servers).findings == ()
+    page = (servers / "report.rst").read_text(encoding="utf-8").replace("\\", "")
+    assert "The life of servers" in page
+    assert "2 answers from the life of 9 servers" in page
+    assert "a virtual machine under TCG, made by openstack" in page
+    assert "n = 3 of 2 servers at once, until all forward 1.921\u00a0s" in page
+    assert "went round the server" in page
+
+
+def test_a_batch_that_lasted_less_than_its_slower_server_is_found(servers, tmp_path) -> None:
+    def change(lines, document) -> None:
+        one = next(one for one in document["outcomes"] if one["metric"] == "server_batch")
+        one["values"][0]["number"] = 1500.0 * MS
+
+    assert "VER-16" in forged(Path(shutil.copytree(servers, tmp_path / "s")), change)
 
 
 def forged(run: Path, change) -> set[str]:

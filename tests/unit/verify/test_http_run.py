@@ -179,7 +179,7 @@ def frames(lines):
 
 
 def unknown_kind(lines):
-    lines[0]["kind"] = "jobs"
+    lines[0]["kind"] = "wishes"
 
 
 def without_bond(lines):
@@ -373,7 +373,7 @@ def no_such_axis(data):
 
 
 def unknown_kind_of_cell(data):
-    data["plan"][0]["cell"]["kind"] = "jobs"
+    data["plan"][0]["cell"]["kind"] = "wishes"
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,18 @@ def test_a_lie_about_a_redacted_run_of_several_kinds_is_refused_or_named(place, 
     assert family.caught(verified), [str(one) for one in verified.findings]
 
 
+@pytest.mark.parametrize(
+    "family",
+    [one for one in families.FAMILIES if one.name.startswith("loads: ")][::3],  # the campaign tries all
+    ids=lambda family: family.name.removeprefix("loads: "),
+)
+def test_a_lie_about_chains_the_life_of_pods_or_sockets_is_refused(place, tmp_path, keys, family):
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    verified = verify_bundle(bundle, load_public(keys["signer.pub"]))
+    assert verified.trust == TRUSTED
+    assert family.caught(verified), [str(one) for one in verified.findings]
+
+
 SOURCE = {**liar_source.REFUSED, **liar_source.ASKED, **liar_source.SAID}
 # of these each commit tries one seed, of all others the campaign does
 QUICK = {"compared_with_edited_outcomes", "compared_unverified", "checked_out_by_somebody_else", "no_report"}
@@ -242,6 +254,13 @@ def test_parts_that_nobody_compared_are_named_in_the_verdict_line(place, tmp_pat
     said = lines(verify_bundle(bundle, load_public(keys["signer.pub"])), clauses=False)
     verdict = next(line for line in said if line.startswith("verified:"))
     assert verdict.endswith("NOT CHECKED, may say anything: report.html, output.xml")
+
+
+@pytest.mark.parametrize("lie", liar.TIMES, ids=lambda lie: lie.__name__)
+def test_times_that_no_clock_gives_are_asked_about(place, tmp_path, keys, lie):
+    family = next(one for one in families.FAMILIES if one.name == lie.__name__)
+    bundle = families.told(family, 0, place=place, to=tmp_path / "lie", key=keys["signer"])
+    assert family.caught(verify_bundle(bundle, load_public(keys["signer.pub"])))
 
 
 @pytest.mark.parametrize("lie", liar.STRANGERS, ids=lambda lie: lie.__name__)

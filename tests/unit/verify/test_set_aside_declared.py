@@ -46,3 +46,13 @@ def test_a_lenient_profile_of_a_run_is_told(
     data[part] = {**data[part], **change}
     assert told(run_folder, data, 2) == [f"run.json: profile: {one}" for one in expected]
     assert told(run_folder, data, 1) == []  # of a time that did not know these limits
+
+
+@pytest.mark.parametrize(("standing", "named"), [(1, 0), (2, 0), (4, 0), (5, 1)])
+def test_an_indicative_profile_may_set_aside_half_since_standing_5(
+    run_folder: Path, standing: int, named: int
+) -> None:
+    data = dict(load_profile("quick").data)
+    data["trial"] = {**data["trial"], "most_set_aside_ratio": 0.9}
+    found = told(run_folder, data, standing)
+    assert found == ["run.json: profile: trial.most_set_aside_ratio (PRF-06)"] * named

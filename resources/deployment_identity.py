@@ -19,7 +19,7 @@ Records = Mapping[str, Mapping[str, JsonValue]]
 Normal = dict[str, dict[str, JsonValue]]
 
 
-class Firsts:
+class DeploymentIdentity:
     """The first deployment of each kind, and what each hosting form was made of when it was first told."""
 
     def __init__(self) -> None:

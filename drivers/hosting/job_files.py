@@ -1,0 +1,47 @@
+"""Files of jobs on a node: what room there is, what a program wrote, that they go again. Node functions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_LIMIT_OCTETS = 1 << 20  # choice: no summary of a program is larger
+
+
+def free_octets(*, folder: str) -> int:
+    """Node function: octets that the file system of a folder has left; the folder is made."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def read(*, folder: str, name: str) -> str:
+    """Node function: the text of a file, at most so much; empty when there is none."""
+    try:
+        with Path(folder, name).open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LIMIT_OCTETS)
+    except FileNotFoundError:
+        return ""
+
+
+def remove(*, folder: str, names: list[str]) -> None:
+    """Node function: remove files of a folder. Idempotent."""
+    for name in names:
+        Path(folder, name).unlink(missing_ok=True)
+
+
+def last_cache_octets() -> int:
+    """Node function: the size of the last cache of the first CPU; 0 where the kernel tells none."""
+    sizes = [0]
+    for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = file.read_text().strip()
+        number, unit = text.rstrip("KMG"), text[-1:]
+        sizes.append(int(number) << {"K": 10, "M": 20, "G": 30}.get(unit, 0))
+    return max(sizes)
+
+
+def empty(*, folder: str) -> None:
+    """Node function: remove all files of a folder, and leave it."""
+    for file in Path(folder).iterdir():
+        if file.is_file():
+            file.unlink()

@@ -1,0 +1,118 @@
+"""Pods with a virtual function of the node's NIC (SR-IOV): frames go past the node's kernel.
+
+The SR-IOV model of draft-ietf-bmwg-containerized-infra 5.1.2.3, with the function as an interface of the
+pod's kernel. The NIC makes its functions for the deployment and has none after it; the host-device plugin
+hands the first one over, as the SR-IOV plugin would. The nodes are namespaces of this machine: a function's
+interface is born in the machine's own namespace and goes on to the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
+from bmwg.drivers.hosting import interfaces, virtual_functions
+from bmwg.drivers.network.cni_network import CniNetwork
+from bmwg.drivers.network.options import Options
+from bmwg.drivers.testbed import NetworkSpec
+
+UNDO_KIND = "virtual_functions"
+LINK_KIND = "virtual function"
+_MOST = 256  # choice: more functions has no NIC that was read of
+_NODE = "bmwg.drivers.hosting.virtual_functions"
+_CONFLIST: Mapping[str, Any] = {
+    "cniVersion": "1.0.0",
+    "name": "bmwg-sr-iov-${side}",
+    "plugins": [
+        {"type": "host-device", "device": "${nic}", "ipam": {"type": "static", "addresses": "${addresses}"}}
+    ],
+}
+
+
+class SriovNetwork(CniNetwork):
+    """One option of `networks:` with `driver: sriov`. Keeps no state of its own."""
+
+    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
+        options = Options(spec, f"networks.{spec.name}.options")
+        self._count = options.count("virtual_functions", default=1, least=1, most=_MOST)
+        options.finish()
+        plugged = replace(spec, conflist=_CONFLIST, plugin_dir=spec.plugin_dir or "/usr/lib/cni")
+        super().__init__(plugged, run_dir=run_dir, undo=undo)
+
+    def probe(self, node: Node) -> Missing | None:
+        """Return what is missing: NICs with as many virtual functions, the plugin."""
+        enough = {
+            name: total for name, total in node.call(f"{_NODE}:capable").items() if total >= self._count
+        }
+        if not enough:
+            return Missing(
+                what=f"a NIC with {self._count} virtual functions",
+                reason="no interface of the node has so many (SR-IOV)",
+                mend="sh setup/sriov.sh, then bmwg run --in-guest --testbed testbeds/guest-sriov.yaml",
+            )
+        return super().probe(node)
+
+    def describe(self, node: Node) -> dict[str, JsonValue]:
+        """Return the plugin and the option's settings."""
+        return {**super().describe(node), "driver": "sriov", "settings": {"virtual_functions": self._count}}
+
+    @contextmanager
+    def attach(
+        self,
+        node: PlacedNode,
+        attachment: Attachment,
+        *,
+        pod_id: str,
+        pod_pid: int,
+        bridge: str,
+        netns: str = "",
+    ) -> Iterator[Attached]:
+        """Have the NIC make its functions, and hand the first one to the pod; on leaving there are none."""
+        nic = node.call(f"{_NODE}:of", interface=str(attachment.uplink))
+        entry = self._undo.before(UNDO_KIND, address=nic["address"])
+        try:
+            first, *_ = virtual_functions.create(address=nic["address"], count=self._count)
+            made = virtual_functions.interface_of(address=first)
+            name = f"vf{attachment.side}"
+            interfaces.move(interface=str(made["interface"]), pid=int(node.place["pid"]), name=name)
+            named = {"pod_id": pod_id, "pod_pid": pod_pid, "bridge": bridge, "netns": netns}
+            with super().attach(node, replace(attachment, uplink=name), **named) as attached:  # type: ignore[arg-type]
+                function = {
+                    "nic": attachment.uplink,
+                    "nic_address": nic["address"],
+                    "nic_driver": nic["driver"],
+                    "total": nic["total"],
+                    "configured": self._count,
+                    "address": made["address"],
+                    "driver": made["driver"],
+                    "iommu_group": made["iommu_group"],
+                }
+                yield replace(
+                    attached,
+                    attachment=attachment,
+                    link_kind=LINK_KIND,
+                    evidence={
+                        **attached.evidence,
+                        "mapping": {"nic": attachment.uplink},
+                        "virtual_function": function,
+                    },
+                )
+        finally:
+            virtual_functions.remove(address=nic["address"])
+            self._undo.done(entry)
+
+
+_: type[NetworkDriver] = SriovNetwork

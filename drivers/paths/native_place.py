@@ -1,0 +1,65 @@
+"""A host as the place of native programs: its namespaces, and a cgroup with the testbed's limits of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bmwg.drivers.api import JsonValue, PlacedNode
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths.bed import Bed
+
+UNDO_KIND = "native_cgroup"
+_CGROUP = "bmwg.drivers.hosting.native_cgroup"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlace:
+    """A node as the place of a program. `limits` are those of its cgroup, as the kernel has them."""
+
+    pod_id: str
+    node: PlacedNode
+    pid: int
+    start_ticks: int
+    cgroup: str
+    limits: dict[str, JsonValue]
+
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+        """Run a function on the node."""
+        return self.node.call(function, deadline_s=within_s + 20.0, **arguments)
+
+
+@contextmanager
+def native_place(
+    bed: Bed, node: NamespaceNode, *, number: int, cpus: Sequence[int], cpu_limit: float = 0.0
+) -> Iterator[HostPlace]:
+    """Make the cgroup of native programs on these CPUs; end what runs in it and remove it on leaving.
+
+    Raises DriverError HOST-01.
+    """
+    pods = bed.testbed.pods
+    name = f"bmwg-{bed.next_id()}-host{number}"
+    entry = bed.undo.before(UNDO_KIND, node.place, cgroup=f"/{name}")
+    try:
+        cgroup = node.call(
+            f"{_CGROUP}:make",
+            name=name,
+            cpus=",".join(map(str, cpus)),
+            memory_octets=pods.memory_octets,
+            hugepages_2mi=pods.hugepages_2mi,
+            cpu_limit=cpu_limit,
+        )
+        told = node.call(f"{_CGROUP}:described", cgroup=cgroup)
+        del told["cgroup"]  # its name is drawn anew at each deployment
+        yield HostPlace(
+            pod_id=f"host{number}",
+            node=node,
+            pid=node.pid,
+            start_ticks=node.start_ticks,
+            cgroup=cgroup,
+            limits=told,
+        )
+    finally:
+        node.call(f"{_CGROUP}:remove", cgroup=f"/{name}")
+        bed.undo.done(entry)

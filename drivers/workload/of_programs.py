@@ -1,0 +1,65 @@
+"""What drivers have in common whose program stands on the nodes of a testbed.
+
+They are made of the nodes. Between executions no program of theirs runs. Ids: LOAD-02 no place is attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Generic, Self, TypeVar
+
+from bmwg.drivers.api import JsonValue, Missing, Node
+from bmwg.drivers.api_workload import Takes
+from bmwg.methodology.errors import DriverError
+
+MEND = "sh setup/install.sh workloads"
+IN_POD = "bmwg.drivers.hosting.pod_programs"
+EndT = TypeVar("EndT")
+
+
+class OfPrograms(Generic[EndT]):
+    """A driver of one program, which runs at the ends that are attached."""
+
+    takes: ClassVar[Takes]
+    program: ClassVar[str]
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = tuple(dict.fromkeys(nodes))
+        self._ends: tuple[EndT, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
+
+    def probe(self) -> Missing | None:
+        """Tell whether the program is on all nodes."""
+        for node in self._nodes:
+            if node.call(f"{IN_POD}:missing", program=self.program):
+                return Missing(what=self.program, reason=f"not on node {node.name}", mend=MEND)
+        return None
+
+    def attach(self, ends: Sequence[EndT], /) -> None:
+        """Use these from now on. Raises ConfigError LOAD-01."""
+        self.takes.refuse(self.program, ends)
+        self._ends = tuple(ends)
+
+    def detach(self) -> None:
+        """Forget them: between executions no program runs."""
+        self._ends = ()
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """The program, as the nodes tell its version."""
+        told = {node.name: node.call(f"{IN_POD}:version", program=self.program) for node in self._nodes}
+        return {"program": self.program, "versions": told}
+
+    def all_attached(self, nothing: str) -> tuple[EndT, ...]:
+        """Return what is attached. Raises DriverError LOAD-02, which says in `nothing` what was not done."""
+        if not self._ends:
+            raise DriverError(
+                "LOAD-02",
+                f"workload {self.program}: nothing is attached; {nothing}",
+                hint="attach() comes first",
+            )
+        return self._ends

@@ -1,0 +1,60 @@
+"""The kind as journal, store, report and verification see it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bmwg.methodology import repeated
+from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FORMAT, PROFILES, cell_of_axes
+from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec, contradictions, shortcomings
+from bmwg.methodology.kinds.repeated.kind import RepeatedKind
+from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.records import Cell, Quantity, Validity
+from bmwg.methodology.student import interval
+from bmwg.methodology.trial import Assessment
+from bmwg.schemas import load
+
+
+class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
+    """Jobs among the kinds of load."""
+
+    name = KIND
+    unit = "jobs"
+    schema = load(KIND)
+    profile_format = FORMAT
+    families = tuple(EXPERIMENTS)
+    headline = tuple(f"{metric}.mean" for metric in EXPERIMENTS)
+    spec_type = JobsSpec
+    result_type = JobsResult
+    profiles = PROFILES
+
+    def cell(self, axes: Mapping[str, Any]) -> Cell:
+        """Return the cell of a run's files. Raises ValueError."""
+        return cell_of_axes(axes)
+
+    def judged(self, spec: JobsSpec, result: JobsResult) -> Assessment:
+        """Say whether an execution went on as long as asked and told each figure of its job."""
+        if found := contradictions(spec, result):
+            return Assessment(validity=Validity.INCONSISTENT, reason="; ".join(found))
+        if found := shortcomings(spec, result, figures_of(spec)):
+            return Assessment(validity=Validity.INCOMPLETE, reason="; ".join(found))
+        return Assessment(validity=Validity.VALID)
+
+    def values(self, planned: Planned[JobsSpec], results: Sequence[JobsResult]) -> tuple[Quantity, ...]:
+        """Return the mean of each figure; the first has the metric's own name."""
+        found: tuple[Quantity, ...] = ()
+        for number, (name, unit) in enumerate(EXPERIMENTS[planned.metric].figures.items()):
+            each = interval([one.figure(name) or 0.0 for one in results])
+            metric = f"{planned.metric}.{name}" if number else planned.metric
+            found += repeated.quantities(metric, each, unit)
+        return found
+
+
+def figures_of(spec: JobsSpec) -> tuple[str, ...]:
+    """Return the names of what a job must tell; none of a job that no experiment has."""
+    same = (one for one in EXPERIMENTS.values() if (one.workload, one.job) == (spec.workload, spec.job))
+    return next((tuple(one.figures) for one in same), ())
+
+
+JOBS = _Jobs()

@@ -1,0 +1,27 @@
+"""In which order the hosting forms of an experiment take their executions: randomized complete blocks. Pure.
+
+A block is one execution of each form, in an order drawn from the run's seed. What drifts with time falls on
+all forms alike, and each form can be held against native of the same block.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+
+
+def next_up(
+    forms: Sequence[str], done: Mapping[str, int], ended: Collection[str], *, seed: int, experiment: str
+) -> str | None:
+    """Return which form runs next; None when all have ended.
+
+    `forms` are all that are planned, `done` how many executions each has, valid or not. Whoever knows the
+    executions so far gets the same answer, so a run that was cut off goes on where it was.
+    """
+    left = [form for form in forms if form not in ended]
+    if not left:
+        return None
+    block = min(done.get(form, 0) for form in left)
+    order = list(forms)
+    random.Random(f"{seed}/{experiment}/{block}").shuffle(order)
+    return next(form for form in order if form in left and done.get(form, 0) == block)

@@ -1,0 +1,1 @@
+"""The profiles of the host suites, as package data."""

@@ -1,0 +1,1 @@
+"""What jobs tell in reports, and what they are held to."""

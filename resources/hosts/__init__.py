@@ -1,0 +1,1 @@
+"""Runs of jobs: programs on a host, natively and in hosting forms."""

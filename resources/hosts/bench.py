@@ -1,0 +1,162 @@
+"""The bench of jobs: the forms of an experiment stand together, and take turns in random blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import Missing
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.record.deployment import take_place
+from bmwg.drivers.standing import Standing
+from bmwg.drivers.testbed import Testbed
+from bmwg.drivers.workload.of_jobs import JobsWorkload
+from bmwg.methodology.kinds.jobs.kind import JOBS
+from bmwg.methodology.kinds.jobs.order import next_up
+from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
+from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.records import BAREMETAL, Outcome
+from bmwg.reports.store import Run
+from bmwg.resources.hosts import places
+from bmwg.resources.hosts.line import line_of
+from bmwg.resources.open_run import OpenRun
+from bmwg.resources.platform import PlatformGuard
+from bmwg.resources.repeated.bench import RepeatedBench
+from bmwg.resources.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
+
+Executions = CellExecutions[JobsSpec, JobsResult]
+_ROOM_RATIO = 2  # choice: a file that is written anew while the old one goes
+_ROOM_OCTETS = 64 << 20  # choice: what the run itself writes meanwhile
+
+
+class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
+    """The cells of jobs of one run, experiment by experiment."""
+
+    kind = JOBS
+
+    def __init__(
+        self,
+        run: OpenRun,
+        *,
+        testbed: Testbed,
+        plan: Sequence[Planned[JobsSpec]],
+        continued: Run | None,
+        seed: int,
+    ) -> None:
+        super().__init__(run, testbed=testbed, plan=plan, continued=continued)
+        self._seed = seed
+        self._guards: dict[str, PlatformGuard] = {BAREMETAL: self.guard}
+
+    def line(self, outcome: Outcome) -> str:
+        """Say an outcome in one line, without its cell."""
+        return line_of(outcome)
+
+    def together(self, wanted: Planned[JobsSpec]) -> list[Planned[JobsSpec]]:
+        """Return the cells of the experiment: its forms take turns."""
+        return [one for one in self.whole_plan if one.metric == wanted.metric]
+
+    def measure(self, group: list[Planned[JobsSpec]]) -> None:
+        """Measure an experiment in all forms that can be had here, in random blocks."""
+        bed = self.open_bed()
+        workload, lack = self._workload(group[0], bed)
+        forms: dict[str, Executions] = {}
+        for planned in group:
+            missing = lack or places.lacking(planned.cell.hosting, bed)
+            if missing is None:
+                forms[planned.cell.hosting] = self.executions(planned)
+            else:
+                self.keep_lacking(planned, missing)
+        if workload is None:
+            return
+        broken = 0
+        while forms:
+            try:
+                self._measure_standing(forms, workload, bed)
+            except DeploymentBrokenError as error:
+                self.run.display.note(f"{group[0].metric}: {error}; new deployments are made")
+                broken += 1
+                if broken > group[0].asked.max_invalid:
+                    for hosting, executions in forms.items():
+                        self.keep(self._guard(hosting).judged_after_break([executions.answer()])[0])
+                    return
+
+    def _workload(self, planned: Planned[JobsSpec], bed: Bed) -> tuple[JobsWorkload | None, Missing | None]:
+        """Return what runs the experiment's job, or why it cannot be run here."""
+        spec = planned.spec
+        if spec.workload not in registry.names(registry.WORKLOAD):
+            return None, Missing(
+                what=f"program {spec.workload}",
+                reason="no workload of that name is installed here",
+                mend="docs/hosts.md, programs of your own",
+            )
+        node = bed.node(self.testbed.nodes[0].name)
+        made: JobsWorkload = registry.workload(spec.workload, kind=JOBS.name)([node])
+        wanted = spec.size_octets * _ROOM_RATIO + _ROOM_OCTETS if spec.size_octets else 0
+        lack = made.probe() or places.no_space(bed, wanted)
+        return (None, lack) if lack else (made, None)
+
+    def _measure_standing(self, forms: dict[str, Executions], workload: JobsWorkload, bed: Bed) -> None:
+        """Measure while all forms stand; a form is taken away when it has its answer."""
+        experiment = next(iter(forms.values())).planned.metric
+        with ExitStack() as stack:
+            standing = self._stand(forms, workload, bed, stack)
+            order = [one.cell.hosting for one in self.whole_plan if one.metric == experiment]
+            while forms:
+                done = {hosting: len(one.done) for hosting, one in forms.items()}
+                ended = {hosting for hosting in order if hosting not in forms or forms[hosting].ended}
+                hosting = next_up(order, done, ended, seed=self._seed, experiment=experiment)
+                if hosting is not None:
+                    forms[hosting].once(standing[hosting])
+                for name in [name for name, one in forms.items() if one.ended]:
+                    self.keep(self._guard(name).judged([forms.pop(name).answer()])[0])
+
+    def _stand(
+        self, forms: Mapping[str, Executions], workload: JobsWorkload, bed: Bed, stack: ExitStack
+    ) -> dict[str, Stand[JobsSpec, JobsResult]]:
+        """Make all forms, then watch each: what one is does not depend on when another was made."""
+        made = {hosting: stack.enter_context(places.form(bed, hosting)) for hosting in forms}
+        told = dict(workload.describe())
+        fault = Standing(bed).fault
+        found = {}
+        for hosting, form in made.items():
+            cell = forms[hosting].planned.cell
+            deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
+            evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
+            self.run.store.add_deployment(deployment_id, evidence)
+            take = _taking(bed, cell, evidence, told)
+            goes_on = bool(forms[hosting].done)
+            stack.enter_context(self._guard(hosting).watched(deployment_id, evidence, take, goes_on=goes_on))
+            found[hosting] = Stand(
+                deployment_id=deployment_id,
+                run=_running(workload, form),
+                leaks=self.leaks,
+                fault=fault,
+            )
+        return found
+
+    def _guard(self, hosting: str) -> PlatformGuard:
+        """Return what watches the deployments of one form, which stand beside those of others."""
+        if hosting not in self._guards:
+            self._guards[hosting] = self.new_guard()
+        return self._guards[hosting]
+
+
+def _taking(bed: Bed, cell: Any, evidence: Mapping[str, Any], told: Mapping[str, Any]) -> Callable[[], Any]:
+    return lambda: take_place(bed, cell, evidence, told)
+
+
+def _running(workload: JobsWorkload, form: places.Form) -> Callable[[JobsSpec], JobsResult]:
+    """Return what runs a job in a form, with no file of an earlier one there."""
+
+    def run(spec: JobsSpec) -> JobsResult:
+        places.cleared(form)
+        workload.attach((form.workshop,))
+        try:
+            return workload.run(spec)
+        finally:
+            workload.detach()
+            places.cleared(form)
+
+    return run

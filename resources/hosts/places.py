@@ -1,0 +1,114 @@
+"""The forms in which jobs run on a host, all with the same CPUs and limits: native, and a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bmwg.drivers.api import JsonValue, Missing, PodParts
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.native_place import native_place
+from bmwg.drivers.paths.pods import created_pod, described
+from bmwg.drivers.workload.of_jobs import Workshop
+from bmwg.methodology.kinds.jobs.profile import PATH
+from bmwg.methodology.records import BAREMETAL, NOTHING, POD
+
+_FILES = "bmwg.drivers.hosting.job_files"
+_PROGRAMS = "bmwg.drivers.hosting.programs"
+_IN_POD = "/run/bmwg-job"
+_FUNCTION: dict[str, JsonValue] = {
+    "name": "none",
+    "runs_in": "the job is a program; nothing forwards",
+    "endpoint": "endpoint: the program uses no interface",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A form that stands: where jobs run in it, and what it is."""
+
+    workshop: Workshop
+    evidence: Mapping[str, JsonValue]
+
+
+def lacking(hosting: str, bed: Bed) -> Missing | None:
+    """Return why no job runs in a form here."""
+    if hosting == BAREMETAL:
+        return None
+    if hosting == POD:
+        return bed.runtime.probe(_node(bed))
+    return Missing(
+        what=f"hosting form {hosting} for jobs",
+        reason="no driver makes it here: native and pods of the testbed's runtime are the forms",
+        mend="docs/hosts.md, what is not here",
+    )
+
+
+@contextmanager
+def form(bed: Bed, hosting: str) -> Iterator[Form]:
+    """Make a form with a folder on the node's disk for its files; remove both on leaving.
+
+    Raises DriverError HOST-01, and what a runtime raises.
+    """
+    node = _node(bed)
+    folder = str(bed.run_dir / f"jobs-{hosting}")
+    entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
+    node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
+    told: dict[str, JsonValue] = {
+        "path": PATH,
+        "scenario": "a program measures the host on which it runs",
+        "hosting": hosting,
+        "function": _FUNCTION,
+        "network": NOTHING,
+        "chain": "none: a job is a program by itself",
+        "flow_definition": "none: nothing is sent",
+        "hops": [],
+        "forwarding": "nothing forwards",
+        "node": node.name,
+        "files": "a folder on the node's disk, the same file system for all forms",
+    }
+    try:
+        if hosting == BAREMETAL:
+            with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
+                shop = Workshop(place=place, cgroup=place.cgroup, folder=folder, on_node=folder)
+                yield Form(workshop=shop, evidence={**told, "native_programs": {"job": place.limits}})
+            return
+        parts = PodParts(binds=((folder, _IN_POD, True),))
+        with created_pod(bed, node, name=f"bmwg-{bed.next_id()}-0", networks=[], parts=parts) as pod:
+            pod.start()
+            shop = Workshop(place=pod, cgroup="", folder=_IN_POD, on_node=folder)
+            evidence = {
+                **told,
+                "pod": described(bed, pod, works=False),
+                "pod_runtime": dict(bed.runtime.describe()),
+            }
+            yield Form(workshop=shop, evidence=evidence)
+    finally:
+        node.call(f"{_PROGRAMS}:remove_folder", folder=folder)
+        bed.undo.done(entry)
+
+
+def no_space(bed: Bed, wanted_octets: int) -> Missing | None:
+    """Return that the disk has not the room for a job's file."""
+    if not wanted_octets:
+        return None
+    free = _node(bed).call(f"{_FILES}:free_octets", folder=str(bed.run_dir))
+    if free >= wanted_octets:
+        return None
+    return Missing(
+        what=f"{wanted_octets} octets of free disk",
+        reason=f"the file system of {bed.run_dir} has {free}",
+        mend="--results in a folder of a larger disk",
+    )
+
+
+def _node(bed: Bed) -> NamespaceNode:
+    return bed.node(bed.testbed.nodes[0].name)
+
+
+def cleared(form: Form) -> None:
+    """Remove the files of a form's folder."""
+    shop = form.workshop
+    shop.place.node.call(f"{_FILES}:empty", folder=shop.on_node)

@@ -1,0 +1,118 @@
+"""Programs of jobs in a host's forms: real ones, with equal limits, and nothing stays."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import traces
+from tests.contract.streams_support import needs, opened
+from tests.unit.jobs.made import planned
+
+from bmwg.drivers import registry
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.kinds.jobs.kind import JOBS
+from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
+from bmwg.methodology.records import BAREMETAL, POD, Validity
+from bmwg.resources.hosts import places
+
+pytestmark = needs("dd")
+PROGRAMS = {"sysbench": "sysbench", "hpcc": "hpcc", "bonnie": "bonnie++", "fio": "fio", "dd": "dd"}
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("run")) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
+def ran(bed, form, experiment: str, **changes):
+    """One short execution, as the bench runs it."""
+    spec = replace(planned(experiment).spec, number=1, **changes)
+    made = registry.workload(spec.workload, kind=JOBS.name)([bed.node("dut1")])
+    if missing := made.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    made.attach((form.workshop,))
+    result = replace(made.run(spec), wall_ns=1 << 50)
+    places.cleared(form)
+    return spec, result
+
+
+SMALL = {
+    "sysbench_fileio": {"size_octets": 16 * MIB, "duration_s": 1.0},
+    "dd_write": {"size_octets": 16 * MIB},
+    "dd_read": {"size_octets": 16 * MIB},
+    "fio_write": {"size_octets": 16 * MIB, "duration_s": 1.0},
+    "fio_read": {"size_octets": 16 * MIB, "duration_s": 1.0},
+    "linpack": {"problem": 200},
+    "sysbench_cpu": {"duration_s": 1.0},
+    "sysbench_threads": {"duration_s": 1.0},
+    "sysbench_memory": {"duration_s": 1.0},
+}
+
+
+@pytest.mark.parametrize("hosting", [BAREMETAL, POD])
+def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting):
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    with places.form(bed, hosting) as form:
+        for experiment, changes in SMALL.items():
+            if shutil.which(PROGRAMS[EXPERIMENTS[experiment].workload]) is None:
+                continue
+            spec, result = ran(bed, form, experiment, **changes)
+            assert result.faults == (), experiment
+            found = JOBS.assessed(spec, result)
+            assert found.validity in (Validity.VALID, Validity.INCOMPLETE), (experiment, found)
+            assert list(Path(form.workshop.on_node).iterdir()) == []
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
+
+
+def test_both_forms_have_the_same_limits(bed):
+    with places.form(bed, BAREMETAL) as native, places.form(bed, POD) as pod:
+        limits = native.evidence["native_programs"]["job"]
+        assert limits == {name: pod.evidence["pod"][name] for name in limits}
+        for form in (native, pod):
+            made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
+            made.attach((form.workshop,))
+            told = made.ran(["grep", "Cpus_allowed_list", "/proc/self/status"], 5.0)
+            assert told["output"].split()[-1] == bed.testbed.pods.cpuset
+
+
+def test_a_form_or_room_that_is_not_there_is_told_by_name(bed):
+    for hosting in ("docker", "podman", "kvm"):
+        missing = places.lacking(hosting, bed)
+        assert missing is not None
+        assert hosting in missing.what
+    assert places.no_space(bed, 0) is None
+    missing = places.no_space(bed, 1 << 60)
+    assert missing is not None
+    assert "free disk" in missing.what
+
+
+def test_a_program_that_outlives_its_time_is_a_fault_and_ends(bed):
+    with places.form(bed, BAREMETAL) as form:
+        made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
+        made.attach((form.workshop,))
+        told = made.ran(["sleep", "60"], 0.5)
+    assert "did not end" in told["fault"]
+
+
+def test_a_cgroup_that_is_gone_lets_no_program_run_elsewhere(bed):
+    with places.form(bed, BAREMETAL) as form:
+        gone = replace(form.workshop, cgroup="/bmwg-never-was")
+        made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
+        made.attach((gone,))
+        with pytest.raises(DriverError, match="EXEC-03"):
+            made.ran(["true"], 5.0)
+
+
+def test_a_program_that_needs_more_memory_than_its_limit_is_a_fault(bed):
+    with places.form(bed, BAREMETAL) as form:
+        made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
+        made.attach((form.workshop,))
+        octets = 2 * bed.testbed.pods.memory_octets
+        told = made.ran(["dd", "if=/dev/zero", "of=/dev/null", f"bs={octets}", "count=1"], 30.0)
+    assert told["status"] not in (0, None)

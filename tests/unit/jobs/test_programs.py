@@ -1,0 +1,210 @@
+"""What is read of the programs' outputs, as they wrote them, and that nothing else becomes a number."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.jobs.made import planned
+
+from bmwg.drivers.workload import bonnie, dd, fio, hpcc, sysbench
+from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
+from bmwg.methodology.kinds.jobs.kind import JOBS
+from bmwg.methodology.records import Validity
+
+DATA = Path(__file__).parents[2] / "data" / "workloads"
+MIB = 1 << 20
+
+
+def text(name: str) -> str:
+    return (DATA / name).read_text()
+
+
+def ran(output: str = "", **changes):
+    took = {"output": output, "errors": "", "status": 0, "fault": "", "process_ns": 60_000_000_000}
+    return {**took, **changes}
+
+
+def of(experiment: str, **changes):
+    return replace(planned(experiment).spec, number=1, **changes)
+
+
+CPU, MEMORY, THREADS = of("sysbench_cpu"), of("sysbench_memory"), of("sysbench_threads")
+FILEIO = of("sysbench_fileio")
+WRITE, READ = of("fio_write"), of("fio_read")
+DD = of("dd_write", size_octets=64 * MIB)
+BONNIE = of("bonnie")
+HPL, STREAM = of("linpack", problem=1500), of("stream", problem=1500)
+READERS = {
+    "sysbench": (sysbench.read, CPU, ran(text("sysbench-1.0.20-cpu.txt"))),
+    "sysbench memory": (sysbench.read, MEMORY, ran(text("sysbench-1.0.20-memory.txt"))),
+    "sysbench threads": (sysbench.read, THREADS, ran(text("sysbench-1.0.20-threads.txt"))),
+    "sysbench fileio": (sysbench.read, FILEIO, ran(text("sysbench-1.0.20-fileio.txt"))),
+    "fio": (fio.read, WRITE, ran(text("fio-3.33-write.json"))),
+    "fio randread": (fio.read, READ, ran(text("fio-3.33-randread.json"))),
+    "dd": (dd.read, DD, ran(errors=text("dd-9.1-write.txt"))),
+    "bonnie": (bonnie.read, BONNIE, ran(text("bonnie-2.00a.txt"))),
+    "hpl": (lambda a, b: hpcc.read(a, text("hpcc-1.5.0.txt"), b), HPL, ran()),
+    "stream": (lambda a, b: hpcc.read(a, text("hpcc-1.5.0.txt"), b), STREAM, ran()),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_a_program_wrote_is_a_valid_execution(name) -> None:
+    read, spec, took = READERS[name]
+    found = read(took, spec)
+    assert found.faults == ()
+    assert JOBS.assessed(spec, found).validity is Validity.VALID, found
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"status": 137, "errors": "Killed"}, "exit status 137: Killed"),
+        ({"fault": "it did not end within 60 s"}, "did not end within"),
+    ],
+)
+def test_a_program_that_was_killed_is_a_fault(name, changes, said) -> None:
+    read, spec, took = READERS[name]
+    found = read({**took, **changes}, spec)
+    assert said in found.faults[0]
+    assert (found.counts, found.told) == ({}, {})
+
+
+def test_events_of_sysbench_are_counts_over_its_time() -> None:
+    words = text("sysbench-1.0.20-cpu.txt")
+    found = sysbench.read(ran(words), CPU)
+    printed = float(re.search(r"events per second:\s+([\d.]+)", words)[1])
+    assert found.figure("events") == pytest.approx(printed, rel=0.02)
+    assert found.effective["version"] == "sysbench 1.0.20"
+    words = text("sysbench-1.0.20-memory.txt")
+    printed = float(re.search(r"\(([\d.]+) MiB/sec\)", words)[1]) * MIB
+    assert sysbench.read(ran(words), MEMORY).figure("written") == pytest.approx(printed, rel=0.02)
+
+
+def test_rates_of_a_file_by_sysbench_are_in_octets() -> None:
+    words = text("sysbench-1.0.20-fileio.txt")
+    found = sysbench.read(ran(words), FILEIO)
+    printed = float(re.search(r"read, MiB/s:\s+([\d.]+)", words)[1]) * MIB
+    assert found.figure("read") == pytest.approx(printed, rel=0.01)
+    assert found.figure("operations") > 0
+
+
+def test_fio_tells_octets_and_milliseconds() -> None:
+    job = json.loads(text("fio-3.33-write.json"))["jobs"][0]["write"]
+    found = fio.read(ran(text("fio-3.33-write.json")), WRITE)
+    assert found.counts == {"written": job["io_bytes"]}
+    assert found.figure("written") == pytest.approx(job["bw_bytes"], rel=0.01)
+
+
+def test_dd_tells_octets_and_seconds() -> None:
+    found = dd.read(ran(errors=text("dd-9.1-write.txt")), DD)
+    assert found.counts == {"written": 64 * MIB}
+    assert found.elapsed_ns > 0
+
+
+def test_bonnie_tells_kibibytes_a_second() -> None:
+    fields = text("bonnie-2.00a.txt").split(",")
+    found = bonnie.read(ran(text("bonnie-2.00a.txt")), BONNIE)
+    assert found.told["written"] == int(fields[11]) * 1024
+    assert found.told["rewritten"] < found.told["written"]
+
+
+def test_what_bonnie_took_too_short_a_time_for_is_no_figure() -> None:
+    fields = text("bonnie-2.00a.txt").split(",")
+    fields[17] = "+++++"
+    found = bonnie.read(ran(",".join(fields)), BONNIE)
+    assert "read" not in found.told
+    assert JOBS.assessed(BONNIE, found).validity is Validity.INCOMPLETE
+
+
+def test_hpl_did_the_operations_of_its_matrix() -> None:
+    found = READERS["hpl"][0](ran(), HPL)
+    done = found.told["operations"] * found.elapsed_ns / 1e9
+    assert done == pytest.approx(2 * 1500**3 / 3 + 1.5 * 1500**2, rel=0.01)
+
+
+CHANGED = [
+    ("sysbench", "sysbench 1.0.20", "sysbench 1.1.0", TestbedError, "SYSB-01"),
+    ("sysbench", "sysbench 1.0.20", "sysbank", TestbedError, "SYSB-01"),
+    ("sysbench", "total number of events:", "all events:", DriverError, "SYSB-02"),
+    ("sysbench", "Prime numbers limit: 10000", "Prime numbers limit: 20000", DriverError, "SYSB-02"),
+    ("sysbench", "Number of threads: 1", "Number of threads: 2", DriverError, "SYSB-02"),
+    ("sysbench memory", "MiB transferred", "MB transferred", DriverError, "SYSB-02"),
+    ("sysbench memory", "block size: 1024KiB", "block size: 1KiB", DriverError, "SYSB-02"),
+    ("sysbench fileio", "reads/s:", "reads/m:", DriverError, "SYSB-02"),
+    ("fio", "fio-3.33", "fio-4.0", TestbedError, "FIO-01"),
+    ("fio", '"io_bytes"', '"io_octets"', DriverError, "FIO-02"),
+    ("fio", '"rw" : "write"', '"rw" : "read"', DriverError, "FIO-02"),
+    ("bonnie", "1.98,2.00a", "1.97,1.98", TestbedError, "BONN-01"),
+    ("bonnie", ",1G,", ",64M,", DriverError, "BONN-02"),
+]
+
+
+@pytest.mark.parametrize(("name", "was", "now", "error", "error_id"), CHANGED)
+def test_a_changed_output_is_an_error_by_name(name, was, now, error, error_id) -> None:
+    read, spec, took = READERS[name]
+    assert was in took["output"]
+    with pytest.raises(error, match=error_id):
+        read({**took, "output": took["output"].replace(was, now)}, spec)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "error", "error_id"),
+    [
+        ("VersionMinor=5", "VersionMinor=6", TestbedError, "HPCC-01"),
+        ("HPL_Tflops=", "HPL_Gflops=", DriverError, "HPCC-02"),
+        ("HPL_N=1500", "HPL_N=1000", DriverError, "HPCC-02"),
+        ("CommWorldProcs=1", "CommWorldProcs=2", DriverError, "HPCC-02"),
+    ],
+)
+def test_a_changed_summary_of_hpcc_is_an_error_by_name(was, now, error, error_id) -> None:
+    words = text("hpcc-1.5.0.txt")
+    assert was in words
+    with pytest.raises(error, match=error_id):
+        hpcc.read(ran(), words.replace(was, now), HPL)
+
+
+def test_a_test_that_hpcc_itself_calls_failed_is_a_fault() -> None:
+    found = hpcc.read(ran(), text("hpcc-1.5.0.txt").replace("Success=1", "Success=0"), HPL)
+    assert "a test of its own failed" in found.faults[0]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_output_that_was_cut_off_is_no_number(name) -> None:
+    read, spec, took = READERS[name]
+    key = "errors" if name == "dd" else "output"
+    if name in ("hpl", "stream"):
+        with pytest.raises(DriverError, match="HPCC-02"):
+            hpcc.read(took, text("hpcc-1.5.0.txt")[:9000], spec)
+        return
+    for part in (0.0, 0.3, 0.6):
+        cut = took[key][: int(len(took[key]) * part)]
+        with pytest.raises((DriverError, TestbedError), match=r"-0[12]"):
+            read({**took, key: cut}, spec)
+
+
+def test_a_copy_of_another_size_is_no_number() -> None:
+    with pytest.raises(DriverError, match="DD-02"):
+        dd.read(ran(errors=text("dd-9.1-write.txt")), of("dd_write", size_octets=32 * MIB))
+
+
+@pytest.mark.parametrize("made", [sysbench.Sysbench, fio.Fio, dd.Dd, hpcc.Hpcc, bonnie.Bonnie])
+def test_a_job_that_a_program_does_not_do_is_refused(made) -> None:
+    with pytest.raises(ConfigError, match="LOAD-03"):
+        made([]).run(replace(CPU, job="nethack"))
+
+
+def test_a_part_of_a_second_is_refused() -> None:
+    with pytest.raises(ConfigError, match="LOAD-03"):
+        sysbench.Sysbench([]).run(replace(CPU, duration_s=0.5))
+
+
+def test_the_settings_of_hpcc_hold_its_order_and_its_columns() -> None:
+    rows = hpcc.settings(HPL).splitlines()
+    assert (rows[5], rows[7]) == ("1500", str(HPL.block_octets))
+    assert len(rows) == 36

@@ -1,0 +1,214 @@
+"""A run of jobs verifies from its executions, as folder and as bundle; no changed one does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import replayable
+from tests.unit.jobs.made import PLAN, QUICK, S, result, spec
+
+from bmwg.methodology.kinds.jobs.kind import JOBS
+from bmwg.methodology.kinds.jobs.order import next_up
+from bmwg.methodology.kinds.kind import Execution
+from bmwg.methodology.kinds.repeated.kind import MEASURED
+from bmwg.methodology.procedures import versions
+from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
+from bmwg.reports.bundle.make import folder_evidence, make_bundle
+from bmwg.reports.render.report import write_report
+from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.verify.repetitions import Line, room_ns
+from bmwg.reports.verify.verify import verify_bundle, verify_folder
+
+SEED = 11
+HERE = (BAREMETAL, POD)
+FASTER = {BAREMETAL: 1.0, POD: 0.9}
+
+
+class Clock(replayable.Clock):
+    """Goes on by far more than an execution takes."""
+
+    def __call__(self):
+        self.moment += timedelta(seconds=20)
+        return super().__call__()
+
+
+def line(number: int, planned, came) -> Execution:
+    """An execution as the journal holds it."""
+    asked = spec(planned, number)
+    found = JOBS.assessed(asked, came)
+    return Execution(
+        seq=number,
+        cell_id=planned.cell.cell_id,
+        deployment_id=f"jobs-host-{planned.cell.hosting}-1",
+        metric=planned.metric,
+        test_id=planned.test_id,
+        phase=MEASURED,
+        validity=found.validity,
+        reason=found.reason,
+        at="",
+        body=JOBS.body_of(asked, came, {}),
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Native and pods measured in turns, other forms and NBench not there."""
+    header = RunHeader(
+        toolkit_version="0.1.0",
+        toolkit_commit="0123456789abcdef0123456789abcdef01234567",
+        toolkit_dirty=False,
+        simulated=False,
+        testbed={"name": "hosts"},
+        testbed_source=None,
+        profile=QUICK.data,
+        medium_kind="veth",
+        line_rate_bps=None,
+        procedures=versions(JOBS.families),
+        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
+        order_seed=SEED,
+    )
+    with RunStore.create(tmp_path_factory.mktemp("jobs"), "j", header, clock=Clock()) as store:
+        for form in HERE:
+            store.add_deployment(f"jobs-host-{form}-1", {"path": "host", "hosting": form})
+            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
+            store.platform.note_records(f"jobs-host-{form}-1", {"dut1": place})
+        for metric in dict.fromkeys(one.metric for one in PLAN):
+            forms = {one.cell.hosting: one for one in PLAN if one.metric == metric}
+            here = [] if metric == "nbench" else list(HERE)
+            for form in set(forms) - set(here):
+                lack = JOBS.without_execution(forms[form], OutcomeType.NOT_ASSESSED, f"no {form} here")
+                store.add_outcome(lack, mend="docs/hosts.md")
+            done: dict[str, list] = {form: [] for form in here}
+            while True:
+                ended = {form for form in forms if form not in here or len(done[form]) == 5}
+                counts = {form: len(tried) for form, tried in done.items()}
+                form = next_up(list(forms), counts, ended, seed=SEED, experiment=metric)
+                if form is None:
+                    break
+                planned, number = forms[form], len(done[form]) + 1
+                came = result(planned, FASTER[form] * (1 + number / 100 + len(metric) / 1e6))
+                one = line(number, planned, came)
+                seq = store.append(
+                    cell_id=one.cell_id,
+                    deployment_id=one.deployment_id,
+                    metric=one.metric,
+                    test_id=one.test_id,
+                    phase=one.phase,
+                    body=one.body,
+                    validity=one.validity,
+                    reason=one.reason,
+                )
+                done[form].append(JOBS.tried(seq, spec(planned, number), came))
+            for form, tried in done.items():
+                store.add_outcome(JOBS.answered(forms[form], tried))
+        store.close(None, "complete")
+    write_report(store.folder)
+    return store.folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "j"))
+
+
+def test_folder_and_bundle_verify(made, tmp_path) -> None:
+    found = verify_folder(made)
+    assert found.findings == ()
+    bundle = make_bundle(
+        made,
+        tmp_path / "j.bmwg.tar",
+        evidence=folder_evidence(made),
+        findings=list(found.findings),
+        signer=None,
+    )
+    assert verify_bundle(bundle).findings == ()
+
+
+def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> None:
+    page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")
+    assert "Hosts and forms" in page
+    assert "0.900 (0.900 to 0.900), 5 blocks" in page
+    assert "10.0% (10.0% to 10.0%)" in page
+    assert "docker, published" in page
+    assert "0.997" in page  # STREAM's copy in Docker, by the document
+    assert "RFC 8172 section 2" in page
+    assert "no kvm here" in page
+    assert "these are figures of caches, not of memory" in page
+    assert f"The seed is {SEED}" in page
+
+
+def forged(run: Path, change) -> set[str]:
+    """Change the lines and answers of a run, its chain made again; what verification finds."""
+    lines, document = replayable.bodies(run), json.loads((run / "run.json").read_text())
+    change(lines, document)
+    replayable.forge(run, document, lines)
+    return {finding.rule_id for finding in verify_folder(run).findings}
+
+
+def test_a_better_answer_does_not_follow_from_the_executions(run) -> None:
+    def change(lines, document) -> None:
+        next(one for one in document["outcomes"] if one["values"])["values"][0]["number"] *= 1.1
+
+    assert "VER-16" in forged(run, change)
+
+
+def test_another_seed_is_not_the_one_by_which_forms_took_turns(run) -> None:
+    def change(lines, document) -> None:
+        document["order_seed"] = SEED + 1
+
+    assert "VER-57" in forged(run, change)
+
+
+def test_a_run_without_a_seed_does_not_verify(run) -> None:
+    def change(lines, document) -> None:
+        del document["order_seed"]
+
+    assert "VER-57" in forged(run, change)
+
+
+def test_two_executions_that_change_places_are_found(run) -> None:
+    def change(lines, document) -> None:
+        at = next(n for n in range(1, len(lines)) if lines[n]["cell"] != lines[n - 1]["cell"])
+        lines[at], lines[at - 1] = lines[at - 1], lines[at]
+
+    assert "VER-57" in forged(run, change)
+
+
+def test_an_execution_that_was_longer_than_its_line_allows_is_found(run) -> None:
+    def change(lines, document) -> None:
+        for one in lines[:10]:
+            one["result"]["wall_ns"] = 600 * S
+
+    assert "VER-30" in forged(run, change)
+
+
+def test_a_program_that_counted_longer_than_its_execution_took_is_found(run) -> None:
+    def change(lines, document) -> None:
+        for one in lines[:10]:
+            one["result"]["wall_ns"] = S // 2
+
+    assert {"VER-03", "VER-31"} & forged(run, change)
+
+
+def test_operations_that_no_matrix_of_that_order_has_are_found(run) -> None:
+    def change(lines, document) -> None:
+        for one in lines:
+            if one["spec"]["job"] == "hpl":
+                one["result"]["told"]["operations"] *= 2
+
+    assert "VER-34" in forged(run, change)
+
+
+def test_the_turn_of_another_form_is_no_room_for_a_repetition() -> None:
+    def lines(others_ns: int) -> list[Line]:
+        times = [f"2026-11-23T00:00:{second:02}.000000Z" for second in (10, 14, 18)]
+        return [
+            Line(at=at, wall_ns=2 * S, valid=True, deployment_id="d", others_ns=others_ns) for at in times
+        ]
+
+    assert room_ns(lines(2 * S)) == 0
+    assert room_ns(lines(0)) == 2 * S
