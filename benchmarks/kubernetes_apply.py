@@ -144,36 +144,42 @@ def main() -> None:
     options.add_argument("--against", default="kubectl", help="kubectl's path, or `client`")
     wanted = options.parse_args()
     took: dict[str, list[float]] = {"ours": [], "theirs": []}
-    with tempfile.TemporaryDirectory() as folder_name:
-        folder = Path(folder_name)
-        with open_bed(
-            load_testbed(TESTBED), Ledger(folder / "ledger.jsonl", index_dir=folder), folder
-        ) as bed:
-            for number in range(-1, wanted.pairs):  # the first pair warms up and does not count
+    try:
+        measured(wanted.pairs, wanted.against, took)
+    finally:  # a time limit ends it in order: what was measured by then is told
+        print(json.dumps(told_of(took, wanted.against, held), indent=1))
+
+
+def measured(pairs: int, against: str, took: dict[str, list[float]]) -> None:
+    """Deploy in pairs; put the milliseconds of each into `took`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ledger = Ledger(folder / "ledger.jsonl", index_dir=folder)
+        with open_bed(load_testbed(TESTBED), ledger, folder) as bed:
+            for number in range(-1, pairs):  # the first pair warms up and does not count
                 order = ("ours", "theirs") if number % 2 == 0 else ("theirs", "ours")
                 told = {}
                 for who in order:
-                    name = f"{who}-{number + 1}"
-                    told[who] = ours(bed, name) if who == "ours" else theirs(bed, wanted.against, name)
+                    pod = f"{who}-{number + 1}"
+                    told[who] = ours(bed, pod) if who == "ours" else theirs(bed, against, pod)
                 print(json.dumps(told), file=sys.stderr, flush=True)
                 if number >= 0:
                     for who, value in told.items():
                         took[who].append(value)
+
+
+def told_of(took: dict[str, list[float]], against: str, held: dict[str, Any]) -> dict[str, Any]:
+    """Return the benchmark's document."""
     ratios = [a / b for a, b in zip(took["ours"], took["theirs"], strict=True)]
-    print(
-        json.dumps(
-            {
-                "benchmark": "kubernetes_apply",
-                "kept_awake": held,
-                "against": Path(wanted.against).name,
-                "pairs": wanted.pairs,
-                "container_running_ms": {who: interval(values) for who, values in took.items()},
-                "ours_to_theirs": interval(ratios),
-                "mean_ratio": round(statistics.fmean(ratios), 4) if ratios else None,
-            },
-            indent=1,
-        )
-    )
+    return {
+        "benchmark": "kubernetes_apply",
+        "kept_awake": held,
+        "against": Path(against).name,
+        "pairs": len(ratios),
+        "container_running_ms": {who: interval(values) for who, values in took.items()},
+        "ours_to_theirs": interval(ratios),
+        "mean_ratio": round(statistics.fmean(ratios), 4) if ratios else None,
+    }
 
 
 if __name__ == "__main__":

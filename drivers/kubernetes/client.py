@@ -12,6 +12,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
@@ -53,7 +54,7 @@ class Cluster:
         """Return what is no object: a container's output. Empty where there is none yet."""
         try:
             return str(self._request("GET", path, query, None, None, accept="*/*").data)
-        except Exception as error:  # a container that waits has none, and says 400
+        except failures() as error:  # a container that waits has none, and says 400
             status = int(getattr(error, "status", None) or 0)
             if status in (400, 404) or status in _AGAIN or status == 0:
                 return ""
@@ -158,10 +159,8 @@ class Cluster:
                     version = (found.get("metadata") or {}).get("resourceVersion", version)
                     if event["type"] != "BOOKMARK":
                         yield event["type"], found
-            except Exception as error:
+            except failures() as error:
                 status = int(getattr(error, "status", None) or 0)
-                if isinstance(error, ToolkitError):
-                    raise
                 if status == 410:
                     self.repeats.append(f"watch {path}: 410, listed anew")
                     return
@@ -193,7 +192,7 @@ class Cluster:
                 response = self._request(method, path, query or {}, body, kind)
                 answer: dict[str, Any] = json.loads(response.data or b"{}")
                 return answer
-            except Exception as error:  # ApiException, urllib3's errors, OSError, and JSON cut short
+            except failures() as error:
                 status = int(getattr(error, "status", None) or 0)
                 if status == 404 and absent_ok:
                     return None
@@ -279,6 +278,17 @@ class Cluster:
                 "KUBE-25", f"{method} {path}", expected="a kind and an object that are there", found=found
             )
         return DriverError("KUBE-20", f"{method} {path}", expected="an answer", found=found)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return what a question to the API fails by: refusals, connections, and answers cut short.
+
+    Nothing else may be taken for one: Robot ends a run by an exception wherever it stands.
+    """
+    from kubernetes.client.exceptions import ApiException
+    from urllib3.exceptions import HTTPError
+
+    return (ApiException, HTTPError, HTTPException, OSError, ValueError, KeyError)
 
 
 def _passing(message: str) -> bool:
