@@ -127,4 +127,5 @@ def test_the_watchdog_in_a_guest_tells_when_its_hypervisor_stopped_it(
         assert row["absences"] >= row["stops"] * 0.9 - 1, rows
         assert row["absent_ns"] >= row["stopped_ns"] * 0.9, rows
         if row["stops"]:
-            assert row["longest_ns"] >= AWAY_S * 1e9, rows
+            # each of the two clocks tells an absence shorter by up to a period (docs/adr/0013, 0261)
+            assert row["longest_ns"] >= AWAY_S * 1e9 - 2_000_000, rows
