@@ -37,7 +37,7 @@ SHORT_PROFILE = {
         "max_repeats": 30,
         "set_aside_host_stalls": True,
         "stall_evidence": "tester",
-        "most_set_aside_ratio": 0.9,
+        "most_set_aside_ratio": 0.5,
         "learning": "deployment",
         "settle_s": 0.0,
         "learning_wait_s": 0.02,
