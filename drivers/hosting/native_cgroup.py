@@ -76,15 +76,21 @@ def remove(*, cgroup: str, within_s: float = 5.0) -> bool:
     Raises DriverError HOST-01 when it stays.
     """
     end_s = time.monotonic() + within_s
-    there = cgroups.folders(cgroup)
-    for pid in {pid for folder in there for pid in _members(folder)}:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        process.reap(pid, deadline_s=0.1)
-    left = cgroups.remove(cgroup, deadline_s=max(0.1, end_s - time.monotonic()))
+    there = bool(cgroups.folders(cgroup))
+    for folder in cgroups.folders(cgroup):
+        with contextlib.suppress(OSError):
+            (folder / "pids.max").write_text("0")  # or a member forks between its listing and its end
+    while True:  # a program that was started a moment ago may join only now
+        for pid in {pid for folder in cgroups.folders(cgroup) for pid in _members(folder)}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            process.reap(pid, deadline_s=0.1)
+        left = cgroups.remove(cgroup, deadline_s=0.1)
+        if not left or time.monotonic() > end_s:
+            break
     if left:
         raise DriverError("HOST-01", f"cgroup {cgroup}", expected="nothing left", found=", ".join(left))
-    return bool(there)
+    return there
 
 
 def _members(folder: Path) -> list[int]:
