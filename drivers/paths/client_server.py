@@ -1,6 +1,6 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
-The client is a process of the first node in every form, so that only the server's form differs. Forms that
+A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes, a guest by a route of its host's. The client is a process of the first node in every form, so that only the server's form differs. Forms that
 nothing makes here are refused by name. Tests of frames have no cells on it: both its ends are programs.
 """
 
@@ -18,19 +18,22 @@ from bmwg.drivers.api import (
     Missing,
     PodEnd,
     PodPathDriver,
+    PodRuntime,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths import endpoints, guest_place, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.native_place import HostPlace, native_place
 from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
-_LATER = ("docker", "podman", "kvm", "unikernel")  # forms of the document and its heirs without a server here
+_ROUTING = "bmwg.drivers.hosting.routing"
+_SYSCTL = "bmwg.drivers.hosting.sysctl"
+_LATER = ("unikernel",)  # a form of the document without a server here
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "programs at both ends use their kernels' sockets",
@@ -39,11 +42,11 @@ _FUNCTION: dict[str, JsonValue] = {
 
 
 class ClientServerPath:
-    """Two nodes joined by a link; the client is native, the server native or in a pod."""
+    """Two nodes joined by a link; the client is native, the server native, in a pod or in a guest."""
 
     kind: ClassVar[PathKind] = PathKind(
         name="client-server",
-        hostings=(BAREMETAL, POD),
+        hostings=(BAREMETAL, POD, *ENGINES, GUEST),
         functions=(NOTHING,),
         networked=True,
         scenario="a native client and a server in a hosting form, on two nodes",
@@ -69,10 +72,22 @@ class ClientServerPath:
         if self._cell.hosting in _LATER:
             return Missing(
                 what=f"hosting form {self._cell.hosting} for a server of transport tests",
-                reason="no driver makes it here: native and pods of the testbed's runtime are the forms",
+                reason=f"no driver makes it here: {', '.join(self.kind.hostings)} are the forms",
                 mend="docs/sockets.md, what is not here",
             )
-        return None if self._cell.hosting == BAREMETAL else option_missing(self._cell, self._bed)
+        if self._cell.hosting == BAREMETAL:
+            return None
+        host = self._bed.node(self._bed.underlay()[1].node)
+        if self._cell.hosting == GUEST:
+            return guest_place.lacking(self._bed, host)
+        lack = self._runtime.probe(host) if self._cell.hosting in ENGINES else None
+        return lack or option_missing(self._cell, self._bed)
+
+    @property
+    def _runtime(self) -> PodRuntime:
+        """What makes the server's pod."""
+        engine = self._cell.hosting in ENGINES
+        return self._bed.engine(self._cell.hosting) if engine else self._bed.runtime
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -98,7 +113,9 @@ class ClientServerPath:
             cpus = bed.testbed.tester.cpus  # those of the form are the pods'
             place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
             client, native = _end(place, mine.interface, 0), {"client": place.limits}
-            if self._cell.hosting == POD:
+            if self._cell.hosting == GUEST:
+                server, further, told = stack.enter_context(self._guest(asking, answering, other.interface))
+            elif self._cell.hosting != BAREMETAL:
                 server, further, told = stack.enter_context(self._pod(answering, other.interface))
             else:
                 stack.enter_context(_addressed(answering, other.interface, 1))
@@ -132,24 +149,87 @@ class ClientServerPath:
     def _pod(
         self, node: NamespaceNode, nic: str
     ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
-        network = self._bed.network(self._cell.network)
+        network, runtime = self._bed.network(self._cell.network), self._runtime
         uplink = network.spec.uplink
         with ExitStack() as stack:
             stack.enter_context(uplinks.cleared(node, uplink, nic=None, bridge=endpoints.BRIDGE))
             made = stack.enter_context(
-                endpoints.endpoint(self._bed, network, node, number=1, nic=None, speaker=endpoints.KERNEL)
+                endpoints.endpoint(
+                    self._bed,
+                    network,
+                    node,
+                    number=1,
+                    nic=None,
+                    speaker=endpoints.KERNEL,
+                    runtime=runtime,
+                )
             )
             stack.enter_context(uplinks.bridged(node, interfaces=(nic,), bridge=endpoints.BRIDGE))
             told = {
                 "network": {node.name: self._bed.described(network.spec.name, node.name)},
                 "endpoints": [made.evidence(self._bed)],
-                "pod_runtime": dict(self._bed.runtime.describe()),
+                "pod_runtime": dict(runtime.describe()),
                 "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
                 "forwarding": "the kernel of the server's host",
             }
             address = host(made.attached.attachment.addresses[0])
             end = PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address)
             yield end, endpoints.crossed_by(made, outwards=False), told
+
+    @contextmanager
+    def _guest(
+        self, asking: NamespaceNode, host_node: NamespaceNode, nic: str
+    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
+        """Boot the server's guest behind its host, which routes between its NIC and the guest's tap."""
+        cpus = self._bed.testbed.pods.cpus
+        with ExitStack() as stack:
+            stack.enter_context(_addressed(host_node, nic, 1))
+            guest = stack.enter_context(guest_place.guest_place(self._bed, host_node, cpus=cpus))
+            stack.enter_context(_routed(asking, host_node))
+            told = {
+                **guest.evidence,
+                "network": NOTHING,
+                "hops": [
+                    {"at": f"{host_node.name}, tap of the guest", "what": "host side of the guest's NIC"},
+                    {"at": f"guest/{guest_place.INTERFACE}", "what": "the guest's NIC, virtio"},
+                ],
+                "forwarding": "the kernel of the server's host routes",
+            }
+            place = guest.place
+            end = PodEnd(
+                pod=place,
+                interface=guest_place.INTERFACE,
+                address=guest.address,
+                cpus=str(place.limits["cpuset_cpus"]),
+                cgroup=place.cgroup,
+            )
+            crossed = (
+                Crossed(
+                    at=f"{host_node.name}, tap of the guest",
+                    place=host_node,
+                    interface=guest.tap,
+                    forward="tx",
+                ),
+                Crossed(
+                    at=f"guest/{guest_place.INTERFACE}",
+                    place=place.node,
+                    interface=guest_place.INTERFACE,
+                    forward="rx",
+                ),
+            )
+            yield end, crossed, told
+
+
+@contextmanager
+def _routed(asking: NamespaceNode, host_node: NamespaceNode) -> Iterator[None]:
+    """Have the guests' network reached by way of their host, which forwards while this is entered."""
+    host_node.call(f"{_SYSCTL}:write", key="net/ipv4/ip_forward", value="1")
+    asking.call(f"{_ROUTING}:add_route", destination=guest_place.NETWORK, via=host(ENDPOINTS[1][0]))
+    try:
+        yield
+    finally:
+        asking.call(f"{_ROUTING}:remove_route", destination=guest_place.NETWORK)
+        host_node.call(f"{_SYSCTL}:write", key="net/ipv4/ip_forward", value="0")
 
 
 def _end(place: HostPlace, interface: str, number: int) -> PodEnd:

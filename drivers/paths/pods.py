@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue, PlacedNode, Pod, PodNetwork, PodParts
+from bmwg.drivers.api import JsonValue, PlacedNode, Pod, PodNetwork, PodParts, PodRuntime
 from bmwg.drivers.hosting import cpu_placement, rights
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths.bed import Bed
@@ -23,8 +23,12 @@ def created_pod(
     name: str,
     networks: Sequence[PodNetwork],
     parts: PodParts = _SLEEPS,
+    runtime: PodRuntime | None = None,
 ) -> Iterator[Pod]:
-    """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving."""
+    """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving.
+
+    It is made by the testbed's runtime, or by another that is given.
+    """
     limits = bed.testbed.pods
     spec = PodSpec(
         pod_id=name,
@@ -40,7 +44,7 @@ def created_pod(
         least=True,
         endpoint=parts is _SLEEPS,
     )
-    with bed.runtime.made(node, spec, networks) as pod:
+    with (runtime or bed.runtime).made(node, spec, networks) as pod:
         bed.pods[name] = pod
         bed.asked_capabilities[name] = parts.capabilities
         try:
