@@ -1,8 +1,9 @@
 """A Docker daemon, or podman's service, of the run's own on a node: own socket and folders; node functions.
 
-Podman answers Docker's API at its REST socket, so one client speaks to both. The daemon runs in a PID and mount namespace of its own inside the node's network namespace: when its first process
-ends, the kernel ends containerd, the shims and every container with it, and the firewall rules lie in the
-node's namespace. The user's own daemon, images and networks are never spoken to.
+Podman answers Docker's API at its REST socket, so one client speaks to both. The daemon runs in a PID and
+mount namespace of its own inside the node's network namespace: when its first process ends, the kernel ends
+containerd, the shims and every container with it, and the firewall rules lie in the node's namespace. The
+user's own daemon, images and networks are never spoken to.
 
 Ids: DOCK-01 Docker or podman absent, DOCK-02 the daemon did not start or refused, DOCK-03 its API is too old,
 DOCK-04 image missing, DOCK-05 not removed, DOCK-06 a port is taken.
@@ -72,7 +73,8 @@ def start(
 ) -> dict[str, JsonValue]:
     """Node function: start the daemon and wait until its API answers; returns process and versions.
 
-    Without `nat` Docker makes no rule of a firewall: its containers' networks are others' work. Raises TestbedError DOCK-01, DOCK-03, DriverError DOCK-02. On failure nothing of it runs.
+    Without `nat` Docker makes no rule of a firewall: its containers' networks are others' work. Raises
+    TestbedError DOCK-01, DOCK-03, DriverError DOCK-02. On failure nothing of it runs.
     """
     lack = probe(engine=engine)
     if lack:

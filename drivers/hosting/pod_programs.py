@@ -1,8 +1,8 @@
 """Programs inside a pod that runs already: in its namespaces and cgroups, so that its limits hold for them.
 
 A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
-functions. A container of an engine (`entered_by`) is entered by the engine's API. Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens, EXEC-03 the
-cgroup is gone.
+functions. A container of an engine (`entered_by`) is entered by the engine's API. Ids: EXEC-01 the pod has
+ended, EXEC-02 nothing listens, EXEC-03 the cgroup is gone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pods by an engine with Docker's API: dockerd, or podman's REST socket, of the run's own on the pod's node.
 
-The pods are those of crun by their spec; the programs of jobs and streams enter them by the engine's API. They
-have no function of the toolkit: what forwards frames is left to crun and Kubernetes.
+The pods are those of crun by their spec; the programs of jobs and streams enter them by the engine's API.
+They have no function of the toolkit: what forwards frames is left to crun and Kubernetes.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.text import NONE, esc, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
+from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 
@@ -59,6 +60,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
             lines += _answers(mine)
             lines += _beside_document(experiment, mine)
+    lines += beside.lines(run, JOBS)
     return [*lines, *without_numbers(run, answers, JOBS.name), *_limits(run, answers)]
 
 

@@ -12,6 +12,7 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Tran
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
+from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 from bmwg.reports.streams import sweeps
@@ -54,6 +55,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += _compared(mine)
     return [
         *lines,
+        *beside.lines(run, STREAMS),
         *_crossed(answers),
         *_in_force(run, answers),
         *without_numbers(run, answers, STREAMS.name),

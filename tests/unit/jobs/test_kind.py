@@ -85,7 +85,7 @@ def test_cells_are_read_back_from_a_runs_files() -> None:
 
 
 def test_each_profile_plans_each_experiment_in_each_form() -> None:
-    for name in PROFILES.names():
+    for name in ("quick", "full"):
         profile = PROFILES.load(name)
         assert {one.metric for one in profile.plan()} == set(EXPERIMENTS)
         assert {one.test_id for one in profile.plan()} == set(every_id())
