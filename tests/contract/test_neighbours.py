@@ -10,6 +10,7 @@ from tests.contract.streams_support import needs, opened
 
 from bmwg.drivers import neighbours
 from bmwg.drivers.hosting import cgroups
+from bmwg.methodology.errors import DriverError
 from bmwg.methodology.neighbours import BEFORE, BEFORE_NS, KINDS, WORK, WORK_NS, share
 
 pytestmark = needs("stress-ng")
@@ -40,11 +41,14 @@ def test_a_neighbour_works_beside_what_is_measured_and_nothing_of_it_stays(bed, 
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
+def ended_amid(bed) -> None:
+    with neighbours.beside(bed, "cpu-on-tester"):
+        (cgroup,) = {one.arguments["cgroup"] for one in bed.undo.pending if one.kind == "native_cgroup"}
+        bed.node("dut1").call("bmwg.drivers.hosting.native_cgroup:remove", cgroup=cgroup)
+
+
 def test_one_that_ends_by_itself_is_an_error_and_nothing_of_it_stays(bed):
     before = traces(bed.run_dir, bed.token), bed.undo.pending
-    from bmwg.methodology.errors import DriverError
-
-    with pytest.raises(DriverError, match="NEIGH"), neighbours.beside(bed, "cpu-on-tester"):
-        folders = [one.arguments["cgroup"] for one in bed.undo.pending if one.kind == "native_cgroup"]
-        bed.node("dut1").call("bmwg.drivers.hosting.native_cgroup:remove", cgroup=folders[0])
+    with pytest.raises(DriverError, match="NEIGH"):
+        ended_amid(bed)
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before

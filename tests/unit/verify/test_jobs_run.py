@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import replayable
+from jobs_run import SEED, made_run
 from tests.unit.jobs.made import QUICK, S
-from tests.unit.jobs.made_run import SEED, made_run
 
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.verify.repetitions import Line, room_ns

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.unit.jobs.made_run import made_run
+from jobs_run import made_run
 
 from bmwg.drivers.hosting import neighbour
 from bmwg.methodology import neighbours
