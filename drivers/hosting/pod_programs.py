@@ -75,8 +75,8 @@ def run(
         found["fault"] = f"{command[0]} did not end within {within_s:g} s"
     except bounded.TooMuchOutputError:
         found["fault"] = f"{command[0]} said more than {bounded.OUTPUT_LIMIT_OCTETS} octets"
-    if entered_by and found["fault"]:
-        engine_pods.end_programs(cgroup=entered_by["cgroup"], pid=pid)
+    if found["fault"]:
+        _end_left(pid, cgroup, entered_by)
     return {**found, "process_ns": time.monotonic_ns() - began_ns}
 
 
@@ -130,6 +130,29 @@ def _listens(port: int, transport: str) -> bool:
     return False
 
 
+def _end_left(pid: int, cgroup: str, entered_by: dict[str, JsonValue] | None) -> None:
+    """End what an ended client of ours left of its program: it would disturb whatever runs next.
+
+    A host's programs have a cgroup of their own; in a pod it is all but the first process and its children.
+    """
+    if cgroup:
+        engine_pods.end_programs(cgroup=cgroup, pid=0)
+    elif entered_by:
+        engine_pods.end_programs(cgroup=entered_by["cgroup"], pid=pid)
+    else:
+        for name in _cgroups_of(pid):
+            engine_pods.end_programs(cgroup=name, pid=pid)
+
+
+def _cgroups_of(pid: int) -> list[str]:
+    """Name the cgroups of a process other than the root, each once; none of a process that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    return [name for name in dict.fromkeys(line.split(":", 2)[2] for line in lines) if name != "/"]
+
+
 def _require(program: str, mend: str) -> None:
     if shutil.which(program) is None:
         raise TestbedError("PROG-01", f"no `{program}` in PATH", hint=mend)
@@ -150,9 +173,7 @@ def _entering(
     if entered_by:
         by = [sys.executable, "-m", _BY_ENGINE, entered_by["token"], entered_by["container"]]
         return [*by, *put, *command]
-    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    names = dict.fromkeys(line.split(":", 2)[2] for line in lines)
-    places = dict.fromkeys(str(place) for name in names if name != "/" for place in cgroups.folders(name))
+    places = dict.fromkeys(str(place) for name in _cgroups_of(pid) for place in cgroups.folders(name))
     if cgroup:
         own = dict.fromkeys(str(place) for place in cgroups.folders(cgroup))
         if not own:
