@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue, Missing
@@ -18,6 +19,9 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.native_place import UNDO_KIND, HostPlace
+
+if TYPE_CHECKING:
+    pass
 
 PROVIDER = "qemu"
 INTERFACE = "eth0"
@@ -85,7 +89,7 @@ def guest_place(bed: Bed, node: NamespaceNode, *, cpus: Sequence[int]) -> Iterat
     Raises TestbedError VM-01 to VM-06, DriverError HOST-01.
     """
     pods = bed.testbed.pods
-    provider = registry.provider(PROVIDER, node=node, place=_place(bed), ledger=bed.undo, token=bed.token)
+    provider = _provider(bed, node)
     memory = pods.memory_octets + _OWN_OCTETS
     with ExitStack() as stack:
         stack.enter_context(provider)
