@@ -67,7 +67,12 @@ class GuestPlace:
 
 def lacking(bed: Bed, node: NamespaceNode) -> Missing | None:
     """Return what the node lacks for a guest."""
-    return registry.provider(PROVIDER, node=node, place=_place(bed), ledger=bed.undo, token=bed.token).probe()
+    return _provider(bed, node).probe()
+
+
+def _provider(bed: Bed, node: NamespaceNode) -> MachineProvider:
+    ledger = cast("Ledger", bed.undo)  # a run's undo log is its ledger
+    return registry.provider(PROVIDER, node=node, place=_place(bed), ledger=ledger, token=bed.token)
 
 
 def _place(bed: Bed) -> Place:
