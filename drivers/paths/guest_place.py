@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.api_machines import Machine, MachineIntent
+from bmwg.drivers.api_machines import Machine, MachineIntent, MachineProvider
 from bmwg.drivers.hosting.instance import FORM_NETWORKS, Form, Place
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import NicModel
