@@ -23,6 +23,9 @@ from bmwg.drivers.paths.native_place import UNDO_KIND, HostPlace
 if TYPE_CHECKING:
     pass
 
+if TYPE_CHECKING:
+    from bmwg.drivers.ledger import Ledger
+
 PROVIDER = "qemu"
 INTERFACE = "eth0"
 NETWORK = FORM_NETWORKS[Form.VM_PARA.value]
