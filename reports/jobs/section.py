@@ -8,17 +8,17 @@ from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.overhead import Against, against
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
-from bmwg.methodology.records import BAREMETAL, OutcomeType
+from bmwg.methodology.records import BAREMETAL, GUEST, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.text import NONE, esc, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
-from bmwg.reports.repeated import beside
+from bmwg.reports.repeated import beside, guests
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 
 Answered = repeated.Answered[JobsSpec, JobsResult]
 _SCALES = {OCTETS_PER_S: (1e6, "MB/s"), FLOP_PER_S: (1e9, "Gflop/s")}
-_WORDS = {BAREMETAL: "native"}
+_WORDS = {BAREMETAL: "native", GUEST: guests.WORDS}
 _PUBLISHED = {"stream": "ramalho2016-stream", "nbench": "ramalho2016-nbench"}  # experiments with a table
 _HOW = (
     "All forms are given the same CPUs, shares and quota of the CPU and memory (as found: last table), and "
@@ -27,6 +27,12 @@ _HOW = (
     "geometric mean of the ratios of executions of the same block, with its 95 % interval; overhead is how "
     "much less than native that is. Each figure is per second; more is better. These are figures of a "
     "hosting form, not benchmarks of a network function: RFC 8172 section 2 leaves those of computers out."
+)
+_NOT_SEEN = (
+    "What the document did not see: it prints means without any spread, so its differences of some per cent "
+    "may be chance; it tells no order of its forms, no limits of their CPUs and memory, and not whether "
+    "STREAM's vectors went beyond the caches. Its kvm ran on hardware virtualization: where a guest here ran "
+    "under TCG, its ratio is no answer to that column."
 )
 _WHOLE_FROM = 1e4
 _CACHES = 4  # by STREAM's own rule
@@ -50,7 +56,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     seed = f" The seed is {run.order_seed}." if run.order_seed is not None else ""
-    lines += [esc(_HOW + seed), ""]
+    lines += [esc(_HOW + seed), "", *guests.note(run, answers)]
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
         mine = [one for one in answers if one.planned.metric == experiment]
@@ -190,7 +196,8 @@ def _beside_document(experiment: str, answers: Sequence[Answered]) -> list[str]:
         rows.append(row)
     head = ["figure", *(f"{form}, published" for form in theirs), *(f"{_form(one)}, here" for one in forms)]
     document = documents()[shown.document]
-    return table(head, rows, f"Ratios to native beside {document.authors}, table {shown.table_id}")
+    caption = f"Ratios to native beside {document.authors}, table {shown.table_id}"
+    return [*table(head, rows, caption), esc(_NOT_SEEN), ""]
 
 
 def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
@@ -200,7 +207,7 @@ def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
     for one in answers:
         told = deployments.get(one.deployment, {})
         native = told.get("native_programs", {})
-        found = native.get("job", told.get("pod", {}))
+        found = native.get("job", told.get("programs", told.get("pod", {})))
         if isinstance(found, Mapping) and found:
             rows[_form(one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
     head = ["form", *_LIMITS.values()]
