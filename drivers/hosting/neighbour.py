@@ -27,7 +27,7 @@ def probe() -> dict[str, str] | None:
     """Node function: what the node lacks for neighbours (fields of `Missing`), or None."""
     if shutil.which("stress-ng") is None:
         reason = "no `stress-ng` in PATH"
-        return {"what": "stress-ng", "reason": reason, "mend": "apt-get install stress-ng"}
+        return {"what": "stress-ng", "reason": reason, "mend": "sh setup/install.sh workloads"}
     return None
 
 
