@@ -25,8 +25,9 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import manifest, pods, record, services
+from bmwg.drivers.kubernetes import batch, manifest, pods, record, services
 from bmwg.drivers.kubernetes.access import Access
+from bmwg.drivers.kubernetes.batch import Batch
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
@@ -37,12 +38,14 @@ from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"
+_NODE = "bmwg.drivers.kubernetes.node"
 EMBEDDED = "embedded"
 _KEYS = {
     "cluster", "kubeconfig", "context", "namespace", "node_selector", "image", "nodes", "interface",
     "ready_s",
 }  # fmt: skip
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
+_PART_OF_CPU = "20m"  # choice: of pods that are many; their kernels forward, and their program sleeps
 _REMOVED_S = 120.0  # choice: the same of its end
 RIGHTS = (
     ("get", "", "namespaces"),
@@ -286,17 +289,77 @@ class KubernetesRuntime:
                 self._clear()
             raise
         self._left[spec.pod_id] = [name for name, _ in resources]
-        self._clear()
+        ended = self._clear()
+        if self.owns_cluster:
+            pod.gone(ended[spec.pod_id])
 
-    def _clear(self) -> None:
+    @contextmanager
+    def at_once(
+        self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
+    ) -> Iterator[Batch]:
+        """Yield so many pods that can be asked for at the same time; their networks' resources stand already.
+
+        What is left of the pods is removed on leaving. None of them has CPUs for itself. Raises DriverError
+        KUBE-41.
+        """
+        name = wanted[0][0].pod_id
+        bodies, resources = [], []
+        for spec, networks in wanted:
+            named = [(f"{spec.pod_id}-{number}".lower(), one) for number, one in enumerate(networks)]
+            resources += [(one, self.conflist(network)) for one, network in named]
+            made = manifest.pod(
+                spec,
+                namespace=self.namespace,
+                owner=self._token,
+                image=str(self._options.get("image", PAUSE_IMAGE)),
+                node=node.name,
+                networks=[(one, network.attachment.interface) for one, network in named],
+            )
+            bodies.append(batch.body(made, name, _PART_OF_CPU))
+        pods.make_networks(self.api, self.namespace, resources, bodies[0]["metadata"]["labels"])
+        made_at_once = Batch(self.api, self.namespace, name, bodies)
+        try:
+            yield made_at_once
+        finally:
+            made_at_once.remove(within_s=_REMOVED_S)
+            pods.remove_networks(self.api, self.namespace, [one for one, _ in resources])
+
+    def timed(self, node: PlacedNode, found: Batch) -> None:
+        """Give a batch that is gone the times that its node tells of each pod's networks: DEL."""
+        folder = self.layout(node.name).folder
+        for name, uid in found.uids.items():
+            told = node.call(f"{_NODE}:detached", folder=folder, pod_uid=uid)
+            if told is not None:
+                found.ends[name].detached_ns = told["ended_ns"]
+
+    def attached(self, node: PlacedNode, found: Batch) -> None:
+        """Give a batch that stands the times that its node tells of each pod's networks: ADD."""
+        folder = self.layout(node.name).folder
+        for name, uid in found.uids.items():
+            told = node.call(f"{_NODE}:attached", cache_dir=f"{folder}/cni-cache", pod_uid=uid)
+            if told is not None:
+                found.phases[name].cni = dict(told["times"])
+
+    def left(self) -> list[str]:
+        """Return what is still there of this run's pods, in the API and on nodes of the run's cluster."""
+        found = pods.left(self.api, self.namespace, self._token)
+        if self._embedded is not None:
+            for name, node in self._embedded.nodes.items():
+                records = node.call(f"{_NODE}:left", folder=self.layout(name).folder, deadline_s=30.0)
+                found += [f"{name}/{one}" for one in records]
+        return found
+
+    def _clear(self) -> dict[str, pods.Ends]:
         """Remove the pods that are no longer wanted. Raises DriverError KUBE-41.
 
         One that stays holds its CPU and its interfaces: another pod would wait for them in vain, or be seen
-        to lead out of the run.
+        to lead out of the run. Returns when each came to what.
         """
+        ended = {}
         for name, networks in list(self._left.items()):
-            pods.remove(self.api, self.namespace, name, networks, within_s=_REMOVED_S)
+            ended[name] = pods.remove(self.api, self.namespace, name, networks, within_s=_REMOVED_S)
             del self._left[name]
+        return ended
 
     @contextmanager
     def service(

@@ -43,7 +43,13 @@ class Ground:
 
 
 def life_of(
-    seen: Seen, began_ns: int, *, asked_ns: int, steps: Mapping[str, int], moments: Mapping[str, int]
+    seen: Seen,
+    began_ns: int,
+    *,
+    asked_ns: int,
+    steps: Mapping[str, int],
+    moments: Mapping[str, int],
+    removal_steps: Mapping[str, int] | None = None,
 ) -> Life:
     """Return a life from what came of its frames and from moments of the clock."""
 
@@ -53,6 +59,7 @@ def life_of(
     return Life(
         asked_ns=asked_ns - began_ns,
         steps={name: at_ns - began_ns for name, at_ns in steps.items()},
+        removal_steps={name: at_ns - began_ns for name, at_ns in (removal_steps or {}).items()},
         not_before_ns=since(seen.not_before_ns),
         first_frame_ns=since(seen.first_ns),
         last_frame_ns=since(seen.last_ns),

@@ -58,8 +58,11 @@ class OfferedFrames:
         frame_octets: int,
         interval_us: int,
         routers: int,
+        answers: bool = False,
     ) -> None:
+        """`answers`: say at the second port that its address is there, to whoever asks (ARP)."""
         self._ports = ports
+        self._answers = answers
         self._interval_s = interval_us / 1e6
         self._hop_limit_left = _HOP_LIMIT - routers  # of a frame that took the whole path
         self._token = secrets.token_bytes(8)
@@ -171,6 +174,9 @@ class OfferedFrames:
             elif side == 1 and (at := frame.find(self._token)) > 0:
                 (number,) = struct.unpack_from("!Q", frame, at + len(self._token))
                 self._count(number, now_ns, hop_limit=frame[_AT_HOP_LIMIT])
+            elif side == 1 and self._answers and self._is_asked_for(frame):
+                with suppress(OSError):
+                    ready.send(self._answer(frame))
 
     def _count(self, number: int, now_ns: int, *, hop_limit: int) -> None:
         if number < self._first_number or number in self._received or number not in self._sent:
@@ -188,6 +194,17 @@ class OfferedFrames:
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)
         self._at = (self._at[0], now_ns)
+
+    def _is_asked_for(self, frame: bytes) -> bool:
+        asks = frame[12:14] == _ARP and frame[20:22] == b"\x00\x01"
+        return asks and frame[38:42] == _host(self._ports[1].ipv4)
+
+    def _answer(self, question: bytes) -> bytes:
+        """Return the answer to a question for the second port's address."""
+        mac, mine = _octets(self._ports[1].mac), _host(self._ports[1].ipv4)
+        asking = question[22:32]  # MAC and address
+        body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 2) + mac + mine + asking
+        return (asking[:6] + mac + _ARP + body).ljust(LEAST_FRAME_OCTETS - _FCS_OCTETS, b"\0")
 
     def _question(self) -> bytes:
         port = self._ports[0]

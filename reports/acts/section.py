@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.kinds.acts.kind import ACTS, steps_of
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS
+from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS, SCALE
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
@@ -24,6 +24,11 @@ _STEPS = {
     "networks_attached": "networks attached (CNI ADD is done)",
     "networks_reported": "networks reported in the API, as seen by a watch",
     "container_running": "container runs",
+    "delete_accepted": "the request to delete it is accepted by the API",
+    "container_ended": "its container has ended, as seen by a watch",
+    "networks_detached": "networks detached (CNI DEL is done)",
+    "pod_gone": "gone from the API, as seen by a watch",
+    "container_removed": "container and cgroups removed",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
@@ -59,6 +64,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += [esc(f"After {entry['source']}."), ""] if entry.get("source") else []
             lines += _answers(mine)
             lines += _steps(mine)
+            lines += _removal_steps(mine)
             lines += _frames(mine)
     return [*lines, *without_numbers(run, answers, ACTS.name)]
 
@@ -99,7 +105,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                     _rate(one)
                     if measured and one.outcome.metric == CHURN
                     else _batch(one)
-                    if measured and one.outcome.metric == BATCH
+                    if measured and one.outcome.metric in (BATCH, SCALE)
                     else _count(one)
                     if measured
                     else NONE
@@ -117,7 +123,9 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
 
 
 def _place(one: Answered) -> str:
-    return f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
+    place = f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
+    at_once = one.planned.spec.at_once
+    return f"{place}, {at_once} at once" if one.outcome.metric == SCALE else place
 
 
 def _count(one: Answered) -> str:
@@ -135,9 +143,10 @@ def _batch(one: Answered) -> str:
 
 def _rate(one: Answered) -> str:
     half = one.values.get("half_width_95")
-    spread = f" ± {half:.3f}" if half is not None else ""
-    cycles = one.planned.spec.cycles
-    return f"n = {one.values['repetitions']} of {cycles} pods, {one.values['mean']:.3f}{spread} pods/s"
+    spread = f" ± {half * 60:.2f}" if half is not None else ""
+    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} pods"
+    took = _median([result.wall_ns for result in one.results])
+    return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
 
 
 def _median(found: Sequence[int | None]) -> str:
@@ -170,6 +179,20 @@ def _steps(answers: Sequence[Answered]) -> list[str]:
                 ]
             )
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
+
+
+def _removal_steps(answers: Sequence[Answered]) -> list[str]:
+    """Return when a removal came to each step, from the request to remove: median and interval."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        for step in removal_steps_of(lives):
+            at = [life.removal_steps[step] - (life.remove_asked_ns or 0) for life in lives]
+            rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
+    if not rows:
+        return []
+    head = ["path and option", "step", "time since the request to remove"]
+    return table(head, rows, "A removal by its steps")
 
 
 def _frames(answers: Sequence[Answered]) -> list[str]:

@@ -17,8 +17,10 @@ SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
 START, CHURN, POLICY = "pod_start", "pod_churn", "policy_programming"
 SERVER_START, BATCH = "server_start", "server_batch"
+SCALE = "pod_scale"
 EXPERIMENTS = {
     "start": "LC-START-1",
+    "scale": "LC-SCALE-1",
     "churn": "LC-CHURN-1",
     "policy": "LC-POLICY-1",
     "server_start": "LC-START-2",
@@ -29,6 +31,7 @@ SERVER_PATH = "pvp-vm"  # the same of servers
 HOSTINGS = {PATH: POD, SERVER_PATH: VM}
 METRICS = {
     "start": START,
+    "scale": SCALE,
     "churn": CHURN,
     "policy": POLICY,
     "server_start": SERVER_START,

@@ -52,16 +52,17 @@ class ActsSpec:
 class Life:
     """One pod or server from the request until it is gone.
 
-    `steps` are what its maker tells of its start, by name. `not_before_ns` is when the last was offered
-    that did not come before `first_frame_ns`, when the first came out: it began to forward in between.
-    `last_frame_ns` is when the last one came. None: it did not come to that. `offered_frames` were sent to
-    the device's address; `received_frames` are those that came, each once, `reordered_frames` those that
-    came after a later one. A frame that fewer routers forwarded than stand on the path went round the pod:
-    it is one of `bypassed_frames`, and of no other count.
+    `steps` are what its maker tells of its start, by name, `removal_steps` of its removal. `not_before_ns` is
+    when the last was offered that did not come before `first_frame_ns`, when the first came out: it began to
+    forward in between. `last_frame_ns` is when the last one came. None: it did not come to that.
+    `offered_frames` were sent to the device's address; `received_frames` are those that came, each once,
+    `reordered_frames` those that came after a later one. A frame that fewer routers forwarded than stand on
+    the path went round the pod: it is one of `bypassed_frames`, and of no other count.
     """
 
     asked_ns: int
     steps: Mapping[str, int] = field(default_factory=dict)
+    removal_steps: Mapping[str, int] = field(default_factory=dict)
     ready_ns: int | None = None
     not_before_ns: int | None = None
     first_frame_ns: int | None = None
@@ -161,11 +162,14 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             found.append(
                 f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
             )
-        late = [name for name, at in life.steps.items() if not life.asked_ns <= at <= result.wall_ns]
+        late = [
+            (name, at)
+            for steps, from_ns in ((life.steps, life.asked_ns), (life.removal_steps, life.remove_asked_ns))
+            for name, at in steps.items()
+            if from_ns is None or not from_ns <= at <= result.wall_ns
+        ]
         if late:
-            found.append(
-                f"{spec.noun} {number}: {late[0]} at {life.steps[late[0]]} ns is outside of its life"
-            )
+            found.append(f"{spec.noun} {number}: {late[0][0]} at {late[0][1]} ns is outside of its life")
         if first_ns is not None and life.last_frame_ns is not None and life.last_frame_ns < first_ns:
             found.append(
                 f"{spec.noun} {number}: the last frame came at {life.last_frame_ns} ns, before the first"

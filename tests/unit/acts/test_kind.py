@@ -34,6 +34,7 @@ def life(start_ms: int = 1500, asked_ms: int = 50, **changes) -> Life:
         ready_ns=first - 50 * MS,
         not_before_ns=first - 3 * MS,
         first_frame_ns=first,
+        removal_steps={"networks_detached": first + 500 * MS},
         remove_asked_ns=first + 100 * MS,
         last_frame_ns=first + 300 * MS,
         removed_ns=first + 700 * MS,
@@ -74,6 +75,7 @@ def spec(planned=START, number: int = 1):
         ({"remove_asked_ns": 1000 * MS}, Validity.INCONSISTENT, "the request to remove it"),
         ({"removed_ns": 90_000 * MS}, Validity.INCONSISTENT, "it lasted"),
         ({"steps": {"pod_asked": 3 * MS}}, Validity.INCONSISTENT, "outside of its life"),
+        ({"removal_steps": {"gone": 60 * MS}}, Validity.INCONSISTENT, "gone at 60000000 ns is outside"),
         ({"last_frame_ns": 10 * MS}, Validity.INCONSISTENT, "before the first"),
     ],
 )
@@ -107,6 +109,7 @@ def test_the_answer_has_the_mean_the_median_with_its_interval_and_each_step() ->
     assert told["pod_start.pod_asked.median"] == 10 * MS
     assert told["pod_start.container_running.median"] == 1430 * MS
     assert told["pod_start.removal.median"] == 600 * MS
+    assert told["pod_start.removal.networks_detached.median"] == 400 * MS
 
 
 def test_churn_is_pods_per_second_from_the_first_request_until_the_last_is_gone() -> None:
@@ -176,7 +179,14 @@ def test_a_cell_is_read_back_from_its_axes_and_each_is_planned_once() -> None:
         ACTS.cell({**told, "axes": {"cycles": 1}})
     ids = [one.cell.cell_id for one in PLAN]
     assert len(ids) == len(set(ids))
-    assert profile.every_id() == ("LC-START-1", "LC-CHURN-1", "LC-POLICY-1", "LC-START-2", "LC-BATCH-1")
+    assert profile.every_id() == (
+        "LC-START-1",
+        "LC-SCALE-1",
+        "LC-CHURN-1",
+        "LC-POLICY-1",
+        "LC-START-2",
+        "LC-BATCH-1",
+    )
     assert kind("acts", "here") is ACTS
 
 
