@@ -25,15 +25,17 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import batch, manifest, pods, record, services
+from bmwg.drivers.kubernetes import batch, manifest, pods, policies, record, services
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.batch import Batch
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
+from bmwg.drivers.kubernetes.policies import Policies
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
+from bmwg.drivers.paths import uplinks
 from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
@@ -339,6 +341,50 @@ class KubernetesRuntime:
             told = node.call(f"{_NODE}:attached", cache_dir=f"{folder}/cni-cache", pod_uid=uid)
             if told is not None:
                 found.phases[name].cni = dict(told["times"])
+
+    def enforces(self, node: Node, network: NetworkDriver) -> Missing | None:
+        """Return why no NetworkPolicy is enforced between pods of a node on this option, or None.
+
+        An option that enforces them itself says so (`enforces_policies`); else the toolkit's agent does,
+        where frames pass the node's netfilter.
+        """
+        if getattr(network, "enforces_policies", False):
+            return None
+        if not self.owns_cluster:
+            reason = "the toolkit's agent is for the run's own cluster"
+        elif network.spec.uplink == uplinks.ROUTED:
+            return None
+        elif network.spec.uplink == uplinks.BRIDGE_PORT:
+            if node.call("bmwg.drivers.kubernetes.policies:bridged_frames_pass"):
+                return None
+            reason = (
+                "frames within its bridge pass no netfilter of the node (bridge-nf-call-iptables is not 1)"
+            )
+        else:
+            reason = "its frames pass no netfilter of the node"
+        return Missing(
+            what=f"a NetworkPolicy on network option {network.spec.name}",
+            reason=f"nothing enforces it: {reason}",
+            mend="an option with `uplink: routed`, such as ptp, or one that enforces policies itself",
+        )
+
+    @contextmanager
+    def policies(self, node: PlacedNode, network: NetworkDriver) -> Iterator[Policies]:
+        """Yield policies of the run's namespace on a node, enforced while this is open."""
+        with ExitStack() as stack:
+            folder = ""
+            if not getattr(network, "enforces_policies", False):
+                layout = self.layout(node.name)
+                folder = stack.enter_context(
+                    policies.agent(
+                        node,
+                        namespace=self.namespace,
+                        kubeconfig=f"{layout.shared}/{policies.USER}.kubeconfig",
+                        folder=f"{layout.folder}/policies",
+                        cpus=layout.program_cpus,
+                    )
+                )
+            yield Policies(self.api, node, namespace=self.namespace, owner=self._token, folder=folder)
 
     def left(self) -> list[str]:
         """Return what is still there of this run's pods, in the API and on nodes of the run's cluster."""

@@ -79,7 +79,7 @@ class OfferedFrames:
         self._first_number = self._number
         self._times: list[int] = []  # when something was offered, a question for the address as well
         self._sent: dict[int, int] = {}
-        self._received: set[int] = set()
+        self._received: dict[int, int] = {}  # when each came
         self._highest = -1
         self._reordered = 0
         self._bypassed: set[int] = set()
@@ -125,11 +125,37 @@ class OfferedFrames:
                 offered=len(self._sent),
                 received=len(self._received),
                 reordered=self._reordered,
-                bypassed=len(self._bypassed - self._received),
+                bypassed=len(self._bypassed - self._received.keys()),
                 not_before_ns=self._not_before,
                 first_ns=self._at[0],
                 last_ns=self._at[1],
             )
+
+    def stopped(self) -> tuple[int, int, int] | None:
+        """Say between which frames they stopped, of those that were offered since `begin`.
+
+        Returns when the last that came was offered, when it came, and when the one after it was offered; None
+        while the last one that was offered came.
+        """
+        with self._lock:
+            if not self._received:
+                return None
+            last = self._highest
+            if last + 1 not in self._sent:
+                return None
+            return self._sent[last], self._received[last], self._sent[last + 1]
+
+    def between(self, from_ns: int, until_ns: int) -> tuple[int, int]:
+        """Return how many frames were offered in that time, and how many of these came."""
+        with self._lock:
+            offered = [number for number, at in self._sent.items() if from_ns <= at <= until_ns]
+            return len(offered), sum(number in self._received for number in offered)
+
+    def again(self, since_ns: int) -> int | None:
+        """Return when the first of the frames came that were offered since that time; None while none did."""
+        with self._lock:
+            found = [at for number, at in self._received.items() if self._sent[number] >= since_ns]
+            return min(found, default=None)
 
     def _run(self, opened: list[socket.socket]) -> None:
         try:
@@ -190,7 +216,7 @@ class OfferedFrames:
             self._not_before = others[-1] if others else None
             self._at = (now_ns, now_ns)
             self._came.set()
-        self._received.add(number)
+        self._received[number] = now_ns
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)
         self._at = (self._at[0], now_ns)

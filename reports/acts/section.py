@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS, SCALE
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS, POLICY, SCALE
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
@@ -29,10 +29,20 @@ _STEPS = {
     "networks_detached": "networks detached (CNI DEL is done)",
     "pod_gone": "gone from the API, as seen by a watch",
     "container_removed": "container and cgroups removed",
+    "agent_saw": "seen by the agent that enforces it",
+    "rules_written": "its rules written by the agent",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
 }
+
+
+_OF_POLICIES = (
+    "A policy that forbids frames between two pods is in force from the first of them that is lost, "
+    "after which none comes until it is removed; the resolution is from the last that came. It is lifted "
+    "when a frame comes again. Others that stand beside it are for the sender, so that no frame passes "
+    "their rules."
+)
 
 
 def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
@@ -55,6 +65,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
         ),
         "",
     ]
+    if any(one.outcome.metric == POLICY for one in answers):
+        lines += [esc(_OF_POLICIES), ""]
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, test_id in EXPERIMENTS.items():
         mine = [one for one in answers if one.planned.test_id == test_id]
@@ -81,7 +93,7 @@ def summary(run: Run) -> str:
 
 def _nouns(answers: Sequence[Answered]) -> str:
     """Return what lives in these answers; pods where there is none."""
-    return " and ".join(dict.fromkeys(f"{one.planned.spec.noun}s" for one in answers)) or "pods"
+    return " and ".join(dict.fromkeys(one.planned.spec.nouns for one in answers)) or "pods"
 
 
 def _noun(answers: Sequence[Answered]) -> str:
@@ -117,7 +129,11 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 one.remarks,
             ]
         )
-    head = ["path and option", "type", "executions", "request to first frame", "request to gone"]
+    policy = answers[0].outcome.metric == POLICY
+    head = ["path and option", "type", "executions"]
+    head += ["request to first lost frame", "request to lift to first frame again"] if policy else [
+        "request to first frame", "request to gone",
+    ]  # fmt: skip
     head += ["resolution, worst", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
@@ -125,6 +141,8 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
 def _place(one: Answered) -> str:
     place = f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
     at_once = one.planned.spec.at_once
+    if one.outcome.metric == POLICY:
+        return f"{place}, {one.planned.spec.policies} others"
     return f"{place}, {at_once} at once" if one.outcome.metric == SCALE else place
 
 
@@ -174,7 +192,7 @@ def _steps(answers: Sequence[Answered]) -> list[str]:
             rows.append(
                 [
                     esc(_place(one)),
-                    esc("first forwarded frame"),
+                    esc("first lost frame" if one.outcome.metric == POLICY else "first forwarded frame"),
                     esc(_median([life.start_ns for life in lives])),
                 ]
             )
