@@ -47,9 +47,9 @@ def deny(end: str) -> dict[str, Any]:
     return {"podSelector": {"matchLabels": {END: end}}, "policyTypes": [INGRESS], "ingress": []}
 
 
-def allow(end: str, block: str) -> dict[str, Any]:
+def allow(end: str, *blocks: str) -> dict[str, Any]:
     """Return the spec of a policy by which the pod of that end takes what comes from these addresses."""
-    return {**deny(end), "ingress": [{"from": [{"ipBlock": {"cidr": block}}]}]}
+    return {**deny(end), "ingress": [{"from": [{"ipBlock": {"cidr": block}} for block in blocks]}]}
 
 
 def further(end: str, count: int) -> list[dict[str, Any]]:

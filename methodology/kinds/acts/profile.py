@@ -90,7 +90,7 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
         **({_AT_ONCE: spec.at_once} if spec.at_once > 1 else {}),
         **({_POLICIES: spec.policies} if spec.policies else {}),
     }
-    others = f"/{spec.policies} others" if spec.policies else ""
+    others = f"/{spec.policies}-others" if spec.policies else ""
     return Cell(
         kind=KIND,
         path=path,
