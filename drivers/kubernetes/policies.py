@@ -189,6 +189,12 @@ def bridged_frames_pass() -> bool:
         return False
 
 
+def rules() -> list[str]:
+    """Node function: the lines of the agent's rules in the kernel; none where there is no table of its."""
+    done = bounded.run(["nft", "list", "table", "inet", TABLE], deadline_s=20.0)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
 def told(*, folder: str) -> dict[str, JsonValue]:
     """Node function: what the agent says that its rules hold, and its last words."""
     try:

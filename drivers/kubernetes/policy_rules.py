@@ -37,9 +37,7 @@ def script(pods: Sequence[PodView], policies: Mapping[str, Mapping[str, Any]], n
     chains: list[str] = []
     entries: dict[tuple[str, int], list[str]] = {}
     for direction in (EGRESS, INGRESS):
-        applied = {
-            name: spec for name, spec in sorted(policies.items()) if direction in _types(name, spec)
-        }
+        applied = {name: spec for name, spec in sorted(policies.items()) if direction in _types(name, spec)}
         chain_of = {name: f"{direction}-policy-{number}" for number, name in enumerate(applied)}
         used: set[str] = set()
         for number, pod in enumerate(one for one in pods if one.node == node and one.addresses):

@@ -156,7 +156,7 @@ def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
     assert "pvp, kernel-l3, bridge, 8 at once" in page
     assert "pods/min" in page
     assert "it enforces no NetworkPolicy" in page
-    assert "8 answers from the life of 133 pods" in page
+    assert "12 answers from the life of 133 pods and policies" in page
 
 
 def test_servers_verify_and_their_page_names_what_ran_them(servers) -> None:
