@@ -24,7 +24,7 @@ class Batch:
     def __init__(self, api: Cluster, namespace: str, name: str, bodies: Sequence[Mapping[str, Any]]) -> None:
         self._api, self._namespace = api, namespace
         self._path = pods.pods_path(namespace)
-        self._selector = {"labelSelector": f"{LABEL}={name}"}
+        self._selector: dict[str, Any] = {"labelSelector": f"{LABEL}={name}"}
         self._bodies = {str(body["metadata"]["name"]): body for body in bodies}
         self.phases = {one: pods.Phases() for one in self._bodies}
         self.ends = {one: pods.Ends() for one in self._bodies}
@@ -75,7 +75,7 @@ class Batch:
         self._each(one)
         for event in self._api.until_absent(self._path, within_s=within_s, **self._selector):
             self.ends[str(event["object"]["metadata"]["name"])].take(event["type"], event["object"])
-        left = (self._api.get(self._path, **self._selector) or {}).get("items", [])
+        left = (self._api.get(self._path, within_s=within_s, **self._selector) or {}).get("items", [])
         if left:
             raise DriverError(
                 "KUBE-41",

@@ -61,10 +61,10 @@ def script(pods: Sequence[PodView], policies: Mapping[str, Mapping[str, Any]], n
     if not entries:
         return "\n".join([*head, ""])
     body = [*chains]
-    for (direction, version), elements in entries.items():
-        kind = "ipv4_addr" if version == 4 else "ipv6_addr"
-        told = f"type {kind} : verdict; elements = {{ {', '.join(elements)} }};"
-        body.append(f"map {direction}{version} {{ {told} }}")
+    for (way, family), elements in entries.items():
+        kind = "ipv4_addr" if family == 4 else "ipv6_addr"
+        said = f"type {kind} : verdict; elements = {{ {', '.join(elements)} }};"
+        body.append(f"map {way}{family} {{ {said} }}")
     for direction in dict.fromkeys(one for one, _ in entries):
         own, _, priority = _HOOKS[direction]
         body += [
@@ -72,9 +72,9 @@ def script(pods: Sequence[PodView], policies: Mapping[str, Mapping[str, Any]], n
             f"  type filter hook forward priority {priority}; policy accept;",
             "  ct direction reply ct state established,related accept",
         ]
-        for version, family in ((4, "ip"), (6, "ip6")):
+        for version, word in ((4, "ip"), (6, "ip6")):
             if (direction, version) in entries:
-                body.append(f"  {family} {own} vmap @{direction}{version}")
+                body.append(f"  {word} {own} vmap @{direction}{version}")
         body.append("}")
     return "\n".join([*head, f"table inet {TABLE} {{", *body, "}", ""])
 
