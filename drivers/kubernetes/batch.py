@@ -7,21 +7,38 @@ came to run, KUBE-41 not all were removed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
+from bmwg.drivers.api import PlacedNode, PodNetwork
+from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.methodology.errors import DriverError
 
 LABEL = "bmwg.ietf.org/batch"
+_NODE = "bmwg.drivers.kubernetes.node"
+_PART_OF_CPU = "20m"  # choice: of pods that are many; their kernels forward, and their program sleeps
 
 
 class Batch:
-    """So many pods by their manifests, which have the label of the batch."""
+    """So many pods of one node by their manifests, which have the label of the batch.
 
-    def __init__(self, api: Cluster, namespace: str, name: str, bodies: Sequence[Mapping[str, Any]]) -> None:
+    `folder` is the node's part of the run's folder.
+    """
+
+    def __init__(
+        self,
+        api: Cluster,
+        node: PlacedNode,
+        namespace: str,
+        name: str,
+        bodies: Sequence[Mapping[str, Any]],
+        folder: str,
+    ) -> None:
+        self._node, self._folder = node, folder
         self._api, self._namespace = api, namespace
         self._path = pods.pods_path(namespace)
         self._selector: dict[str, Any] = {"labelSelector": f"{LABEL}={name}"}
@@ -86,18 +103,74 @@ class Batch:
         for ends in self.ends.values():
             ends.gone_ns = ends.gone_ns or time.monotonic_ns()
 
+    def take_added(self) -> None:
+        """Take what the node tells of CNI ADD of each pod that stands."""
+        for name, uid in self.uids.items():
+            told = self._node.call(f"{_NODE}:attached", cache_dir=f"{self._folder}/cni-cache", pod_uid=uid)
+            if told is not None:
+                self.phases[name].cni = dict(told["times"])
+
+    def take_deleted(self) -> None:
+        """Take what it tells of CNI DEL of each that is gone."""
+        for name, uid in self.uids.items():
+            told = self._node.call(f"{_NODE}:detached", folder=self._folder, pod_uid=uid)
+            if told is not None:
+                self.ends[name].detached_ns = told["ended_ns"]
+
     def _each(self, act: Callable[[int, str], None]) -> None:
         with ThreadPoolExecutor(len(self._bodies)) as pool:
             for done in [pool.submit(act, at, name) for at, name in enumerate(self._bodies)]:
                 done.result()
 
 
-def body(made: Mapping[str, Any], batch: str, cpu: str) -> dict[str, Any]:
-    """Return a manifest as one of a batch, with this part of a CPU."""
+@contextmanager
+def at_once(
+    api: Cluster,
+    node: PlacedNode,
+    wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]],
+    conflists: Sequence[Sequence[Mapping[str, Any]]],
+    *,
+    namespace: str,
+    owner: str,
+    image: str,
+    folder: str,
+    removed_s: float,
+) -> Iterator[Batch]:
+    """Yield pods that nobody has asked for yet, whose networks' resources (`conflists`) stand.
+
+    What is left of the pods is removed on leaving. Raises DriverError KUBE-41.
+    """
+    name = wanted[0][0].pod_id
+    bodies = []
+    resources: list[tuple[str, Mapping[str, Any]]] = []
+    for (spec, networks), theirs in zip(wanted, conflists, strict=True):
+        named = [f"{spec.pod_id}-{number}".lower() for number in range(len(networks))]
+        resources += zip(named, theirs, strict=True)
+        interfaces = [one.attachment.interface for one in networks]
+        made = manifest.pod(
+            spec,
+            namespace=namespace,
+            owner=owner,
+            image=image,
+            node=node.name,
+            networks=list(zip(named, interfaces, strict=True)),
+        )
+        bodies.append(_of_batch(made, name))
+    pods.make_networks(api, namespace, resources, bodies[0]["metadata"]["labels"])
+    batch = Batch(api, node, namespace, name, bodies, folder)
+    try:
+        yield batch
+    finally:
+        batch.remove(within_s=removed_s)
+        pods.remove_networks(api, namespace, [one for one, _ in resources])
+
+
+def _of_batch(made: Mapping[str, Any], batch: str) -> dict[str, Any]:
+    """Return a manifest as one of a batch, with a small part of a CPU."""
     labels = {**made["metadata"]["labels"], LABEL: batch}
     container = dict(made["spec"]["containers"][0])
-    wanted = {**container["resources"]["requests"], "cpu": cpu}
-    container["resources"] = {"requests": wanted, "limits": dict(wanted)}
+    part = {**container["resources"]["requests"], "cpu": _PART_OF_CPU}
+    container["resources"] = {"requests": part, "limits": dict(part)}
     return {
         **made,
         "metadata": {**made["metadata"], "labels": labels},

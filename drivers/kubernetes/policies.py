@@ -11,15 +11,17 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue, PlacedNode
+from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Node, PlacedNode
 from bmwg.drivers.hosting import bounded, programs
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.kubernetes.policy_rules import INGRESS, TABLE
+from bmwg.drivers.kubernetes.settings import Layout
+from bmwg.drivers.paths import uplinks
 from bmwg.methodology.errors import DriverError
 
 USER = "policies"
@@ -150,6 +152,50 @@ class Policies:
 def _lacking(told: Mapping[str, Any], versions: Mapping[str, str]) -> list[str]:
     held = told["policies"]
     return [name for name, version in versions.items() if held.get(name, [""])[0] != version]
+
+
+def unenforced(node: Node, network: NetworkDriver, *, owns_cluster: bool) -> Missing | None:
+    """Return why no NetworkPolicy is enforced between pods of a node on this option, or None.
+
+    An option that enforces them itself says so (`enforces_policies`); else the toolkit's agent does, where
+    frames pass the node's netfilter.
+    """
+    if getattr(network, "enforces_policies", False):
+        return None
+    reason = "its frames pass no netfilter of the node"
+    if not owns_cluster:
+        reason = "the toolkit's agent is for the run's own cluster"
+    elif network.spec.uplink == uplinks.ROUTED:
+        return None
+    elif network.spec.uplink == uplinks.BRIDGE_PORT:
+        if node.call(f"{_HERE}:bridged_frames_pass"):
+            return None
+        reason = "frames within its bridge pass no netfilter (bridge-nf-call-iptables is not 1)"
+    return Missing(
+        what=f"a NetworkPolicy on network option {network.spec.name}",
+        reason=f"nothing enforces it: {reason}",
+        mend="an option with `uplink: routed`, such as ptp, or one that enforces policies itself",
+    )
+
+
+@contextmanager
+def enforced(
+    api: Cluster, node: PlacedNode, network: NetworkDriver, layout: Layout, *, namespace: str, owner: str
+) -> Iterator[Policies]:
+    """Yield policies of a namespace that are enforced on a node while this is open."""
+    with ExitStack() as stack:
+        folder = ""
+        if not getattr(network, "enforces_policies", False):
+            folder = stack.enter_context(
+                agent(
+                    node,
+                    namespace=namespace,
+                    kubeconfig=f"{layout.shared}/{USER}.kubeconfig",
+                    folder=f"{layout.folder}/policies",
+                    cpus=layout.program_cpus,
+                )
+            )
+        yield Policies(api, node, namespace=namespace, owner=owner, folder=folder)
 
 
 @contextmanager

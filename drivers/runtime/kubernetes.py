@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,10 @@ from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.policies import Policies
+from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
-from bmwg.drivers.paths import uplinks
 from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
@@ -47,27 +47,7 @@ _KEYS = {
     "ready_s",
 }  # fmt: skip
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
-_PART_OF_CPU = "20m"  # choice: of pods that are many; their kernels forward, and their program sleeps
 _REMOVED_S = 120.0  # choice: the same of its end
-RIGHTS = (
-    ("get", "", "namespaces"),
-    ("create", "", "namespaces"),
-    ("patch", "", "namespaces"),
-    ("delete", "", "namespaces"),
-)
-POD_RIGHTS = (
-    ("get", "", "pods"),
-    ("list", "", "pods"),
-    ("create", "", "pods"),
-    ("patch", "", "pods"),
-    ("delete", "", "pods"),
-    ("watch", "", "pods"),
-    ("get", "", "pods/log"),
-)
-NETWORK_RIGHTS = (
-    ("create", "k8s.cni.cncf.io", "network-attachment-definitions"),
-    ("delete", "k8s.cni.cncf.io", "network-attachment-definitions"),
-)
 
 
 class KubernetesRuntime:
@@ -295,104 +275,37 @@ class KubernetesRuntime:
         if self.owns_cluster:
             pod.gone(ended[spec.pod_id])
 
-    @contextmanager
     def at_once(
         self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
-    ) -> Iterator[Batch]:
-        """Yield so many pods that can be asked for at the same time; their networks' resources stand already.
-
-        What is left of the pods is removed on leaving. None of them has CPUs for itself. Raises DriverError
-        KUBE-41.
-        """
-        name = wanted[0][0].pod_id
-        bodies, resources = [], []
-        for spec, networks in wanted:
-            named = [(f"{spec.pod_id}-{number}".lower(), one) for number, one in enumerate(networks)]
-            resources += [(one, self.conflist(network)) for one, network in named]
-            made = manifest.pod(
-                spec,
-                namespace=self.namespace,
-                owner=self._token,
-                image=str(self._options.get("image", PAUSE_IMAGE)),
-                node=node.name,
-                networks=[(one, network.attachment.interface) for one, network in named],
-            )
-            bodies.append(batch.body(made, name, _PART_OF_CPU))
-        pods.make_networks(self.api, self.namespace, resources, bodies[0]["metadata"]["labels"])
-        made_at_once = Batch(self.api, self.namespace, name, bodies)
-        try:
-            yield made_at_once
-        finally:
-            made_at_once.remove(within_s=_REMOVED_S)
-            pods.remove_networks(self.api, self.namespace, [one for one, _ in resources])
-
-    def timed(self, node: PlacedNode, found: Batch) -> None:
-        """Give a batch that is gone the times that its node tells of each pod's networks: DEL."""
-        folder = self.layout(node.name).folder
-        for name, uid in found.uids.items():
-            told = node.call(f"{_NODE}:detached", folder=folder, pod_uid=uid)
-            if told is not None:
-                found.ends[name].detached_ns = told["ended_ns"]
-
-    def attached(self, node: PlacedNode, found: Batch) -> None:
-        """Give a batch that stands the times that its node tells of each pod's networks: ADD."""
-        folder = self.layout(node.name).folder
-        for name, uid in found.uids.items():
-            told = node.call(f"{_NODE}:attached", cache_dir=f"{folder}/cni-cache", pod_uid=uid)
-            if told is not None:
-                found.phases[name].cni = dict(told["times"])
-
-    def enforces(self, node: Node, network: NetworkDriver) -> Missing | None:
-        """Return why no NetworkPolicy is enforced between pods of a node on this option, or None.
-
-        An option that enforces them itself says so (`enforces_policies`); else the toolkit's agent does,
-        where frames pass the node's netfilter.
-        """
-        if getattr(network, "enforces_policies", False):
-            return None
-        if not self.owns_cluster:
-            reason = "the toolkit's agent is for the run's own cluster"
-        elif network.spec.uplink == uplinks.ROUTED:
-            return None
-        elif network.spec.uplink == uplinks.BRIDGE_PORT:
-            if node.call("bmwg.drivers.kubernetes.policies:bridged_frames_pass"):
-                return None
-            reason = (
-                "frames within its bridge pass no netfilter of the node (bridge-nf-call-iptables is not 1)"
-            )
-        else:
-            reason = "its frames pass no netfilter of the node"
-        return Missing(
-            what=f"a NetworkPolicy on network option {network.spec.name}",
-            reason=f"nothing enforces it: {reason}",
-            mend="an option with `uplink: routed`, such as ptp, or one that enforces policies itself",
+    ) -> AbstractContextManager[Batch]:
+        """Yield so many pods that can be asked for at the same time; none of them has CPUs for itself."""
+        return batch.at_once(
+            self.api,
+            node,
+            wanted,
+            [[self.conflist(one) for one in networks] for _, networks in wanted],
+            namespace=self.namespace,
+            owner=self._token,
+            image=str(self._options.get("image", PAUSE_IMAGE)),
+            folder=self.layout(node.name).folder,
+            removed_s=_REMOVED_S,
         )
 
-    @contextmanager
-    def policies(self, node: PlacedNode, network: NetworkDriver) -> Iterator[Policies]:
+    def enforces(self, node: Node, network: NetworkDriver) -> Missing | None:
+        """Return why no NetworkPolicy is enforced between pods of a node on this option, or None."""
+        return policies.unenforced(node, network, owns_cluster=self.owns_cluster)
+
+    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[Policies]:
         """Yield policies of the run's namespace on a node, enforced while this is open."""
-        with ExitStack() as stack:
-            folder = ""
-            if not getattr(network, "enforces_policies", False):
-                layout = self.layout(node.name)
-                folder = stack.enter_context(
-                    policies.agent(
-                        node,
-                        namespace=self.namespace,
-                        kubeconfig=f"{layout.shared}/{policies.USER}.kubeconfig",
-                        folder=f"{layout.folder}/policies",
-                        cpus=layout.program_cpus,
-                    )
-                )
-            yield Policies(self.api, node, namespace=self.namespace, owner=self._token, folder=folder)
+        layout = self.layout(node.name)
+        return policies.enforced(self.api, node, network, layout, namespace=self.namespace, owner=self._token)
 
     def left(self) -> list[str]:
         """Return what is still there of this run's pods, in the API and on nodes of the run's cluster."""
         found = pods.left(self.api, self.namespace, self._token)
-        if self._embedded is not None:
-            for name, node in self._embedded.nodes.items():
-                records = node.call(f"{_NODE}:left", folder=self.layout(name).folder, deadline_s=30.0)
-                found += [f"{name}/{one}" for one in records]
+        for name, node in (self._embedded.nodes if self._embedded else {}).items():
+            records = node.call(f"{_NODE}:left", folder=self.layout(name).folder, deadline_s=30.0)
+            found += [f"{name}/{one}" for one in records]
         return found
 
     def _clear(self) -> dict[str, pods.Ends]:

@@ -168,9 +168,9 @@ def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, beg
         for frames in offered:
             frames.wait(spec.first_frame_s)
         ready_ns = time.monotonic_ns()
-        runtime.attached(node, batch)
+        batch.take_added()
         batch.remove(within_s=spec.first_frame_s)
-        runtime.timed(node, batch)
+        batch.take_deleted()
     return [
         life_of(
             frames.seen(),
