@@ -1,4 +1,4 @@
-"""Rights that a run asks a cluster for before it makes anything: verb, group, resource (docs/my-cluster.md)."""
+"""Rights that a run asks a cluster for before it makes anything: verb, group, resource."""
 
 RIGHTS = (
     ("get", "", "namespaces"),
