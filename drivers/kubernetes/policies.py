@@ -19,13 +19,12 @@ from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Node, PlacedNode
 from bmwg.drivers.hosting import bounded, programs
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
-from bmwg.drivers.kubernetes.policy_rules import INGRESS, TABLE
+from bmwg.drivers.kubernetes.policy_rules import END, INGRESS, TABLE
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.drivers.paths import uplinks
 from bmwg.methodology.errors import DriverError
 
 USER = "policies"
-END = "bmwg.ietf.org/end"  # label of the pods of a path: which of them policies are for
 BY = "the toolkit's own agent, rules of nftables in the node's forwarding"
 _AGENT = "bmwg.drivers.kubernetes.policy_agent"
 _STATUS = "policies.json"  # of the agent
@@ -68,10 +67,11 @@ class Policies:
         self._path = f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies"
 
     def mark(self, ends: Sequence[str]) -> None:
-        """Give pods, by name, the labels of a path's ends: "0", "1"."""
+        """Give pods, by name, the labels of a path's ends: "0", "1"; wait until the agent knows them."""
         for number, name in enumerate(ends):
             labels = {"metadata": {"labels": {END: str(number)}}}
             self._api.merge(pods.pods_path(self._namespace, name), labels)
+        self._awaited(lambda told: [name for name in ends if name not in told["ends"]])
 
     def apply(self, name: str, spec: Mapping[str, Any]) -> str:
         """Make a policy; returns its resource version."""
@@ -195,7 +195,10 @@ def enforced(
                     cpus=layout.program_cpus,
                 )
             )
-        yield Policies(api, node, namespace=namespace, owner=owner, folder=folder)
+        made = Policies(api, node, namespace=namespace, owner=owner, folder=folder)
+        with made.standing({"ready": deny("nobody")}):  # it watches: a policy is timed without its start
+            pass
+        yield made
 
 
 @contextmanager
@@ -246,5 +249,5 @@ def told(*, folder: str) -> dict[str, JsonValue]:
     try:
         found: dict[str, JsonValue] = json.loads(Path(folder, _STATUS).read_text())
     except (OSError, ValueError):
-        found = {"policies": {}, "gone": {}, "refused": ""}
+        found = {"ends": [], "policies": {}, "gone": {}, "refused": ""}
     return {**found, "said": programs.said(folder)}

@@ -21,7 +21,7 @@ from typing import Any
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.drivers.kubernetes.policy_rules import PodView, script
+from bmwg.drivers.kubernetes.policy_rules import END, PodView, script
 
 STATUS = "policies.json"
 _WATCH_S = 3600.0
@@ -106,7 +106,9 @@ class Enforced:
         if not refused:
             self._versions |= {name: [version, seen_ns, written_ns] for name, version in fresh.items()}
             self._gone |= {name: [seen_ns, written_ns] for name in gone}
+        ends = sorted(pod.name for pod in self._pods.values() if END in pod.labels)
         told = {
+            "ends": ends,
             "policies": self._versions,
             "gone": self._gone,
             "pods": sorted(self._pods),

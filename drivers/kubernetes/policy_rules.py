@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TABLE = "bmwg-policies"
+END = "bmwg.ietf.org/end"  # label of the pods of a path: which of them policies are for
 INGRESS, EGRESS = "Ingress", "Egress"
 _HOOKS = {EGRESS: ("saddr", "daddr", -5), INGRESS: ("daddr", "saddr", 0)}
 _SPEC = {"podSelector", "policyTypes", "ingress", "egress"}

@@ -75,7 +75,8 @@ class OfferedFrames:
         self._forget()
 
     def _forget(self) -> None:
-        self._peer: bytes | None = None
+        known = self._ports[0].peer_mac
+        self._peer: bytes | None = _octets(known) if known else None
         self._first_number = self._number
         self._times: list[int] = []  # when something was offered, a question for the address as well
         self._sent: dict[int, int] = {}
@@ -173,7 +174,8 @@ class OfferedFrames:
 
     def _offer(self, out: socket.socket) -> None:
         with self._lock:
-            asks = self._peer is None or (not self._received and self._in_vain >= _ASK_AGAIN)
+            again = not self._received and self._in_vain >= _ASK_AGAIN and not self._ports[0].peer_mac
+            asks = self._peer is None or again
             frame = self._question() if asks else self._frame(self._number)
             self._times.append(time.monotonic_ns())
             if asks:

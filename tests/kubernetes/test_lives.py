@@ -16,6 +16,7 @@ from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.workload.of_acts import Ground
 from bmwg.drivers.workload.pod_batches import PodBatches
+from bmwg.drivers.workload.pod_lives import PodLives
 from bmwg.drivers.workload.policies import Policies
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -86,6 +87,15 @@ def test_four_pods_that_are_asked_for_at_once_forward_each_by_its_own_address_an
         assert {"api_accepted", "scheduled", "networks_attached", "container_running"} <= set(life.steps)
         assert {"delete_accepted", "networks_detached", "pod_gone"} <= set(life.removal_steps)
     assert {one["name"] for one in bed.node("dut1").call(INTERFACES)} == before
+
+
+def test_pods_in_a_row_tell_the_steps_of_their_removal_and_leave_nothing(bed) -> None:
+    asked, cell = planned("LC-CHURN-1")
+    found = executed(PodLives, on(bed, cell), replace(asked, cycles=2))
+    for life in found.lives:
+        assert {"delete_accepted", "networks_detached", "pod_gone"} <= set(life.removal_steps)
+        assert life.removal_steps["networks_detached"] <= life.removal_steps["pod_gone"] <= life.removed_ns
+    assert bed.runtime.left() == []
 
 
 @pytest.mark.parametrize("others", [0, 10])

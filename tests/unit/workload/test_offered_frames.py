@@ -12,7 +12,10 @@ MS = 1_000_000
 def frames(sent: dict[int, int], came: dict[int, int]) -> OfferedFrames:
     ports = [
         SimpleNamespace(
-            ipv4=f"198.1{8 + side}.0.2/24", mac=f"02:00:00:00:00:0{side}", gateway_ipv4=f"198.1{8 + side}.0.1"
+            ipv4=f"198.1{8 + side}.0.2/24",
+            mac=f"02:00:00:00:00:0{side}",
+            peer_mac=None,
+            gateway_ipv4=f"198.1{8 + side}.0.1",
         )
         for side in (0, 1)
     ]
