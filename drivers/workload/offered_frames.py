@@ -119,14 +119,15 @@ class OfferedFrames:
                 return False
         return True
 
-    def seen(self) -> Seen:
-        """Return what came since `begin`."""
+    def seen(self, until_ns: int | None = None) -> Seen:
+        """Return what came since `begin`; of what was offered, and of that came, until that time alone."""
         with self._lock:
+            sent = [number for number, at in self._sent.items() if until_ns is None or at <= until_ns]
             return Seen(
-                offered=len(self._sent),
-                received=len(self._received),
+                offered=len(sent),
+                received=sum(number in self._received for number in sent),
                 reordered=self._reordered,
-                bypassed=len(self._bypassed - self._received.keys()),
+                bypassed=sum(one in self._bypassed and one not in self._received for one in sent),
                 not_before_ns=self._not_before,
                 first_ns=self._at[0],
                 last_ns=self._at[1],

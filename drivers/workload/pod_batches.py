@@ -173,7 +173,7 @@ def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, beg
         batch.take_deleted()
     return [
         life_of(
-            frames.seen(),
+            frames.seen(ends.gone_ns),
             began_ns,
             asked_ns=asked_ns[at],
             steps={key: at_ns for key, at_ns in phases.steps_ns().items() if key != "pod_asked"},

@@ -61,3 +61,11 @@ def test_a_question_for_the_second_ports_address_is_answered_with_its_mac() -> N
     assert answer[22:32] == bytes.fromhex("020000000001") + bytes((198, 19, 0, 2))
     assert answer[32:42] == asking
     assert len(answer) == 60
+
+
+def test_what_was_offered_after_an_end_is_not_counted_to_it() -> None:
+    sent = {number: number * MS for number in range(10)}
+    made = frames(sent, {0: 5, 1: MS + 5})
+    made._bypassed = {2, 9}
+    assert (made.seen().offered, made.seen().received, made.seen().bypassed) == (10, 2, 2)
+    assert (made.seen(4 * MS).offered, made.seen(0).received, made.seen(4 * MS).bypassed) == (5, 1, 1)
