@@ -133,6 +133,12 @@ class OfferedFrames:
                 last_ns=self._at[1],
             )
 
+    @property
+    def oddities(self) -> tuple[int, int]:
+        """How many came after a later one, and how many went round, since `begin`."""
+        with self._lock:
+            return self._reordered, len(self._bypassed)
+
     def stopped(self) -> tuple[int, int, int] | None:
         """Say between which frames they stopped, of those that were offered since `begin`.
 
@@ -150,14 +156,21 @@ class OfferedFrames:
     def between(self, from_ns: int, until_ns: int) -> tuple[int, int]:
         """Return how many frames were offered in that time, and how many of these came."""
         with self._lock:
-            offered = [number for number, at in self._sent.items() if from_ns <= at <= until_ns]
+            offered = [number for number in self._since(from_ns) if self._sent[number] <= until_ns]
             return len(offered), sum(number in self._received for number in offered)
 
     def again(self, since_ns: int) -> int | None:
         """Return when the first of the frames came that were offered since that time; None while none did."""
         with self._lock:
-            found = [at for number, at in self._received.items() if self._sent[number] >= since_ns]
+            found = [self._received[number] for number in self._since(since_ns) if number in self._received]
             return min(found, default=None)
+
+    def _since(self, since_ns: int) -> Iterator[int]:
+        """Yield the frames that were offered since a time, the last first: few, however many there are."""
+        number = self._number - 1
+        while number in self._sent and self._sent[number] >= since_ns:
+            yield number
+            number -= 1
 
     def _run(self, opened: list[socket.socket]) -> None:
         try:

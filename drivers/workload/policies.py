@@ -93,7 +93,7 @@ class Policies(OfActs):
 
 
 def _life(made: Any, denied: Any, frames: OfferedFrames, spec: ActsSpec, began_ns: int) -> Life:
-    before = frames.seen()
+    before = frames.oddities
     asked_ns = time.monotonic_ns()
     version = made.apply(_NAME, denied)
     accepted_ns = time.monotonic_ns()
@@ -106,14 +106,14 @@ def _life(made: Any, denied: Any, frames: OfferedFrames, spec: ActsSpec, began_n
     deleted_ns = time.monotonic_ns()
     again_ns = _until(lambda: frames.again(remove_asked_ns), spec.first_frame_s)
     removal_steps = {"delete_accepted": deleted_ns, **made.moments(_NAME)}
-    after = frames.seen()
+    after = frames.oddities
     offered, received = frames.between(asked_ns, again_ns or time.monotonic_ns())
     not_before_ns, last_ns, first_ns = stopped or (None, None, None)
     seen = Seen(
         offered=offered,
         received=received,
-        reordered=after.reordered - before.reordered,
-        bypassed=after.bypassed - before.bypassed,
+        reordered=after[0] - before[0],
+        bypassed=after[1] - before[1],
         not_before_ns=not_before_ns,
         first_ns=first_ns,
         last_ns=last_ns,

@@ -23,6 +23,7 @@ def frames(sent: dict[int, int], came: dict[int, int]) -> OfferedFrames:
     made._sent = sent
     made._received = came
     made._highest = max(came, default=-1)
+    made._number = max(sent, default=-1) + 1
     return made
 
 
