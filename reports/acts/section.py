@@ -30,7 +30,7 @@ _STEPS = {
     "pod_gone": "gone from the API, as seen by a watch",
     "container_removed": "container and cgroups removed",
     "agent_saw": "seen by the agent that enforces it",
-    "rules_written": "its rules written by the agent",
+    "rules_written": "its rules written (the program that the agent told them to has ended)",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
