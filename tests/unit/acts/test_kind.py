@@ -324,5 +324,5 @@ def test_the_answer_of_policies_is_their_delay_and_that_of_lifting_them() -> Non
     assert told["policy_programming.removal.median"] == 40 * MS
     assert told["policy_programming.rules_written.median"] == 63 * MS
     assert "in force after 64.0 ms" in line_of(ACTS.answered(POLICY, done))
-    assert POLICY.cell.cell_id == "p2p/none/ptp/policy/10x/100-others"
+    assert POLICY.cell.cell_id == "p2p/none/ptp/policy/5x/100-others"
     assert dict(POLICY.cell.axes)["policies"] == 100
