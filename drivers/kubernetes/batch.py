@@ -166,11 +166,15 @@ def at_once(
 
 
 def _of_batch(made: Mapping[str, Any], batch: str) -> dict[str, Any]:
-    """Return a manifest as one of a batch, with a small part of a CPU."""
+    """Return a manifest as one of a batch, with a small part of a CPU.
+
+    No limit: the runtime's own program runs within it while it makes the pod, and a quota would be timed.
+    """
     labels = {**made["metadata"]["labels"], LABEL: batch}
     container = dict(made["spec"]["containers"][0])
     part = {**container["resources"]["requests"], "cpu": _PART_OF_CPU}
-    container["resources"] = {"requests": part, "limits": dict(part)}
+    limits = {key: value for key, value in container["resources"]["limits"].items() if key != "cpu"}
+    container["resources"] = {"requests": part, "limits": limits}
     return {
         **made,
         "metadata": {**made["metadata"], "labels": labels},

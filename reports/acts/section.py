@@ -23,7 +23,7 @@ _STEPS = {
     "cni_began": "the kubelet asks for its networks",
     "networks_attached": "networks attached (CNI ADD is done)",
     "networks_reported": "networks reported in the API, as seen by a watch",
-    "container_running": "container runs",
+    "container_running": "container runs (a pod of Kubernetes: as seen by a watch)",
     "delete_accepted": "the request to delete it is accepted by the API",
     "container_ended": "its container has ended, as seen by a watch",
     "networks_detached": "networks detached (CNI DEL is done)",
@@ -155,7 +155,9 @@ def _count(one: Answered) -> str:
 def _batch(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
-    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} {one.planned.spec.noun}s at once"
+    spec = one.planned.spec
+    what = f"{spec.cycles} {spec.noun if spec.cycles == 1 else spec.nouns} at once"
+    words = f"n = {one.values['repetitions']} of {what}"
     return f"{words}, until all forward {nanoseconds(one.values['mean'])}{spread}"
 
 
