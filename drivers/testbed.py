@@ -115,13 +115,15 @@ class NetworkSpec:
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
 
-    `runtime` names what makes it, `options` are that one's own settings.
+    `runtime` names what makes it, `options` are that one's own settings. `policies` are network policies for
+    the pod that receives.
     """
 
     cpus: tuple[int, ...]
     memory_octets: int
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
+    policies: int = 0
     runtime: str = CRUN
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -360,6 +362,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),
+            policies=int(pods.get("policies", 0)),
             options=pods.get("options", {}),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),

@@ -1,8 +1,8 @@
 """Neighbours: what runs beside a measurement on the same host, declared, and as an axis of its cells. Pure.
 
 RFC 8172 section 3.3 asks for a test beside noisy neighbours, section 3.4 for the baseline without. The
-draft's section 5.2.4 has CPUs and memory of a pod as parameters: whose CPUs a neighbour uses is part of its name. A
-profile lists them under `neighbours`; each cell is then measured once for each of them, `none` being alone.
+draft's section 5.2.4 has CPUs and memory of a pod as parameters: whose CPUs a neighbour uses is part of its
+name. A profile lists them under `neighbours`; each cell is then measured once for each of them, `none` being alone.
 A neighbour is `<what>-on-<whose CPUs>`: what it uses up, and which CPUs of the testbed file it may use.
 """
 

@@ -197,8 +197,17 @@ class Bed:
         spec = self.testbed.network(name)
         return registry.network(spec, run_dir=self.run_dir, undo=self.undo, where=self.testbed.file)
 
-    def missing(self, network: str, node: str) -> Missing | None:
-        """Return what `node` lacks for a network option; tried once and remembered for the run."""
+    def missing(self, network: str, node: str, *, policed: bool = False) -> Missing | None:
+        """Return what `node` lacks for a network option; tried once and remembered for the run.
+
+        `policed`: the path has its pods under the policies of the testbed file.
+        """
+        if self.testbed.pods.policies and not policed:
+            return Missing(
+                what=f"{self.testbed.pods.policies} network policies on this path",
+                reason="they are for a pod that receives what another one sends",
+                mend="path p2p, or no `pods.policies`",
+            )
         key = (network, node)
         if key not in self._missing:
             driver = self.network(network)

@@ -252,6 +252,11 @@ def subnet(end: Endpoint) -> str:
     return str(ipaddress.ip_interface(end.attached.attachment.addresses[0]).network)
 
 
+def subnets(end: Endpoint) -> tuple[str, ...]:
+    """Return the prefixes of all of an endpoint's addresses."""
+    return tuple(str(ipaddress.ip_interface(one).network) for one in end.attached.attachment.addresses)
+
+
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
