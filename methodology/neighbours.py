@@ -2,8 +2,9 @@
 
 RFC 8172 section 3.3 asks for a test beside noisy neighbours, section 3.4 for the baseline without. The
 draft's section 5.2.4 has CPUs and memory of a pod as parameters: whose CPUs a neighbour uses is part of its
-name. A profile lists them under `neighbours`; each cell is then measured once for each of them, `none` being alone.
-A neighbour is `<what>-on-<whose CPUs>`: what it uses up, and which CPUs of the testbed file it may use.
+name. A profile lists them under `neighbours`; each cell is then measured once for each of them, `none` being
+alone. A neighbour is `<what>-on-<whose CPUs>`: what it uses up, and which CPUs of the testbed file it may
+use.
 """
 
 from __future__ import annotations
