@@ -39,6 +39,7 @@ class EnginePod:
         self.attached: tuple[Attached, ...] = ()
         self.checks: tuple[dict[str, JsonValue], ...] = ()
         self.start_steps_ns: dict[str, int] = {}
+        self.end_steps_ns: dict[str, int] = {}
         self.node = node
         self.pod_id = pod_id
         self.pid: int = made["pid"]
