@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import replayable
 from jobs_run import made_run
 
 from bmwg.drivers.hosting import neighbour
@@ -84,3 +88,12 @@ def test_the_neighbours_own_work_is_read_or_named() -> None:
         neighbour.read(SAID, "stream")
     assert neighbours.share(dict(zip(neighbours.COUNTS, (6, 2, 10, 2), strict=True))) == pytest.approx(0.6)
     assert neighbours.share({}) is None
+
+
+def test_an_execution_without_its_neighbours_work_is_found(made, tmp_path) -> None:
+    run = Path(shutil.copytree(made, tmp_path / "j"))
+    lines, document = replayable.bodies(run), json.loads((run / "run.json").read_text())
+    (first, *_) = [line for line in lines if "/beside-" in line.get("cell", "")]
+    first["host"] = {}
+    replayable.forge(run, document, lines)
+    assert "VER-58" in {one.rule_id for one in verify_folder(run).findings}
