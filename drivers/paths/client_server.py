@@ -79,6 +79,12 @@ class ClientServerPath:
             )
         if self._cell.hosting == BAREMETAL:
             return None
+        if self._cell.hosting in ENGINES and self._cell.network == NOTHING:
+            return Missing(
+                what=f"hosting form {self._cell.hosting} without a network",
+                reason="its pods are in a network option, as all pods are",
+                mend=f"`engines: [{self._cell.hosting}]` in the profile, and not among `hostings`",
+            )
         host = self._bed.node(self._bed.underlay()[1].node)
         if self._cell.hosting == GUEST:
             return guest_place.lacking(self._bed, host)

@@ -99,7 +99,8 @@ def _networks(told: Any) -> Iterator[str]:
 @rule("VER-58", "", "an execution beside a neighbour holds that one's work, and no other does")
 def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
     """Each valid execution of a cell with a neighbour tells what that did before and beside it."""
-    cells = {one.cell.cell_id: one.cell for one in (*evidence.plan, *evidence.outcomes)}
+    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
+    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
     for one in evidence.executions:
         if one.cell_id not in cells or one.body.faults:
             continue
