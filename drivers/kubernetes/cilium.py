@@ -1,7 +1,10 @@
-"""Cilium on an embedded cluster: its agent on each node, joined by a key-value store of its own and by VXLAN.
+"""Cilium on an embedded cluster: its agent on each node, all joined by a key-value store of their own.
 
-The agents run without the Kubernetes API, whose resources of Cilium an operator would have to keep: it cannot be
-built here (ADR 0375). So no NetworkPolicy is enforced, and a pod's identity has none of its labels.
+Between nodes it is native routing: the nodes' NIC carries the pods' own frames, by routes that the run makes.
+Its VXLAN is no choice: the agent refuses it with addresses that a plugin gives (`local-router-ipv4`).
+
+The agents run without the Kubernetes API, whose resources of Cilium an operator would have to keep: it cannot
+be built here (ADR 0375). So no NetworkPolicy is enforced, and a pod's identity has none of its labels.
 Ids: KUBE-01 not built.
 """
 
@@ -21,11 +24,14 @@ from bmwg.methodology.errors import DriverError
 FOLDER_VARIABLE = "BMWG_CILIUM"  # a folder with the programs, instead of what set-up built
 BUILT = "/var/cache/bmwg/cilium/current"
 MEND = "sh setup/install.sh cilium"
-NETWORK = "198.18.0.0/15"  # RFC 2544 appendix C.2.2; it has both sides' pods, and never leaves the run's nodes
+NETWORK = (
+    "198.18.0.0/15"  # RFC 2544 appendix C.2.2; it has both sides' pods, and never leaves the run's nodes
+)
 SOCKET = "/run/cilium/cilium.sock"  # in the node's own /run; the plugin looks nowhere else
-BPF_ROOT = "/sys/fs/bpf"  # mounted in the mount namespace of the node's programs, with which all that is pinned goes
-TUNNEL = "cilium_vxlan"
-ROUTING = "vxlan"
+BPF_ROOT = (
+    "/sys/fs/bpf"  # mounted in the mount namespace of the node's programs, with which all that is pinned goes
+)
+ROUTING = "native"
 STORE_PORT = 2479  # choice: beside the cluster's own etcd, whose contents are nobody else's
 _UNDERLAY = "198.18.194."  # choice: of the benchmark range, beside flannel's underlay
 _ANSWER_S = 5.0
@@ -34,7 +40,7 @@ _PROGRAMS = ("cilium-agent", "bin/clang", "lib/bpf/bpf_lxc.c", "cni/cilium-cni",
 _CONFIGURATION = (
     "RoutingMode", "TunnelProtocol", "DatapathMode", "EnableIPv4", "EnableIPv6", "EnablePolicy", "IPAM",
     "EnableIPv4Masquerade", "EnableBPFMasquerade", "KubeProxyReplacement", "EnableSocketLB",
-    "UnsafeDaemonConfigOption", "EnableHostLegacyRouting", "EnableL7Proxy", "EnableHubble", "EnableTCX",
+    "EnableL7Proxy", "EnableHubble", "EnableTCX",
     "EnableEndpointRoutes", "EnableLocalRedirectPolicy", "EnableXDPPrefilter", "EnableBandwidthManager",
     "EnableIPSec", "EnableWireguard", "EnableEncryptionStrictMode", "IdentityAllocationMode", "KVStore",
     "MonitorAggregation", "InstallIptRules", "BPFCompileDebug", "CTMapEntriesGlobalAny",
@@ -43,10 +49,11 @@ _CONFIGURATION = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cilium:
-    """What the agent of one node is told: NIC and address towards the other nodes, its pods' router, the store."""
+    """What the agent of a node is told: NIC and address towards others, its pods and router, the store."""
 
     interface: str
     address: str
+    pods: str
     router: str
     store: str
 
@@ -57,7 +64,7 @@ def folder() -> str:
 
 
 def plugin_dir() -> str:
-    """Return the folder with Cilium's CNI plugin, and links to the distribution's, one of which gives addresses."""
+    """Return the folder with Cilium's CNI plugin, and links to the distribution's."""
     return f"{folder()}/cni"
 
 
@@ -74,11 +81,12 @@ def versions() -> dict[str, JsonValue]:
     return built.versions(folder())
 
 
-def of_node(number: int, *, interface: str, router: str, store: str) -> Cilium:
+def of_node(number: int, *, interface: str, pods: str, router: str, store: str) -> Cilium:
     """Return what the agent of the node of that number is told."""
     return Cilium(
         interface=interface,
         address=f"{_UNDERLAY}{number + 1}/24",
+        pods=pods,
         router=router,
         store=f"http://{store}:{STORE_PORT}",
     )
@@ -119,8 +127,9 @@ def program(one: Cilium, *, node: str, node_folder: str) -> dict[str, JsonValue]
         "ipv4-node": one.address.partition("/")[0],
         "ipam": "delegated-plugin",  # the test's addresses come from the static plugin
         "local-router-ipv4": one.router,
-        "routing-mode": "tunnel",
-        "tunnel-protocol": ROUTING,
+        "routing-mode": "native",
+        "ipv4-native-routing-cidr": NETWORK,
+        "ipv4-range": one.pods,  # of which the agent makes a route to its own device
         "enable-ipv4-masquerade": "false",
         "enable-l7-proxy": "false",
         "enable-hubble": "false",
@@ -128,7 +137,7 @@ def program(one: Cilium, *, node: str, node_folder: str) -> dict[str, JsonValue]
         "bpf-lb-sock": "false",  # its programs would be attached to the whole machine's cgroups
         "enable-health-checking": "false",
         "enable-endpoint-health-checking": "false",
-        # to the pod's device and through its peer; past the peer, no program at the pod's interface sees a frame
+        # through the peer of the pod's device: past it, no program at the pod's interface sees a frame
         "enable-host-legacy-routing": "true",
         "enable-policy": "never",
         "monitor-aggregation": "medium",  # as its makers' chart has it; the bare agent tells of every packet
@@ -164,26 +173,29 @@ def ready() -> str:
     return "" if state == "Ok" else f"an agent that is well, found {state}"
 
 
-def knows(*, addresses: list[str], within_s: float = 20.0) -> dict[str, JsonValue]:
-    """Node function: wait until this node's agent knows where these addresses are; returns what it knows.
+def node_address() -> str:
+    """Node function: the address by which the other agents know this node."""
+    options = (_asked("/v1/config").get("status") or {}).get("daemonConfigurationMap") or {}
+    return str(options["IPv4NodeAddr"])
 
-    Raises DriverError KUBE-43.
+
+def knows(*, pods: dict[str, str], within_s: float = 20.0) -> dict[str, JsonValue]:
+    """Node function: wait until this node's agent has these pods where they are; returns their identities.
+
+    `pods` are addresses of pods with those of their nodes. Raises DriverError KUBE-43.
     """
     end_s = time.monotonic() + within_s
     while True:
-        found = {str(one["cidr"]).partition("/")[0]: one for one in _listed("/v1/ip")}
-        absent = [address for address in addresses if address not in found]
-        if not absent:
-            return {
-                address: {"node": found[address].get("hostIP"), "identity": found[address].get("identity")}
-                for address in addresses
-            }
+        told = {str(one["cidr"]).partition("/")[0]: one for one in _listed("/v1/ip")}
+        found = {address: str(told.get(address, {}).get("hostIP", "unknown")) for address in pods}
+        if found == pods:
+            return {address: told[address].get("identity") for address in pods}
         if time.monotonic() > end_s:
             raise DriverError(
                 "KUBE-43",
                 "Cilium's agent on a node",
-                expected=f"pods at {', '.join(absent)} known to it within {within_s:g} s",
-                found=", ".join(sorted(found)) or "none",
+                expected=f"pods on their nodes ({pods}) within {within_s:g} s",
+                found=str(found),
                 hint="its log is cilium-agent.log of the node's folder",
             )
         time.sleep(0.05)
@@ -193,17 +205,17 @@ def effective() -> dict[str, JsonValue]:
     """Node function: what the agent says of itself: state, the configuration it runs by, MTU."""
     told = _asked("/v1/config").get("status") or {}
     options = told.get("daemonConfigurationMap") or {}
+    unsafe = options.get("UnsafeDaemonConfigOption") or {}
     health = _asked("/v1/healthz")
     return {
         "state": (health.get("cilium") or {}).get("state"),
         "store": (health.get("kvstore") or {}).get("state"),
-        "attach_mode": (health.get("attachMode")),
-        "datapath_mode": told.get("datapathMode"),
-        "routing_mode": told.get("routingMode"),
-        "ipam_mode": told.get("ipamMode"),
         "device_mtu_octets": told.get("deviceMTU"),
         "route_mtu_octets": told.get("routeMTU"),
-        "configuration": {key: options[key] for key in _CONFIGURATION if key in options},
+        "configuration": {
+            **{key: options[key] for key in _CONFIGURATION if key in options},
+            "EnableHostLegacyRouting": unsafe.get("EnableHostLegacyRouting"),
+        },
     }
 
 
@@ -242,6 +254,7 @@ def evidence() -> dict[str, JsonValue]:
     """Return what a record says of Cilium: how nodes are joined, network, programs; no address of a node."""
     return {
         "routing": ROUTING,
+        "routes_between_nodes": "made by the run, one for the pods of each other node",
         "network": NETWORK,
         "store": "etcd of its own",
         "kubernetes_api": "not used: no operator can be built here, so no policy is enforced",

@@ -234,6 +234,8 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     told = joined.underlay(layouts[name])
     if told is not None:
         node.call(f"{_INTERFACES}:add_address", **told)
+        for route in joined.routes(layouts, name):
+            node.call(f"{_ROUTING}:add_route", **route)
 
 
 def _wait_for_runtime(

@@ -28,17 +28,27 @@ def flannel_of(network: Joining | None, number: int) -> Flannel | None:
 
 
 def cilium_of(network: Joining | None, number: int, store: str) -> Cilium | None:
-    """Return what the agent of a node is told: its pods' router is that of one side; `store` is an address."""
+    """Return what the agent of a node is told: its pods are those of one side; `store` is an address."""
     if not isinstance(network, CiliumNetwork):
         return None
     router = host(INNER[number].router_ipv4)
-    return cilium.of_node(number, interface=network.interface, router=router, store=store)
+    pods = INNER[number].subnets[0]
+    return cilium.of_node(number, interface=network.interface, pods=pods, router=router, store=store)
 
 
 def underlay(layout: Layout) -> dict[str, JsonValue] | None:
     """Return interface and address by which a node's daemon reaches those of the others; None without one."""
     told = layout.flannel or layout.cilium
     return None if told is None else {"interface": told.interface, "address": told.address}
+
+
+def routes(layouts: Mapping[str, Layout], name: str) -> list[dict[str, JsonValue]]:
+    """Return a node's routes to the pods of the others, where its daemon leaves them to the network."""
+    return [
+        {"destination": one.cilium.pods, "via": host(one.cilium.address)}
+        for key, one in layouts.items()
+        if one.cilium is not None and key != name
+    ]
 
 
 def begin(api: Cluster, layouts: Mapping[str, Layout]) -> None:

@@ -34,7 +34,11 @@ def missing(version: str = "") -> dict[str, str] | None:
     mend = f"SETUP_KUBERNETES={version} {MEND}" if version else MEND
     for name in (*CONTROL_PLANE, *NODE):
         if not os.access(f"{place}/{name}", os.X_OK):
-            return {"what": f"Kubernetes {version}".strip(), "reason": f"no program {place}/{name}", "mend": mend}
+            return {
+                "what": f"Kubernetes {version}".strip(),
+                "reason": f"no program {place}/{name}",
+                "mend": mend,
+            }
     for name in _PACKAGED:
         if shutil.which(name) is None:
             return {"what": "Kubernetes", "reason": f"no `{name}` in PATH", "mend": MEND}

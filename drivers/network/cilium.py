@@ -1,6 +1,7 @@
 """Cilium as a network option: its agent's programs at the hooks of each pod's device carry the frames.
 
-Pods of one node are joined by these programs alone, those of two nodes by Cilium's VXLAN between them.
+Pods of one node are joined by these programs alone; between two nodes their frames are routed as they are
+(native routing).
 `pods.runtime: kubernetes` starts the agent on each node of a cluster of the run's own. `options`: `interface`
 (the nodes' NIC towards each other).
 """
@@ -12,7 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import Attached, Attachment, JsonValue, Missing, NetworkDriver, Node, UndoLog
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
 from bmwg.drivers.kubernetes import cilium
 from bmwg.drivers.network.cni_network import CniNetwork
 from bmwg.drivers.network.options import Options
@@ -55,7 +65,7 @@ class CiliumNetwork(CniNetwork):
     @property
     def between_nodes(self) -> str:
         """How the pods' nodes are joined."""
-        return f"Cilium: {cilium.ROUTING}"
+        return f"Cilium: {cilium.ROUTING} routing"
 
     @property
     def on_one_node(self) -> str:
@@ -90,14 +100,25 @@ class CiliumNetwork(CniNetwork):
         )
 
     def mtu_octets(self, node: Node) -> int:
-        """Return the MTU of routes between nodes, less what the tunnel takes (octets)."""
+        """Return the MTU that the agent gives routes between pods (octets)."""
         return int(node.call(f"{_NODE}:effective")["route_mtu_octets"])
 
-    def joined(self, node: Node, pods: Sequence[Attached]) -> dict[str, JsonValue]:
-        """Wait until the node's agent knows these pods; return where it has them. Raises DriverError KUBE-43."""
-        addresses = [host(text) for one in pods for text in one.attachment.addresses if ":" not in text]
-        known: dict[str, JsonValue] = node.call(f"{_NODE}:knows", addresses=addresses, deadline_s=40.0)
-        return known
+    def joined(self, pods: Sequence[tuple[PlacedNode, Attached]]) -> dict[str, JsonValue]:
+        """Wait until the agent of each pod's node knows all these pods; return their identities by node.
+
+        Raises DriverError KUBE-43.
+        """
+        nodes = {node.name: node for node, _ in pods}
+        own = {name: node.call(f"{_NODE}:node_address") for name, node in nodes.items()}
+        expected = {
+            host(text): own[node.name]
+            for node, attached in pods
+            for text in attached.attachment.addresses
+            if ":" not in text
+        }
+        return {
+            name: node.call(f"{_NODE}:knows", pods=expected, deadline_s=40.0) for name, node in nodes.items()
+        }
 
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the plugins as for any CNI option, Cilium's versions, and what its agent says of itself."""

@@ -220,11 +220,11 @@ def _given(attached: Attached) -> tuple[str, ...]:
 
 
 def joined(network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
-    """Wait until the network's daemon on each end's node knows both pods, where it must; what it knows by node."""
+    """Wait until the network's daemons know both pods, where they must; return what they know of them."""
     if not hasattr(network, "joined"):
         return {}
-    pods = [end.attached for end in pair]
-    return {end.node.name: network.joined(end.node, pods) for end in pair}
+    known: dict[str, JsonValue] = network.joined([(end.node, end.attached) for end in pair])
+    return known
 
 
 def ends(pair: tuple[Endpoint, Endpoint]) -> tuple[PodEnd, PodEnd]:

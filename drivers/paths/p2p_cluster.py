@@ -49,7 +49,7 @@ class ClusterPath:
             return Missing(
                 what=f"network {name} between nodes",
                 reason="it makes nothing between nodes",
-                mend="a network option with `driver: flannel` or `driver: cilium`; p2p-underlay and p2p-vxlan join bridges",
+                mend="driver: flannel or driver: cilium; paths p2p-underlay and p2p-vxlan join bridges",
             )
         if found := endpoints.no_ipv6(self._cell, self._network):
             return found

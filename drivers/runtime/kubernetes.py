@@ -28,8 +28,8 @@ from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import manifest, pods, programs, record, services
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.drivers.kubernetes.joined import Joining
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
+from bmwg.drivers.kubernetes.joined import Joining
 from bmwg.drivers.kubernetes.pod import KubernetesPod
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.cilium import CiliumNetwork

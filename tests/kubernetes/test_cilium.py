@@ -1,4 +1,4 @@
-"""Cilium on a real cluster of two nodes: its agent's programs carry frames from pod to pod, on one node and on two."""
+"""Cilium on a real cluster of two nodes: frames from pod to pod, on one node and on two."""
 
 import shutil
 from dataclasses import replace
@@ -29,7 +29,7 @@ def bed(tmp_path_factory):
         pytest.skip(f"needs {found['what']}: {found['reason']} ({found['mend']})")
     folder = tmp_path_factory.mktemp("run")
     testbed = load_testbed(TESTBED)
-    pods = replace(testbed.pods, options={**testbed.pods.options, "ready_s": 300})
+    pods = replace(testbed.pods, options={**testbed.pods.options, "ready_s": 150})
     ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
     with open_bed(replace(testbed, pods=pods), ledger, folder) as opened:
         yield opened
@@ -50,10 +50,12 @@ def test_ciliums_programs_carry_frames_between_pods(bed, path):
         for source in (0, 1):
             came = tester.carry(source, f"from {source} by Cilium".encode(), frame_octets=512)
             assert came is not None, f"from port {source}"
-            assert came[22] == 63  # the time to live: one router, which is Cilium on one node and on two
+            assert came[22] < 64  # the time to live: it was routed
         told = deployment.evidence
         described = told["network"]["dut1"]
         assert described["agent"]["state"] == "Ok"
+        assert described["agent"]["configuration"]["EnableTCX"] is True
+        assert described["agent"]["configuration"]["RoutingMode"] == "native"
         assert described["programs"]["sha256"]["cilium-agent"]
         assert told["pod_runtime"]["cilium"]["agents"].keys() == {"node0", "node1"}
         assert told["known_to_network"]
@@ -78,7 +80,7 @@ def test_the_embedded_tester_sends_and_receives_through_cilium(bed, tmp_path, pa
 @pytest.mark.parametrize(
     ("path", "function", "more", "words"),
     [
-        ("p2p-cluster", "none", {"frame_octets": 1518}, "1450"),
+        ("p2p-cluster", "none", {"frame_octets": 2000}, "1500"),
         ("p2p", "none", {"frame_format": FrameFormat.IPV6_UDP}, "IPv4"),
         ("p2p-service", "none", {}, "does not route"),
         ("pvp", "kernel-l3", {}, "another source address"),
@@ -90,6 +92,6 @@ def test_what_cilium_does_not_carry_here_is_refused_by_name(bed, path, function,
 
 
 def _links(bed):
-    """Interfaces of both nodes, without those that the cluster's own network gives and takes at its own time."""
+    """Interfaces of both nodes, without those of the pods' own network, which come and go."""
     found = {(name, one["name"]) for name in ("dut1", "dut2") for one in bed.node(name).call(LISTING)}
     return {one for one in found if not one[1].startswith("veth")}
