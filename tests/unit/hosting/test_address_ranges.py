@@ -32,7 +32,7 @@ def used(version):
         yield "services", ip_network(settings.SERVICE_NETWORK)
         own = flannel.of_node(0, backend="vxlan", interface="eth0", subnet="")
         yield "flannel's underlay", ip_interface(own.address).network
-        agents = cilium.of_node(0, interface="eth0", router="", store="")
+        agents = cilium.of_node(0, interface="eth0", pods="", router="", store="")
         yield "Cilium's underlay", ip_interface(agents.address).network
         yield "management", ip_network(MANAGEMENT_NETWORK)
         for name, subnet in instance.FORM_NETWORKS.items():
