@@ -103,7 +103,7 @@ Made = tuple[tuple[Endpoint, Endpoint], dict[str, JsonValue]]  # what stands, an
 
 def own_way(network: NetworkDriver) -> Missing | None:
     """Return why pods of one node are no cell of a network that joins nodes alone, or None for another."""
-    if not getattr(network, "between_nodes", "") or getattr(network, "on_one_node", ""):
+    if not getattr(network, "between_nodes", None) or getattr(network, "on_one_node", None):
         return None
     return Missing(
         what=f"two pods of one node on network {network.spec.name}",

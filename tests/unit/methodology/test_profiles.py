@@ -122,7 +122,14 @@ def test_networks_of_the_testbed_file_join_and_missing_ones_are_named():
     assert by_network["vlan"].vlan_id == 100
     without = cells(load_profile("quick"), {"ptp": None})
     missing = [one for one in without if one.missing]
-    assert {one.cell.network for one in missing} == {"bridge", "ovs-dpdk", "ebpf-tc", "af-xdp", "flannel", "cilium"}
+    assert {one.cell.network for one in missing} == {
+        "bridge",
+        "ovs-dpdk",
+        "ebpf-tc",
+        "af-xdp",
+        "flannel",
+        "cilium",
+    }
     assert all(f"'{one.cell.network}'" in one.missing and one.traffic_s == 0 for one in missing)
 
 

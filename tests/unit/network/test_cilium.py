@@ -89,8 +89,8 @@ def test_each_agent_is_told_its_node_its_nic_and_the_store():
     programs = {one["name"]: one["argv"] for one in settings.node_programs(told)}
     argv = programs["cilium-agent"]
     for word in (
-        "K8S_NODE_NAME=dut2", "--devices=under0", "--ipv4-node=198.18.194.2", "--local-router-ipv4=198.19.128.1",
-        "--ipv4-range=198.19.128.0/24", "--kvstore-opt=etcd.address=http://192.0.2.1:2479",
+        "K8S_NODE_NAME=dut2", "--devices=under0", "--ipv4-node=198.18.194.2",
+        "--local-router-ipv4=198.19.128.1", "--ipv4-range=198.19.128.0/24", "--kvstore-opt=etcd.address=http://192.0.2.1:2479",
         "--bpf-lb-sock=false", f"--bpf-root={cilium.BPF_ROOT}",
     ):  # fmt: skip
         assert word in argv
