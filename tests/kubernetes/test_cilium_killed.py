@@ -1,4 +1,4 @@
-"""A runner that is killed while pods stand on Cilium leaves no process, no map and no setting of the machine."""
+"""A runner that is killed while pods stand on Cilium leaves no process, map or setting of the machine."""
 
 import ctypes
 import os
