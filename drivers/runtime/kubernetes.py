@@ -27,12 +27,10 @@ from bmwg.drivers.api import (
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import batch, manifest, pods, policies, programs, record, services
 from bmwg.drivers.kubernetes.access import Access
-from bmwg.drivers.kubernetes.batch import Batch
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
 from bmwg.drivers.kubernetes.joined import Joining
 from bmwg.drivers.kubernetes.pod import KubernetesPod
-from bmwg.drivers.kubernetes.policies import Policies
 from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.cilium import CiliumNetwork
@@ -160,10 +158,8 @@ class KubernetesRuntime:
             if self.owns_cluster:
                 access = stack.enter_context(self._made(nodes, cpus, kept_off, networks))
             else:
-                access = Access(
-                    kubeconfig=str(self._options["kubeconfig"]),
-                    context=str(self._options.get("context", "")),
-                )
+                given = self._options
+                access = Access(kubeconfig=str(given["kubeconfig"]), context=str(given.get("context", "")))
             self._api = stack.enter_context(Cluster(access))
             stack.callback(self._closed)
             if not self.owns_cluster:
@@ -222,11 +218,7 @@ class KubernetesRuntime:
             pods.make_namespace(self.api, self.namespace, self._token)
             yield
             return
-        undo: dict[str, JsonValue] = {
-            "access": access.data(),
-            "name": self.namespace,
-            "owner": self._token,
-        }
+        undo: dict[str, JsonValue] = {"access": access.data(), "name": self.namespace, "owner": self._token}
         entry = self._undo.before(UNDO_KIND, {"kind": "local"}, **undo)
         try:
             pods.make_namespace(self.api, self.namespace, self._token)
@@ -281,7 +273,7 @@ class KubernetesRuntime:
 
     def at_once(
         self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
-    ) -> AbstractContextManager[Batch]:
+    ) -> AbstractContextManager[batch.Batch]:
         """Yield so many pods that can be asked for at the same time; none of them has CPUs for itself."""
         return batch.at_once(
             self.api,
@@ -299,7 +291,7 @@ class KubernetesRuntime:
         """Return why no NetworkPolicy is enforced between pods of a node on this option, or None."""
         return policies.unenforced(node, network, owns_cluster=self.owns_cluster)
 
-    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[Policies]:
+    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[policies.Policies]:
         """Yield policies of the run's namespace on a node, enforced while this is open."""
         layout = self.layout(node.name)
         return policies.enforced(self.api, node, network, layout, namespace=self.namespace, owner=self._token)
