@@ -40,7 +40,7 @@ _MOST_MTU_OCTETS = {"auto": 3394, "xdp": 3394, "af_xdp": 3498}
 
 def link_mtu(testbed: Testbed, frame_octets: int) -> int:
     """Return the MTU (octets) for links that are to carry frames of this size, as far as the ports can."""
-    most = _MOST_MTU_OCTETS.get(testbed.tester.io, links.MAX_MTU_OCTETS)
+    most = min(_MOST_MTU_OCTETS.get(io, links.MAX_MTU_OCTETS) for io in testbed.tester.ios)
     return max(LINK_MTU_OCTETS, min(frame_octets - FRAME_OVERHEAD_OCTETS, most))
 
 
@@ -291,6 +291,7 @@ class Bed:
 
     def port(
         self,
+        number: int,
         *,
         name: str,
         device: str,
@@ -303,13 +304,13 @@ class Bed:
         peer_mac: str | None = None,
         networks: tuple[str, str] | None = None,
     ) -> TesterPort:
-        """Return a tester port on an interface of this testbed, of the port kind that the file names.
+        """Return tester port 0 or 1 on an interface of this testbed, of the kind that the file names for it.
 
         `networks` are the first of those behind it, of both IP versions, where the path routes to them.
         """
         return TesterPort(
             name=name,
-            io=self.port_kind.used,
+            io=self.port_kind.each[number],
             device=device,
             netns=netns,
             mac=mac,

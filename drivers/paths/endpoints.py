@@ -255,6 +255,7 @@ def _port(bed: Bed, network: NetworkDriver, mine: Endpoint, other: Endpoint) -> 
     routed = network.spec.uplink == uplinks.ROUTED
     inner = INNER[mine.number]
     return bed.port(
+        mine.number,
         name=f"pod{mine.number}/{INTERFACE}",  # counters of the two ports stand side by side
         device=INTERFACE,
         netns=mine.pod.netns_path,

@@ -256,9 +256,7 @@ def test_checksums_are_those_of_the_standards(tester, io):
 def test_renamed_frames_are_a_fault_and_no_loss(through):
     def rename(number, frame):
         other = bytearray(frame)
-        other[34:36] = struct.pack(
-            "!H", 1024
-        )  # none of the source ports that the tester uses
+        other[34:36] = struct.pack("!H", 1024)  # none of the source ports that the tester uses
         return [bytes(other)]
 
     result = through(rename)

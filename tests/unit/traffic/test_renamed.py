@@ -19,7 +19,9 @@ def _stream(*, sent: int, received: int, foreign: int) -> StreamCounts:
     [(2_000, 0, 2_000), (500_000, 0, 46_517), (2_000, 1_500, 500), (2_000, 1_000, 500), (2_000, 0, 20)],
 )
 def test_foreign_frames_in_the_place_of_test_frames_are_a_fault(sent, received, foreign):
-    assert f"{foreign} frames came" in (renamed([_stream(sent=sent, received=received, foreign=foreign)]) or "")
+    assert f"{foreign} frames came" in (
+        renamed([_stream(sent=sent, received=received, foreign=foreign)]) or ""
+    )
 
 
 @pytest.mark.parametrize(
