@@ -55,7 +55,8 @@ def run_in_guest(
         cpus=min(CPUS, os.cpu_count() or 1),
         memory_octets=MEMORY_OCTETS,
         accelerator=accelerator,
-        shares={str(results.resolve()): _RESULTS_TAG, **_hidden_toolkit()},
+        shares={str(results.resolve()): _RESULTS_TAG},
+        views=_hidden_toolkit(),
         cables=cables,
     )
     with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
@@ -65,19 +66,35 @@ def run_in_guest(
             f"guest booted in {machine.boot_s:.1f} s: {described['accelerator'].upper()} "
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
+        phase = _Phases(say)
         if cables:
             node.call(
                 "bmwg.drivers.hosting.guest_run:load", modules=list(_FUNCTIONS), deadline_s=_CALL_DEADLINE_S
             )
+            phase.ended("drivers of its NICs loaded")
         began = _clocks(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
             machine={**described, "guest_clock": began[0], "host_kept_awake": held.as_json()},
             deadline_s=guest_run.TELL_DEADLINE_S,
         )
+        phase.ended("programs of the record used once")
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
         _check_clock(began, _clocks(node))
         return status
+
+
+class _Phases:
+    """Tells how long each step took before the run in the guest speaks for itself."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._began_s = time.monotonic()
+
+    def ended(self, what: str) -> None:
+        now_s = time.monotonic()
+        self._say(f"guest: {what} in {now_s - self._began_s:.1f} s\n")
+        self._began_s = now_s
 
 
 def _hidden_toolkit() -> dict[str, str]:

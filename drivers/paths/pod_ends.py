@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bmwg.drivers.api import Attached, JsonValue, NetworkDriver, Pod, TesterPort
 from bmwg.drivers.data_plane import OF_FUNCTION
-from bmwg.drivers.network.handover import NETDEV
+from bmwg.drivers.network.handover import NETDEV, VFIO
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER
@@ -35,10 +35,11 @@ def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Atta
     A virtual function has a queue of the NIC's own, and nothing is isolated.
     """
     if attached.link_kind == LINK_KIND:
+        polled = network.hands_over == VFIO
         return {
             "at": f"{pod.pod_id}/{attached.attachment.interface}",
             "device_queue": OF_FUNCTION,
-            "forwarding": "in the interrupts of the virtual function",
+            "forwarding": "polled by the pod's program" if polled else "in the interrupts of the virtual function",
         }
     if network.spec.uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
         return queues.isolate(bed, pod, attached.attachment.interface, side.number)
