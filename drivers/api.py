@@ -186,8 +186,8 @@ class NetworkDriver(Protocol):
     namespace also when its process has ended, `bridge` a name for a bridge where the option makes one.
     `check` returns evidence that the attachment stands.
 
-    `hands_over` is what the workload gets: `netdev`, `vhost-user`, `af-xdp` or `vfio` (`network/handover.py`, where a
-    network of netdevs finds the two methods that follow). `pod_parts` tells, before the pod is made, what it
+    `hands_over` is what the workload gets: `netdev`, `vhost-user`, `af-xdp`, `vfio` or `combined`
+    (`network/handover.py`, where a network of netdevs finds the two methods that follow). `pod_parts` tells, before the pod is made, what it
     must see of the node; `settled` waits, once the workload's program runs (process `pod_pid`), until the
     attachment carries frames, and returns evidence of what is then so.
 

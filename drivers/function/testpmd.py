@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
-from bmwg.drivers.network.handover import AF_XDP, NETDEV, VFIO, VHOST_USER
+from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
@@ -28,6 +28,7 @@ CAPABILITIES = (
     "CAP_IPC_LOCK",
 )  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
+READY_DEADLINE_S = 90.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK's over 9p
 _READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -39,7 +40,7 @@ class Testpmd:
 
     routes: ClassVar[bool] = False
     answers_neighbours: ClassVar[bool] = False
-    drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP, VFIO})
+    drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP, VFIO, COMBINED})
     forwarding: ClassVar[str] = (
         "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
     )
@@ -125,7 +126,7 @@ def _place(device: str) -> tuple[int, str]:
     return (0, device) if _PCI_ADDRESS.fullmatch(device) else (1, "")
 
 
-def wait_ready(pod: Pod, *, within_s: float = 20.0) -> str:
+def wait_ready(pod: Pod, *, within_s: float = READY_DEADLINE_S) -> str:
     """Wait until testpmd says that it forwards; return that line.
 
     Raises DriverError PATH-06 with the last lines of its output when it does not within the deadline.

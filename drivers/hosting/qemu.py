@@ -167,8 +167,9 @@ def command(
     # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
     machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
     argv += ["-machine", f"{machine},accel={spec.accelerator}"]
-    if spec.cables:  # before every device that is to stand behind it
-        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+    # before every device that is to stand behind it; DPDK's addresses under VFIO are those of its process, 47 bits
+    if spec.cables:
+        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]

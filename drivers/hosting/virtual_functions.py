@@ -23,6 +23,7 @@ VFIO_DRIVER = "vfio-pci"
 VFIO_FOLDER = Path("/dev/vfio")
 _NET, _PCI = Path("/sys/class/net"), Path("/sys/bus/pci/devices")
 _DRIVERS, _IOMMUS, _PROC = Path("/sys/bus/pci/drivers"), Path("/sys/class/iommu"), Path("/proc")
+_INTERRUPTS = Path("/proc/irq")
 _PROBE = Path("/sys/bus/pci/drivers_probe")
 _LOOK_S = 0.05
 _RELEASE_S = 10.0
@@ -142,6 +143,22 @@ def no_vfio() -> dict[str, str] | None:
             "mend": "switch it on in firmware and kernel (intel_iommu=on); a guest has it with its cables",
         }
     return None
+
+
+def place_interrupts(*, address: str, cpus: list[int]) -> list[dict[str, JsonValue]]:
+    """Node function: have these CPUs serve a function's interrupts; returns what the kernel then says.
+
+    Forwarding by the kernel is done in them, so elsewhere it would take the tester's CPU. An interrupt that
+    the kernel does not move stays where it is, as the answer says.
+    """
+    found: list[dict[str, JsonValue]] = []
+    for file in sorted((_PCI / address / "msi_irqs").glob("*"), key=lambda path: int(path.name)):
+        affinity = _INTERRUPTS / file.name / "smp_affinity_list"
+        with contextlib.suppress(OSError):
+            affinity.write_text(",".join(map(str, cpus)))
+        with contextlib.suppress(OSError):
+            found.append({"interrupt": int(file.name), "cpus": affinity.read_text().strip()})
+    return found
 
 
 def set_mac(*, interface: str, number: int, mac: str) -> None:

@@ -13,6 +13,7 @@ from typing import ClassVar
 from bmwg.drivers.api import Attached, JsonValue, Missing, NetworkDriver, Node, PlacedNode, PodParts
 
 NETDEV, VHOST_USER, AF_XDP, VFIO = "netdev", "vhost-user", "af-xdp", "vfio"
+COMBINED = "combined"  # of several kinds, an interface of the pod each
 
 
 class NetdevHandover:

@@ -79,11 +79,14 @@ class SriovNetwork(CniNetwork):
             interfaces.move(interface=str(made["interface"]), pid=int(node.place["pid"]), name=name)
             named = {"pod_id": pod_id, "pod_pid": pod_pid, "bridge": bridge, "netns": netns}
             with super().attach(node, replace(attachment, uplink=name), **named) as attached:  # type: ignore[arg-type]
+                told = function_evidence(nic, self._count, made)
+                if cpus := list(self.spec.dut_cpus):
+                    told["interrupts"] = virtual_functions.place_interrupts(address=first, cpus=cpus)
                 yield replace(
                     attached,
                     attachment=attachment,
                     link_kind=LINK_KIND,
-                    evidence={**attached.evidence, **function_evidence(nic, self._count, made)},
+                    evidence={**attached.evidence, **told},
                 )
         finally:
             virtual_functions.remove(address=nic["address"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bmwg.drivers.api import Attached, JsonValue, NetworkDriver, Pod, TesterPort
 from bmwg.drivers.data_plane import OF_FUNCTION
-from bmwg.drivers.network.handover import NETDEV, VFIO
+from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER
@@ -35,7 +35,7 @@ def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Atta
     A virtual function has a queue of the NIC's own, and nothing is isolated.
     """
     if attached.link_kind == LINK_KIND:
-        polled = network.hands_over == VFIO
+        polled = attached.device != ""
         return {
             "at": f"{pod.pod_id}/{attached.attachment.interface}",
             "device_queue": OF_FUNCTION,
