@@ -20,7 +20,12 @@ from bmwg.methodology.trial_limits import MAX_NETWORKS
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
 USER_SPACE, EBPF, SR_IOV, COMBINATION = "user-space", "ebpf", "sr-iov", "combination"
-MODELS = (USER_SPACE, EBPF, SR_IOV, COMBINATION)  # networking models of the draft that have suites of their own
+MODELS = (
+    USER_SPACE,
+    EBPF,
+    SR_IOV,
+    COMBINATION,
+)  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 FACTORS = "factors"
 NAMED = (

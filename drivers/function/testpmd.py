@@ -96,10 +96,9 @@ def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int
     """
     ports = sorted(zip(devices, neighbours, strict=True), key=lambda port: _place(port[0]))
     peers = [f"--eth-peer={number},{mac}" for number, (_, mac) in enumerate(ports)]
-    if any(_PCI_ADDRESS.fullmatch(device) for device in devices):
-        buses = ["--iova-mode=va"]  # addresses that the IOMMU translates; ordinary memory has no others
-    else:
-        buses = ["--no-pci"]
+    behind_iommu = any(_PCI_ADDRESS.fullmatch(device) for device in devices)
+    # ordinary memory has no other addresses than the process's, and the IOMMU translates those
+    buses = ["--iova-mode=va" if behind_iommu else "--no-pci"]
     return (
         "stdbuf",
         "-oL",

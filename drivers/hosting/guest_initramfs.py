@@ -125,7 +125,8 @@ def build(
     """Write the archive for this kernel and these settings, once, and return it.
 
     `shares` maps a 9p tag to the folder in the guest where it is mounted for writing, `views` one for reading
-    alone. The root is that of the guest's disk, or else the host's. Raises VM-03 without a static shell on this host, VM-01 when the kernel
+    alone. The root is that of the guest's disk, or else the host's. Raises VM-03 without a static
+    shell on this host, VM-01 when the kernel
     lacks a module.
     """
     modules = kernel.modules_for((*MODULES, *DISK_MODULES) if from_disk else MODULES)
