@@ -167,7 +167,7 @@ def command(
     # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
     machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
     argv += ["-machine", f"{machine},accel={spec.accelerator}"]
-    # before every device that is to stand behind it; 48 bits, as a program's addresses under VFIO have up to 47
+    # before every device that is to stand behind it; 48 bits, as addresses of programs have 47
     if spec.cables:
         argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
