@@ -28,7 +28,8 @@ MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
 _RESULTS_TAG, _TOOLKIT_TAG = "bmwg-results", "bmwg-checkout"
-_FUNCTIONS = ("igb", "igbvf", "vfio-pci")  # drivers of NICs with virtual functions, and of these
+# drivers of NICs with virtual functions, and of these; then what a vSwitch needs, or would load amid a run
+_MODULES = ("igb", "igbvf", "vfio-pci", "tun", "nf_conntrack_netlink")
 
 
 def run_in_guest(
@@ -69,7 +70,7 @@ def run_in_guest(
         phase = _Phases(say)
         if cables:
             node.call(
-                "bmwg.drivers.hosting.guest_run:load", modules=list(_FUNCTIONS), deadline_s=_CALL_DEADLINE_S
+                "bmwg.drivers.hosting.guest_run:load", modules=list(_MODULES), deadline_s=_CALL_DEADLINE_S
             )
             phase.ended("drivers of its NICs loaded")
         began = _clocks(node)
