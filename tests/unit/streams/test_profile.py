@@ -49,7 +49,7 @@ def test_quick_sweeps_every_form_by_the_same_sizes_and_native_first() -> None:
 
 
 def test_cells_of_one_deployment_stand_together() -> None:
-    places = [(one.cell.path, one.cell.hosting, one.cell.network) for one in QUICK.plan()]
+    places = [(one.cell.path, one.cell.hosting, one.cell.network, one.spec.pods) for one in QUICK.plan()]
     assert places == sorted(places, key=places.index)
 
 
@@ -101,6 +101,9 @@ def test_an_id_stands_for_the_same_for_ever() -> None:
         "SK-UDP-4",
         "SK-TCPT-4",
         "SK-UDPT-4",
+        "PP-MPI-1",
+        "PP-MPI-2",
+        "PP-MPI-3",
     )
     made = profile.PROFILES.of(data())
     assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"
