@@ -111,18 +111,18 @@ def wanted(cell: Cell) -> int:
 
 def too_many(cell: Cell, network: NetworkDriver) -> Missing | None:
     """Return why a network cannot join as many pods as a cell wants, or None."""
-    if wanted(cell) == _PAIR or network.spec.uplink in (uplinks.BRIDGE_PORT, uplinks.MASTER):
+    if wanted(cell) == _PAIR or network.spec.uplink != uplinks.ROUTED:
         return None
     return Missing(
         what=f"{wanted(cell)} pods on network {network.spec.name}",
         reason=f"its uplink is {network.spec.uplink}: each pod has a subnet of its own, and there are two",
-        mend="a network option with `uplink: bridge_port` or `master`",
+        mend="a network option with another uplink",
     )
 
 
 def own_way(network: NetworkDriver) -> Missing | None:
     """Return why pods of one node are no cell of a network that joins nodes, or None for another network."""
-    if not getattr(network, "between_nodes", ""):
+    if not getattr(network, "between_nodes", "") or getattr(network, "switches_within", False):
         return None
     return Missing(
         what=f"two pods of one node on network {network.spec.name}",

@@ -15,6 +15,7 @@ _PLACES = {  # the document's row for a path of ours
     "p2p": "BMP2BMP same host",
     "p2p-underlay": "BMP2BMP different host",
     "p2p-vxlan": "BMP2BMP different host",
+    "p2p-cluster": "BMP2BMP different host",
 }
 _HOW = (
     "Time of one operation: the time of all operations after a barrier, on the process for which it was "
@@ -55,7 +56,7 @@ def lines(answers: Sequence[Answered]) -> list[str]:
         row = [esc(item), esc(f"{document.authors}, published")]
         for form in shown.forms:
             figure = shown.figures.get((item, form))
-            row.append(esc(f"{figure.mean:.2f}" if figure else NONE))
+            row.append(esc(f"{figure.mean:.2f}") if figure else NONE)
         rows.append([*row, NONE])
         rows += [
             _ours(item, one, len(shown.forms))

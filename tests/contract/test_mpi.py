@@ -1,4 +1,4 @@
-"""MPI_Alltoall in real pods: on one node and two, what a way around the path and a killed daemon make of it."""
+"""MPI_Alltoall in real pods: on one node and two, by a way around the path, with a daemon that is killed."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ from bmwg.methodology.kinds.streams.records import (
     Way,
 )
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.reports.repeated.answers import Answered
 from bmwg.reports.streams import collective
-from bmwg.reports.streams.answers import Answered
 from bmwg.reports.streams.physics import PHYSICS
 from bmwg.schemas.validation import problems
 
@@ -119,9 +119,7 @@ def test_another_version_no_report_and_two_are_refused() -> None:
 def test_a_launch_that_failed_is_a_fault_in_its_own_words() -> None:
     said = "----------\nORTE was unable to reliably start one or more daemons.\nbmwg-status 1\n"
     found = mpi.read(ran(said, status=1), SPEC)
-    assert found.faults == (
-        "mpirun: exit status 1: ORTE was unable to reliably start one or more daemons.",
-    )
+    assert found.faults == ("mpirun: exit status 1: ORTE was unable to reliably start one or more daemons.",)
     late = mpi.read(ran("", status=None, fault="mpirun did not end within 20 s"), SPEC)
     assert late.faults == ("mpirun did not end within 20 s",)
     wrong = mpi.read(ran(changed(wrong_blocks=1)), SPEC)
@@ -212,8 +210,10 @@ def test_the_documents_six_rows_stand_beside_ours_and_say_whose_they_are() -> No
     outcome = STREAMS.answered(planned, [STREAMS.tried(seq, SPEC, one) for seq, one in enumerate(results, 1)])
     assert outcome.type is OutcomeType.MEASURED
     assert outcome.values[0].unit == "ns"
-    answer = Answered(planned=planned, outcome=outcome, results=tuple(results), deployment="d-1", by_number={})
-    page = "\n".join(collective.lines([answer]))
+    answer = Answered(
+        planned=planned, outcome=outcome, results=tuple(results), deployment="d-1", by_number={}
+    )
+    page = "\n".join(collective.lines([answer])).replace("\\", "")
     for words in ("20.11", "531.39", "BMP2VMP same host", "2 pods, 2 processes a pod", "2.17"):
         assert words in page
     assert "4 processes on 2 CPUs: indicative" in collective.beside(results)
