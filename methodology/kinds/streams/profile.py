@@ -19,7 +19,7 @@ TEST_IDS = ("PP-", "SK-")  # how the ids of all tests of these suites begin
 GOODPUT, ROUND_TRIP, OPERATION = "goodput", "round_trip_time", "all_to_all_time"
 _METRICS = {Exchange.BULK: GOODPUT, Exchange.PING_PONG: ROUND_TRIP, Exchange.ALL_TO_ALL: OPERATION}
 # in the ids' order: append, never renumber
-_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster")
+_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster", "c2c")
 EXPERIMENTS = {  # how a test's id begins
     "tcp": "PP-TCP",
     "udp": "PP-UDP",
