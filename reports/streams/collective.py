@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult
 from bmwg.reports.published.figures import documents, tables
 from bmwg.reports.render.text import NONE, esc, nanoseconds, table
+from bmwg.reports.store import Run
 from bmwg.reports.streams.answers import Answered
 
 _TABLE = "dcn00-alltoall"
 _NS_PER_MS = 1e6
-_PLACES = {  # the document's row for a path of ours
-    "p2p": "BMP2BMP same host",
-    "p2p-underlay": "BMP2BMP different host",
-    "p2p-vxlan": "BMP2BMP different host",
-    "p2p-cluster": "BMP2BMP different host",
-}
+_SAME, _DIFFERENT = "BMP2BMP same host", "BMP2BMP different host"  # the document's rows
 _HOW = (
     "Time of one operation: the time of all operations after a barrier, on the process for which it was "
     "longest, over their number. All payload goes by TCP, within a pod over its loopback, and nothing by "
@@ -45,7 +41,7 @@ def sharing(result: StreamsResult) -> str:
     return f"{processes} processes on {cpus} CPUs{': indicative, they take turns' if crowded else ''}"
 
 
-def lines(answers: Sequence[Answered]) -> list[str]:
+def lines(run: Run, answers: Sequence[Answered]) -> list[str]:
     """Return how the times were made, and the document's six rows with ours below; empty for other loads."""
     if not answers or answers[0].planned.spec.exchange is not Exchange.ALL_TO_ALL:
         return []
@@ -58,14 +54,17 @@ def lines(answers: Sequence[Answered]) -> list[str]:
             figure = shown.figures.get((item, form))
             row.append(esc(f"{figure.mean:.2f}") if figure else NONE)
         rows.append([*row, NONE])
-        rows += [
-            _ours(item, one, len(shown.forms))
-            for one in answers
-            if _PLACES.get(one.outcome.cell.path) == item
-        ]
+        rows += [_ours(item, one, len(shown.forms)) for one in answers if _place(run, one) == item]
     head = ["place", "of", *shown.forms, "here"]
     words = f"All-to-all operations in {shown.unit}: document 003 and this run"
     return [esc(_HOW), "", esc(_OTHERS), "", *table(head, rows, words)]
+
+
+def _place(run: Run, one: Answered) -> str:
+    """Return the document's row for an answer, by the nodes on which its pods stood; empty without any."""
+    ends = run.platform.get("deployments", {}).get(one.deployment, {}).get("endpoints", [])
+    nodes = {end.get("node") for end in ends if isinstance(end, Mapping)}
+    return {0: "", 1: _SAME}.get(len(nodes), _DIFFERENT)
 
 
 def _ours(item: str, one: Answered, forms: int) -> list[str]:

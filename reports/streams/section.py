@@ -52,7 +52,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
             lines += _answers(mine)
             lines += _compared(mine)
-            lines += collective.lines(mine)
+            lines += collective.lines(run, mine)
     return [
         *lines,
         *_crossed(answers),
