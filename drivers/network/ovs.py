@@ -168,7 +168,7 @@ class OvsNetwork(NetdevHandover):
         """
         with ExitStack() as stack:
             for (node, nic, local), (_, _, remote) in zip(ends, reversed(ends), strict=True):
-                stack.callback(node.call, f"{_NODE}:apart", bridge=bridge, nic=nic)
+                stack.callback(node.call, f"{_NODE}:apart", nic=nic)
                 if self.join == VLAN:
                     node.call(f"{_NODE}:trunk", bridge=bridge, nic=nic, tag=self._tag)
                 else:

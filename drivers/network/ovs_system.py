@@ -64,12 +64,12 @@ def tunnel(
     return {"nic": nic, "vni": vni, "overhead_octets": VXLAN_OVERHEAD_OCTETS}
 
 
-def apart(*, bridge: str, nic: str) -> None:
+def apart(*, nic: str) -> None:
     """Node function: undo `trunk` and `tunnel`. Idempotent; nothing is left where the switch has ended."""
     if not ovs_switch.recorded():
         return
-    words = ["--", "--if-exists", "del-port", bridge, TUNNEL, "--", "--if-exists", "del-port", bridge, nic]
-    ovs_switch.configure(words=[*words, "--", "--if-exists", "del-br", OUTER])
+    words = ["--", "--if-exists", "del-port", TUNNEL, "--", "--if-exists", "del-br", OUTER]
+    ovs_switch.configure(words=[*words, "--", "--if-exists", "del-port", nic])
 
 
 def standing(*, bridge: str) -> dict[str, JsonValue]:
