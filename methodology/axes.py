@@ -19,7 +19,7 @@ from bmwg.methodology import chains
 Value = int | str
 REPLICATE = "replicate"
 MOST_REPLICATES = 99
-_PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi")
+_PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi", "policies")
 _READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a list
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, policed, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -43,7 +43,8 @@ class PodToPodPath:
             endpoints.own_way(self._network)
             or endpoints.too_many(self._cell, self._network)
             or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
-            or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            or self._bed.missing(self._cell.network, self._bed.sides()[0].node, policed=True)
+            or policed.unenforced(self._bed, self._network)
             or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
@@ -76,6 +77,7 @@ class PodToPodPath:
                     bed, network, (node, node), nic=nic, speaker=speaker, count=endpoints.wanted(self._cell)
                 )
             )
+            policies = stack.enter_context(policed.policed(bed, network, node, pair))
             between = {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
@@ -85,6 +87,7 @@ class PodToPodPath:
                 {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
+                    **policies,
                     "hops": [
                         *pair[0].hops(),
                         {"at": node.name, "what": between},

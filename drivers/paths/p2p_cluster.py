@@ -133,7 +133,7 @@ class ClusterPath:
                     **endpoints.evidence(bed, network, pair),
                     "between_nodes": joins_nodes(network),
                     "routes": {
-                        node.name: _way(node, to) for node, to in zip(nodes, reversed(pair), strict=True)
+                        node.name: _way(node, to) for node, to in zip(nodes, (pair[1], pair[0]), strict=True)
                     },
                     "hops": [
                         *pair[0].hops(),
