@@ -77,7 +77,7 @@ class PodToPodPath:
                     bed, network, (node, node), nic=nic, speaker=speaker, count=endpoints.wanted(self._cell)
                 )
             )
-            policies = stack.enter_context(policed.policed(bed, network, node, pair))
+            policies = stack.enter_context(policed.policed(bed, network, node, (pair[0], pair[1])))
             between = {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
