@@ -16,6 +16,8 @@ from bmwg.methodology.errors import TestbedError
 
 TUNNEL, OUTER = "bmwg-ovx0", "bmwg-ovsp0"  # the VXLAN port, and the bridge that has the NIC and its address
 
+_DATAPATH = "ovs-netdev"  # the tap of a `netdev` datapath itself
+
 
 def config(cpus: list[int]) -> dict[str, Any]:
     """Return what `ovs_switch.ensure` is told of a switch without DPDK: nothing of it polls."""
@@ -39,7 +41,9 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, port: str, tag: int)
 def remove(*, owner: str, bridge: str, port: str) -> None:
     """Node function: take a port away, with the last one the switch, and delete the interface. Idempotent."""
     ovs_switch.remove(owner=owner, bridge=bridge, nic="", port=port)
-    interfaces.delete(interface=port)
+    gone = [port] if ovs_switch.recorded() else [port, bridge, OUTER, _DATAPATH]
+    for name in gone:  # taps may outlive a switch that has ended
+        interfaces.delete(interface=name)
 
 
 def trunk(*, bridge: str, nic: str, tag: int) -> dict[str, JsonValue]:
