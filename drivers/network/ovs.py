@@ -41,7 +41,7 @@ _DEADLINE_S = 60.0
 class OvsNetwork(NetdevHandover):
     """One option of `networks:` with `driver: ovs`. Keeps no state of its own."""
 
-    switches_within: ClassVar[bool] = True  # pods of one node are joined by it as well
+    on_one_node: ClassVar[str] = "a bridge of Open vSwitch (netdev)"  # joins pods of one node as well
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         options = Options(spec, f"networks.{spec.name}.options")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import ClassVar
 
 from bmwg.drivers.api import (
@@ -14,7 +13,6 @@ from bmwg.drivers.api import (
     Missing,
     NetworkDriver,
     PodPathDriver,
-    TesterPort,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import destinations, endpoints, uplinks
@@ -22,7 +20,7 @@ from bmwg.drivers.paths.addresses import UNDERLAY
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell, FrameFormat
+from bmwg.methodology.records import NOTHING, POD, Cell
 
 _Way = list[tuple[NamespaceNode, str, str]]
 _ROUTING = "bmwg.drivers.hosting.routing"
@@ -56,12 +54,8 @@ class ClusterPath:
         """Return what is missing: a network that joins nodes, its daemon on both, room for the frame."""
         if missing := self.probe_pods():
             return missing
-        if self._cell.frame_format is FrameFormat.IPV6_UDP and _routed(self._network):
-            return Missing(
-                what=f"IPv6 frames on network {self._cell.network}",
-                reason="its pods have addresses of IPv4",
-                mend="another path for IPv6",
-            )
+        if found := endpoints.no_ipv6(self._cell, self._network):
+            return found
         node = self._bed.node(self._bed.underlay()[0].node)
         mtu_octets: int = self._network.mtu_octets(node)  # type: ignore[attr-defined]
         return too_large(self._cell, mtu_octets=mtu_octets, because=f" (of {joins_nodes(self._network)})")
@@ -75,7 +69,7 @@ class ClusterPath:
             return Missing(
                 what=f"network {name} between nodes",
                 reason="it makes nothing between nodes",
-                mend="one with `driver: flannel` or `driver: ovs`; p2p-underlay and p2p-vxlan join bridges",
+                mend="driver: flannel, cilium or ovs; paths p2p-underlay and p2p-vxlan join bridges",
             )
         if missing := endpoints.too_many(self._cell, self._network):
             return missing
@@ -90,8 +84,7 @@ class ClusterPath:
         """Make both pods; remove them on leaving."""
         refuse(self.probe())
         with self._made(endpoints.TESTER) as (pair, evidence, _):
-            ports = endpoints.ports(self._bed, self._network, pair)
-            yield Deployment(ports=_ipv4_alone(ports) if _routed(self._network) else ports, evidence=evidence)
+            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
 
     @contextmanager
     def between_pods(self) -> Iterator[BetweenPods]:
@@ -108,24 +101,24 @@ class ClusterPath:
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            if _routed(network):  # the plugin makes the bridge, and leaves it
-                for node in nodes:
-                    stack.enter_context(
-                        uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
-                    )
+            bridged = nodes if _routed(network) and not endpoints.own_router(network) else ()
+            for node in bridged:  # the plugin makes the bridge, and leaves it
+                stack.enter_context(
+                    uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
+                )
             count = endpoints.wanted(self._cell)
             pair = stack.enter_context(
                 endpoints.pods(bed, network, nodes, nic=None, speaker=speaker, count=count)
             )
-            if _routed(network):
-                for node in nodes:
-                    stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
+            for node in bridged:
+                stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
             way = [(nodes[0], under[0].interface, "tx"), (nodes[1], under[1].interface, "rx")]
             if joining := getattr(network, "joining", None):
                 at = (UNDERLAY.router_ipv4, UNDERLAY.far_ipv4)
                 nics = (under[0].interface, under[1].interface)
-                ends = list(zip(nodes, nics, at, strict=True))
-                stack.enter_context(joining(ends, bridge=endpoints.BRIDGE))
+                stack.enter_context(joining(list(zip(nodes, nics, at, strict=True)), bridge=endpoints.BRIDGE))
+            known = endpoints.joined(network, pair)
+            at_node = f"bridge {endpoints.BRIDGE}, routed" if bridged else network.on_one_node  # type: ignore[attr-defined]
             yield (
                 pair,
                 {
@@ -135,12 +128,13 @@ class ClusterPath:
                     "routes": {
                         node.name: _way(node, to) for node, to in zip(nodes, (pair[1], pair[0]), strict=True)
                     },
+                    **({"known_to_network": known} if known else {}),
                     "hops": [
                         *pair[0].hops(),
-                        {"at": nodes[0].name, "what": f"{_bridge(network)}"},
+                        {"at": nodes[0].name, "what": at_node},
                         {"at": str(under[0]), "what": joins_nodes(network)},
                         {"at": str(under[1]), "what": joins_nodes(network)},
-                        {"at": nodes[1].name, "what": f"{_bridge(network)}"},
+                        {"at": nodes[1].name, "what": at_node},
                         *reversed(pair[1].hops()),
                     ],
                     "forwarding": "both nodes' kernels, in the threads of the pods' device queues if any"
@@ -152,18 +146,8 @@ class ClusterPath:
 
 
 def _routed(network: NetworkDriver) -> bool:
-    """Whether the pods of a node have a subnet of their own, behind a bridge that routes."""
+    """Whether the pods of a node have a subnet of their own, and the node routes."""
     return network.spec.uplink == uplinks.ROUTED
-
-
-def _bridge(network: NetworkDriver) -> str:
-    return f"bridge {endpoints.BRIDGE}, {'routed' if _routed(network) else joins_nodes(network)}"
-
-
-def _ipv4_alone(ports: tuple[TesterPort, TesterPort]) -> tuple[TesterPort, TesterPort]:
-    """Return the ports without a next hop of IPv6, which flannel's bridge is not."""
-    first, second = (replace(port, gateway_ipv6=None) for port in ports)
-    return first, second
 
 
 def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:
