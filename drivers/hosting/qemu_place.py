@@ -11,7 +11,7 @@ import os
 import socket
 
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.hosting import cgroups, guest_image, guest_initramfs, guest_kernel, interfaces, qemu, sysctl
+from bmwg.drivers.hosting import guest_image, guest_initramfs, guest_kernel, interfaces, qemu, sysctl
 from bmwg.drivers.hosting.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S, Machine
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -117,12 +117,6 @@ def require_answer(*, name: str, address: str, within_s: float = 10.0) -> None:
 def call(*, name: str, function: str, arguments: dict[str, JsonValue], within_s: float) -> JsonValue:
     """Node function: run a node function inside a guest."""
     return _machine(name).node.call(function, deadline_s=within_s, **arguments)
-
-
-def join(*, name: str, cgroup: str) -> None:
-    """Node function: put a guest's process, with all of its threads, into a cgroup in every hierarchy."""
-    for folder in cgroups.folders(cgroup):
-        (folder / "cgroup.procs").write_text(str(_machine(name).pid))
 
 
 def sample(*, name: str) -> JsonValue:

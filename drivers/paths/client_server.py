@@ -1,9 +1,8 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
-A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes, a guest by a route of
-its host's. The client is a process of the first node in every form, so that only the server's form differs.
-Forms that nothing makes here are refused by name. Tests of frames have no cells on it: both its ends are
-programs.
+A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes. The client is a process
+of the first node in every form, so that only the server's form differs. Forms that nothing makes here are
+refused by name. Tests of frames have no cells on it: both its ends are programs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from bmwg.drivers.api import (
     PodRuntime,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import endpoints, guest_place, uplinks
+from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
@@ -33,9 +32,7 @@ from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
-_ROUTING = "bmwg.drivers.hosting.routing"
-_SYSCTL = "bmwg.drivers.hosting.sysctl"
-_LATER = ("unikernel",)  # a form of the document without a server here
+_LATER = (GUEST, "unikernel")  # forms of the document without a server here
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "programs at both ends use their kernels' sockets",
@@ -44,11 +41,11 @@ _FUNCTION: dict[str, JsonValue] = {
 
 
 class ClientServerPath:
-    """Two nodes joined by a link; the client is native, the server native, in a pod or in a guest."""
+    """Two nodes joined by a link; the client is native, the server native or in a pod."""
 
     kind: ClassVar[PathKind] = PathKind(
         name="client-server",
-        hostings=(BAREMETAL, POD, *ENGINES, GUEST),
+        hostings=(BAREMETAL, POD, *ENGINES),
         functions=(NOTHING,),
         networked=True,
         scenario="a native client and a server in a hosting form, on two nodes",
@@ -86,8 +83,6 @@ class ClientServerPath:
                 mend=f"`engines: [{self._cell.hosting}]` in the profile, and not among `hostings`",
             )
         host = self._bed.node(self._bed.underlay()[1].node)
-        if self._cell.hosting == GUEST:
-            return guest_place.lacking(self._bed, host)
         lack = self._runtime.probe(host) if self._cell.hosting in ENGINES else None
         return lack or option_missing(self._cell, self._bed)
 
@@ -121,9 +116,7 @@ class ClientServerPath:
             cpus = bed.testbed.tester.cpus  # those of the form are the pods'
             place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
             client, native = _end(place, mine.interface, 0), {"client": place.limits}
-            if self._cell.hosting == GUEST:
-                server, further, told = stack.enter_context(self._guest(asking, answering, other.interface))
-            elif self._cell.hosting != BAREMETAL:
+            if self._cell.hosting != BAREMETAL:
                 server, further, told = stack.enter_context(self._pod(answering, other.interface))
             else:
                 stack.enter_context(_addressed(answering, other.interface, 1))
@@ -183,61 +176,6 @@ class ClientServerPath:
             address = host(made.attached.attachment.addresses[0])
             end = PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address)
             yield end, endpoints.crossed_by(made, outwards=False), told
-
-    @contextmanager
-    def _guest(
-        self, asking: NamespaceNode, host_node: NamespaceNode, nic: str
-    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
-        """Boot the server's guest behind its host, which routes between its NIC and the guest's tap."""
-        cpus = self._bed.testbed.pods.cpus
-        with ExitStack() as stack:
-            stack.enter_context(_addressed(host_node, nic, 1))
-            guest = stack.enter_context(guest_place.guest_place(self._bed, host_node, cpus=cpus))
-            stack.enter_context(_routed(asking, host_node))
-            told = {
-                **guest.evidence,
-                "network": NOTHING,
-                "hops": [
-                    {"at": f"{host_node.name}, tap of the guest", "what": "host side of the guest's NIC"},
-                    {"at": f"guest/{guest_place.INTERFACE}", "what": "the guest's NIC, virtio"},
-                ],
-                "forwarding": "the kernel of the server's host routes",
-            }
-            place = guest.place
-            end = PodEnd(
-                pod=place,
-                interface=guest_place.INTERFACE,
-                address=guest.address,
-                cpus=str(place.limits["cpuset_cpus"]),
-                cgroup=place.cgroup,
-            )
-            crossed = (
-                Crossed(
-                    at=f"{host_node.name}, tap of the guest",
-                    place=host_node,
-                    interface=guest.tap,
-                    forward="tx",
-                ),
-                Crossed(
-                    at=f"guest/{guest_place.INTERFACE}",
-                    place=place.node,
-                    interface=guest_place.INTERFACE,
-                    forward="rx",
-                ),
-            )
-            yield end, crossed, told
-
-
-@contextmanager
-def _routed(asking: NamespaceNode, host_node: NamespaceNode) -> Iterator[None]:
-    """Have the guests' network reached by way of their host, which forwards while this is entered."""
-    host_node.call(f"{_SYSCTL}:write", key="net/ipv4/ip_forward", value="1")
-    asking.call(f"{_ROUTING}:add_route", destination=guest_place.NETWORK, via=host(ENDPOINTS[1][0]))
-    try:
-        yield
-    finally:
-        asking.call(f"{_ROUTING}:remove_route", destination=guest_place.NETWORK)
-        host_node.call(f"{_SYSCTL}:write", key="net/ipv4/ip_forward", value="0")
 
 
 def _end(place: HostPlace, interface: str, number: int) -> PodEnd:

@@ -35,12 +35,18 @@ class PodToPodPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""
-        return too_large(self._cell) or self.probe_pods() or endpoints.no_program(self._bed, self._network)
+        return (
+            too_large(self._cell)
+            or endpoints.no_ipv6(self._cell, self._network)
+            or self.probe_pods()
+            or endpoints.no_program(self._bed, self._network)
+        )
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing with the pods' own kernels at the ends."""
         return (
             endpoints.own_way(self._network)
+            or endpoints.too_many(self._cell, self._network)
             or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node, policed=True)
             or policed.unenforced(self._bed, self._network)
@@ -59,7 +65,7 @@ class PodToPodPath:
         """The same for what runs in the pods."""
         refuse(self.probe_pods())
         with self._made(endpoints.KERNEL) as (pair, evidence):
-            yield BetweenPods(ends=endpoints.ends(pair), crossed=endpoints.crossed(pair), evidence=evidence)
+            yield endpoints.between(pair, evidence)
 
     @contextmanager
     def _made(self, speaker: str) -> Iterator[endpoints.Made]:
@@ -72,10 +78,13 @@ class PodToPodPath:
                 stack.enter_context(routers.forwarding(node))
             nic = side.nic if uplink == uplinks.MASTER else None
             pair = stack.enter_context(
-                endpoints.pod_pair(bed, network, (node, node), nic=nic, speaker=speaker)
+                endpoints.pods(
+                    bed, network, (node, node), nic=nic, speaker=speaker, count=endpoints.wanted(self._cell)
+                )
             )
-            policies = stack.enter_context(policed.policed(bed, network, node, pair))
-            between = {
+            policies = stack.enter_context(policed.policed(bed, network, node, (pair[0], pair[1])))
+            known = endpoints.joined(network, pair)
+            between = getattr(network, "on_one_node", "") or {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
             }.get(uplink, "the plugin's own switching")
@@ -85,6 +94,7 @@ class PodToPodPath:
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     **policies,
+                    **({"known_to_network": known} if known else {}),
                     "hops": [
                         *pair[0].hops(),
                         {"at": node.name, "what": between},

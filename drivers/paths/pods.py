@@ -24,10 +24,12 @@ def created_pod(
     networks: Sequence[PodNetwork],
     parts: PodParts = _SLEEPS,
     runtime: PodRuntime | None = None,
+    netns: str = "",
 ) -> Iterator[Pod]:
     """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving.
 
-    It is made by the testbed's runtime, or by another that is given.
+    It is made by the testbed's runtime, or by another that is given. `netns` is a network namespace that it
+    joins as that is: it is then a further container of a pod.
     """
     limits = bed.testbed.pods
     spec = PodSpec(
@@ -43,6 +45,7 @@ def created_pod(
         root=parts.root,
         least=True,
         endpoint=parts is _SLEEPS,
+        netns=netns,
     )
     with (runtime or bed.runtime).made(node, spec, networks) as pod:
         bed.pods[name] = pod

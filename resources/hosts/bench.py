@@ -15,7 +15,6 @@ from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_jobs import JobsWorkload
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
-from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import BAREMETAL, Outcome
@@ -64,8 +63,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         workload, lack = self._workload(group[0], bed)
         forms: dict[str, Executions] = {}
         for planned in group:
-            on_disk = EXPERIMENTS[planned.metric].on_disk
-            missing = lack or places.lacking(planned.cell.hosting, bed, on_disk=on_disk)
+            missing = lack or places.lacking(planned.cell.hosting, bed)
             if missing is None:
                 forms[planned.cell.hosting] = self.executions(planned)
             else:

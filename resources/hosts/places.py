@@ -1,6 +1,6 @@
 """The forms in which jobs run on a host, all with the same CPUs and limits.
 
-Native, a pod of the testbed's runtime, the same pod by Docker and by podman, and a QEMU guest.
+Native, a pod of the testbed's runtime, the and the same pod by Docker and by podman.
 """
 
 from __future__ import annotations
@@ -11,22 +11,16 @@ from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, Missing, PodParts
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import guest_place
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.native_place import native_place
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.workload.of_jobs import Workshop
 from bmwg.methodology.kinds.jobs.profile import PATH
-from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
+from bmwg.methodology.records import BAREMETAL, ENGINES, NOTHING, POD
 
 _FILES = "bmwg.drivers.hosting.job_files"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
 _IN_POD = "/run/bmwg-job"
-_NO_DISK = Missing(
-    what=f"a disk in hosting form {GUEST}",
-    reason="the guest's root is the host's over 9p, and what it writes lies in its memory",
-    mend="docs/hosts.md, what is not here",
-)
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "the job is a program; nothing forwards",
@@ -42,19 +36,17 @@ class Form:
     evidence: Mapping[str, JsonValue]
 
 
-def lacking(hosting: str, bed: Bed, *, on_disk: bool = False) -> Missing | None:
-    """Return why no job runs in a form here; `on_disk`: one that works on a file."""
+def lacking(hosting: str, bed: Bed) -> Missing | None:
+    """Return why no job runs in a form here."""
     if hosting == BAREMETAL:
         return None
     if hosting == POD:
         return bed.runtime.probe(_node(bed))
     if hosting in ENGINES:
         return bed.engine(hosting).probe(_node(bed))
-    if hosting == GUEST:
-        return guest_place.lacking(bed, _node(bed)) or (_NO_DISK if on_disk else None)
     return Missing(
         what=f"hosting form {hosting} for jobs",
-        reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES, GUEST))} are the forms",
+        reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES))} are the forms",
         mend="docs/hosts.md, what is not here",
     )
 
@@ -87,13 +79,6 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
             with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
                 shop = Workshop(place=place, cgroup=place.cgroup, folder=folder, on_node=folder)
                 yield Form(workshop=shop, evidence={**told, "native_programs": {"job": place.limits}})
-            return
-        if hosting == GUEST:
-            with guest_place.guest_place(bed, node, cpus=bed.testbed.pods.cpus) as guest:
-                guest.place.node.call(f"{_PROGRAMS}:write_files", folder=_IN_POD, files={})
-                shop = Workshop(place=guest.place, cgroup=guest.place.cgroup, folder=_IN_POD, on_node=_IN_POD)
-                files = {"files": "a folder in the guest's memory"}
-                yield Form(workshop=shop, evidence={**told, **files, **guest.evidence})
             return
         parts = PodParts(binds=((folder, _IN_POD, True),))
         runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime

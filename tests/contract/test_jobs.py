@@ -15,7 +15,7 @@ from bmwg.drivers import registry
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
-from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, POD, Validity
+from bmwg.methodology.records import BAREMETAL, ENGINES, POD, Validity
 from bmwg.resources.hosts import places
 
 pytestmark = needs("dd")
@@ -77,22 +77,6 @@ def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
-def test_a_guest_runs_programs_with_the_limits_of_a_pod_and_has_no_disk_for_them(bed):
-    before = traces(bed.run_dir, bed.token), bed.undo.pending
-    assert places.lacking(GUEST, bed, on_disk=True) is not None
-    with of_form(bed, GUEST) as form, places.form(bed, BAREMETAL) as native:
-        spec, result = ran(bed, form, "sysbench_cpu", duration_s=1.0)
-        assert result.faults == ()
-        assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
-        limits = native.evidence["native_programs"]["job"]
-        assert form.evidence["programs"]["memory_limit_octets"] == limits["memory_limit_octets"]
-        of_qemu = form.evidence["machine"]["limits_of_its_process"]
-        assert of_qemu["cpuset_cpus"] == limits["cpuset_cpus"]
-        assert form.evidence["machine"]["cpus"] == len(bed.testbed.pods.cpus)
-        assert form.evidence["machine"]["accelerator"] in ("kvm", "tcg")
-    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
-
-
 @pytest.mark.parametrize("hosting", [POD, *ENGINES])
 def test_all_forms_on_one_kernel_have_the_same_limits(bed, hosting):
     with of_form(bed, hosting) as pod, places.form(bed, BAREMETAL) as native:
@@ -106,9 +90,9 @@ def test_all_forms_on_one_kernel_have_the_same_limits(bed, hosting):
 
 
 def test_a_form_or_room_that_is_not_there_is_told_by_name(bed):
-    missing = places.lacking("unikernel", bed)
+    missing = places.lacking("kvm", bed)
     assert missing is not None
-    assert "unikernel" in missing.what
+    assert "kvm" in missing.what
     assert places.no_space(bed, 0) is None
     missing = places.no_space(bed, 1 << 60)
     assert missing is not None
