@@ -83,7 +83,9 @@ def start(
     folder.mkdir(parents=True)
     Path(data_root).mkdir(parents=True, mode=0o711)
     command = [*_UNSHARE, "--propagation", "private", sys.executable, "-m", _EXEC, engine, str(folder)]
-    command += _podman(token, data_root) if engine == PODMAN else _dockerd(token, data_root, folder, nat=nat)
+    command += (
+        _podman(token, data_root, folder) if engine == PODMAN else _dockerd(token, data_root, folder, nat=nat)
+    )
     started = programs.start(command=command, folder=str(folder), packages=list(_NEEDED[engine][1]))
     try:
         return {"process": started, "version": _wait_for_api(token, started, folder, within_s)}
@@ -100,11 +102,11 @@ def _dockerd(token: str, data_root: str, folder: Path, *, nat: bool) -> list[str
     return command if nat else [*command, "--iptables=false", "--ip-forward=false", "--ip-masq=false"]
 
 
-def _podman(token: str, data_root: str) -> list[str]:
-    """Return podman's service; the host's configuration of its storage is covered (see `docker_exec`)."""
-    own = ["--root", f"{data_root}/storage", "--runroot", f"{data_root}/run", "--storage-driver", "vfs"]
+def _podman(token: str, data_root: str, folder: Path) -> list[str]:
+    """Return podman's service. Its state lies beside its socket: podman takes no path of 50 characters for it."""
+    own = ["--root", f"{data_root}/storage", "--runroot", f"{folder}/state", "--storage-driver", "vfs"]
     own += ["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--events-backend", "none"]
-    own += ["--log-level", "warn", "--tmpdir", f"{data_root}/tmp"]
+    own += ["--log-level", "warn", "--tmpdir", f"{folder}/tmp"]
     return ["podman", *own, "system", "service", "--time", "0", f"unix://{socket_of(token)}"]
 
 
@@ -169,9 +171,12 @@ def client(token: str) -> Any:
 def stop(*, token: str, data_root: str, pid: int, start_ticks: int, within_s: float = 10.0) -> None:
     """Node function: end the daemon with all that it runs, and remove its files and cgroups. Idempotent."""
     if process.same(pid, start_ticks):
-        for member in programs.session(pid):
+        members = programs.session(pid)
+        for member in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member, 9)
+        for member in set(members) - {pid}:
+            process.reap(member, deadline_s=1.0)  # one whose parent ended before it is the agent's now
     programs.stop(pid=pid, start_ticks=start_ticks, folder=str(Path(socket_of(token)).parent))
     remove(token=token, data_root=data_root, within_s=within_s)
 

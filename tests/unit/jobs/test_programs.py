@@ -36,7 +36,7 @@ CPU, MEMORY, THREADS = of("sysbench_cpu"), of("sysbench_memory"), of("sysbench_t
 FILEIO = of("sysbench_fileio")
 WRITE, READ = of("fio_write"), of("fio_read")
 DD = of("dd_write", size_octets=64 * MIB)
-BONNIE = of("bonnie")
+BONNIE = of("bonnie", size_octets=1 << 30)
 NBENCH = of("nbench")
 HPL, STREAM = of("linpack", problem=1500), of("stream", problem=1500)
 READERS = {
