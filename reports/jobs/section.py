@@ -8,17 +8,17 @@ from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.overhead import Against, against
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
-from bmwg.methodology.records import BAREMETAL, GUEST, OutcomeType
+from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.text import NONE, esc, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
-from bmwg.reports.repeated import beside, guests
+from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 
 Answered = repeated.Answered[JobsSpec, JobsResult]
 _SCALES = {OCTETS_PER_S: (1e6, "MB/s"), FLOP_PER_S: (1e9, "Gflop/s")}
-_WORDS = {BAREMETAL: "native", GUEST: guests.WORDS}
+_WORDS = {BAREMETAL: "native"}
 _PUBLISHED = {"stream": "ramalho2016-stream", "nbench": "ramalho2016-nbench"}  # experiments with a table
 _HOW = (
     "All forms are given the same CPUs, shares and quota of the CPU and memory (as found: last table), and "
@@ -31,8 +31,8 @@ _HOW = (
 _NOT_SEEN = (
     "What the document did not see: it prints means without any spread, so its differences of some per cent "
     "may be chance; it tells no order of its forms, no limits of their CPUs and memory, and not whether "
-    "STREAM's vectors went beyond the caches. Its kvm ran on hardware virtualization: where a guest here ran "
-    "under TCG, its ratio is no answer to that column."
+    "STREAM's vectors went beyond the caches. Its kvm has no column of ours: no guest "
+    "makes a place for jobs here."
 )
 _WHOLE_FROM = 1e4
 _CACHES = 4  # by STREAM's own rule
@@ -56,7 +56,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     if not answers:
         return [*lines, "The run holds no answer.", ""]
     seed = f" The seed is {run.order_seed}." if run.order_seed is not None else ""
-    lines += [esc(_HOW + seed), "", *guests.note(run, answers)]
+    lines += [esc(_HOW + seed), ""]
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment in EXPERIMENTS:
         mine = [one for one in answers if one.planned.metric == experiment]
@@ -207,7 +207,7 @@ def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
     for one in answers:
         told = deployments.get(one.deployment, {})
         native = told.get("native_programs", {})
-        found = native.get("job", told.get("programs", told.get("pod", {})))
+        found = native.get("job", told.get("pod", {}))
         if isinstance(found, Mapping) and found:
             rows[_form(one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
     head = ["form", *_LIMITS.values()]

@@ -9,18 +9,16 @@ from bmwg.methodology.kinds.streams.curves import Beside, beside
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import Transport
-from bmwg.methodology.records import BAREMETAL, GUEST, POD, OutcomeType
+from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.text import NONE, esc, percent, table
-from bmwg.reports.repeated import guests
 from bmwg.reports.repeated.answers import answers_of
 from bmwg.reports.store import Run
 from bmwg.reports.streams.answers import Answered
 
 _PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
-_OURS = {GUEST: guests.WORDS}  # forms as they are called here
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 _NOT_SEEN = {
@@ -63,7 +61,7 @@ def curves(answers: Sequence[Answered]) -> Mapping[str, Mapping[int, Answered]]:
 def form_of(one: Answered) -> str:
     """Name a server's form as a reader does."""
     cell = one.outcome.cell
-    words = {BAREMETAL: "native", POD: f"pod, {cell.network}", GUEST: guests.WORDS}
+    words = {BAREMETAL: "native", POD: f"pod, {cell.network}"}
     return words.get(cell.hosting, cell.hosting)
 
 
@@ -94,7 +92,6 @@ def lines(
         head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form != base else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
     out = [
-        *guests.note(run, answers),
         esc(_NOT_SEEN[spec.transport]),
         "",
         esc(_EQUAL if _limited(run, answers) else _UNEQUAL),
@@ -131,7 +128,7 @@ def _beside_document(found: Mapping[str, Mapping[int, Answered]], base: str) -> 
     rows = []
     for form in shown.forms:
         if form != NATIVE:
-            mine = found.get(_OURS.get(form, form), {}).get(_PUBLISHED_SIZE)
+            mine = found.get(form, {}).get(_PUBLISHED_SIZE)
             ours = _ratio(mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
             rows.append([esc(form), esc(f"{shown.figures[(item, form)].mean / native:.3f}"), esc(ours)])
     caption = f"Ratios to native at {_PUBLISHED_SIZE} octets beside {documents()[shown.document].authors}"
