@@ -103,7 +103,7 @@ def _dockerd(token: str, data_root: str, folder: Path, *, nat: bool) -> list[str
 
 
 def _podman(token: str, data_root: str, folder: Path) -> list[str]:
-    """Return podman's service. Its state lies beside its socket: podman takes no path of 50 characters for it."""
+    """Return podman's service. Its state lies beside its socket: podman takes no longer path for it."""
     own = ["--root", f"{data_root}/storage", "--runroot", f"{folder}/state", "--storage-driver", "vfs"]
     own += ["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--events-backend", "none"]
     own += ["--log-level", "warn", "--tmpdir", f"{folder}/tmp"]
