@@ -170,14 +170,15 @@ def client(token: str) -> Any:
 
 def stop(*, token: str, data_root: str, pid: int, start_ticks: int, within_s: float = 10.0) -> None:
     """Node function: end the daemon with all that it runs, and remove its files and cgroups. Idempotent."""
+    members: list[int] = []
     if process.same(pid, start_ticks):
         members = programs.session(pid)
         for member in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member, 9)
-        for member in set(members) - {pid}:
-            process.reap(member, deadline_s=1.0)  # one whose parent ended before it is the agent's now
     programs.stop(pid=pid, start_ticks=start_ticks, folder=str(Path(socket_of(token)).parent))
+    for member in set(members) - {pid}:
+        process.reap(member, deadline_s=1.0)  # its parent has ended before it: it is the agent's now
     remove(token=token, data_root=data_root, within_s=within_s)
 
 
