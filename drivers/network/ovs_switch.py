@@ -82,9 +82,9 @@ def _pollers() -> Iterable[tuple[int, str, int]]:
 # ---------------------------------------------------------------- the switch
 
 
-def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
+def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     """Return the state of the switch, started now if none stands."""
-    state = _state()
+    state = recorded()
     if state:
         return state
     if lack := obstacle(cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner):
@@ -110,15 +110,17 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         _await((FOLDER / "db.sock").exists, "database", found["database"])
         _configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
         found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
-    _write(found)
+    record(found)
     _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
     _configure("set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}")  # answered when it has taken all
     found["start_s"] = round(time.monotonic() - began_s, 3)
-    _write(found)
+    record(found)
     return found
 
 
 def _settings(config: dict[str, Any]) -> list[str]:
+    if not config.get("dpdk", True):
+        return ["other_config:dpdk-init=false"]
     pages = config["hugepages_2mi"]
     memory = f"-m {pages * HUGEPAGE_MIB}" if pages else f"--no-huge --legacy-mem -m {ORDINARY_MIB}"
     mask = sum(1 << cpu for cpu in config["pmd_cpus"])
@@ -172,7 +174,7 @@ def _complaints(name: str) -> str:
 
 def stop(*, owner: str) -> None:
     """Node function: end the switch, whatever it still has, and remove its folder. Idempotent."""
-    state = _state()
+    state = recorded()
     if state and state["owner"] == owner:
         for name in ("switch", "database"):
             if name == "switch" and name in state:
@@ -203,8 +205,8 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03, VSW-04,
     DriverError VSW-02.
     """
-    stood = bool(_state())
-    state = _ensure(config, owner)
+    stood = bool(recorded())
+    state = ensure(config, owner)
     began_s = time.monotonic()
     commands = [["--may-exist", "add-br", bridge]]
     commands.append(["set", "bridge", bridge, "datapath_type=netdev", "fail-mode=secure"])
@@ -216,10 +218,10 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     commands.append(["add-port", bridge, port])
     commands.append(["set", "interface", port, "type=dpdkvhostuser"])
     state["ports"][port] = {"bridge": bridge, "nic": nic}
-    _write(state)
+    record(state)
     _configure(*(word for command in commands for word in ("--", *command)))
     for name in filter(None, (nic, port)):
-        if said := _read("interface", name, "error"):
+        if said := column("interface", name, "error"):
             raise TestbedError(
                 "VSW-03", f"the vSwitch refused port {name}", found=f"{said} | {_complaints('switch')}"
             )
@@ -242,7 +244,7 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
     """Node function: take ports and, when they were its last, the bridge away; end the switch with its last
     port. Idempotent.
     """
-    state = _state()
+    state = recorded()
     if not state or state["owner"] != owner:
         stop(owner=owner)
         return
@@ -250,7 +252,7 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
     if not state["ports"]:
         stop(owner=owner)
         return
-    _write(state)
+    record(state)
     _configure("--", "--if-exists", "del-port", bridge, port)
     if not any(one["bridge"] == bridge for one in state["ports"].values()):
         _configure("--", "--if-exists", "del-br", bridge)
@@ -258,7 +260,7 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
 
 def _join(bridge: str) -> None:
     """Forward between the ports of a bridge when it has two; drop everything otherwise."""
-    numbers = [str(_read("interface", name, "ofport")) for name in _ports(bridge)]
+    numbers = [str(column("interface", name, "ofport")) for name in _ports(bridge)]
     parts = ovs_parts.require()
     target = f"unix:{FOLDER}/{bridge}.mgmt"
     _run([parts.flows, "del-flows", target])
@@ -280,7 +282,7 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     Raises DriverError VSW-05.
     """
     end_s = time.monotonic() + within_s
-    while str(_read("interface", port, "link_state")) != "up":
+    while str(column("interface", port, "link_state")) != "up":
         if time.monotonic() > end_s:
             raise DriverError(
                 "VSW-05",
@@ -289,15 +291,15 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
                 found=_complaints("switch") or "link state down",
             )
         time.sleep(0.02)
-    status = _read("interface", port, "status")
-    return {"vhost_user": status, **_nic_status(_state()["ports"][port]["nic"]), **standing(port=port)}
+    status = column("interface", port, "status")
+    return {"vhost_user": status, **_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
 
 
 def _nic_status(nic: str) -> dict[str, JsonValue]:
     """Return by which DPDK driver the switch drives the NIC on a port's bridge; nothing where it has none."""
     if not nic:
         return {}
-    return {"nic_driver": (_read("interface", nic, "status") or {}).get("driver_name")}
+    return {"nic_driver": (column("interface", nic, "status") or {}).get("driver_name")}
 
 
 def standing(*, port: str) -> dict[str, JsonValue]:
@@ -305,7 +307,7 @@ def standing(*, port: str) -> dict[str, JsonValue]:
 
     Raises TestbedError VSW-03 when the switch has no such port.
     """
-    if port not in (names := _state().get("ports", {})):
+    if port not in (names := recorded().get("ports", {})):
         raise TestbedError(
             "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
         )
@@ -314,13 +316,13 @@ def standing(*, port: str) -> dict[str, JsonValue]:
     return {
         "flows": [line.strip() for line in said.splitlines() if "actions" in line],
         "pollers": ovs_words.pollers(ask("dpif-netdev/pmd-rxq-show")),
-        "settings": _read("Open_vSwitch", ".", "other_config"),
+        "settings": column("Open_vSwitch", ".", "other_config"),
     }
 
 
 def uses() -> dict[str, JsonValue]:
     """Node function: what the switch has used since it began, as `NetworkDriver.uses` tells it."""
-    state = _state()
+    state = recorded()
     if not state:
         return {}
     pid = state["switch"]["pid"]
@@ -340,7 +342,8 @@ def configure(*, words: list[str]) -> str:
 # ---------------------------------------------------------------- the tools
 
 
-def _state() -> dict[str, Any]:
+def recorded() -> dict[str, Any]:
+    """Return what stands of the switch in its folder; empty where none stands."""
     try:
         found: dict[str, Any] = json.loads((FOLDER / _STATE).read_text())
     except FileNotFoundError:
@@ -348,7 +351,8 @@ def _state() -> dict[str, Any]:
     return found
 
 
-def _write(state: dict[str, Any]) -> None:
+def record(state: dict[str, Any]) -> None:
+    """Write it there."""
     (FOLDER / _STATE).write_text(json.dumps(state))
 
 
@@ -358,9 +362,9 @@ def _configure(*words: str) -> str:
     return _run([*base, *words])
 
 
-def _read(table: str, name: str, column: str) -> JsonValue:
+def column(table: str, name: str, key: str) -> JsonValue:
     """Return one column of one row as data."""
-    said = _configure("--format=json", "--columns", column, "list", table, name)
+    said = _configure("--format=json", "--columns", key, "list", table, name)
     return ovs_words.plain(json.loads(said)["data"][0][0])
 
 
