@@ -19,8 +19,13 @@ from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.trial_limits import MAX_NETWORKS
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
-USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
-MODELS = (USER_SPACE, EBPF, SR_IOV)  # networking models of the draft that have suites of their own
+USER_SPACE, EBPF, SR_IOV, COMBINATION = "user-space", "ebpf", "sr-iov", "combination"
+MODELS = (
+    USER_SPACE,
+    EBPF,
+    SR_IOV,
+    COMBINATION,
+)  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 FACTORS = "factors"
 NAMED = (
@@ -104,6 +109,17 @@ USER_SPACE_CASES, EBPF_CASES, SR_IOV_CASES = _model(USER_SPACE, 2), _model(EBPF,
 CHAINS_CASES = (
     Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+)
+# a chain of one pod is north-south alone, one of two has east-west in it; each direction is a cell of its own
+COMBINATION_CASES = tuple(
+    Case(
+        test_id=f"{stem}-9.1",
+        suite=COMBINATION,
+        measurement=measurement,
+        path="chain",
+        directions=(Direction.FORWARD, Direction.REVERSE),
+    )
+    for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
 )
 MACHINES_CASES = (
     Case(test_id="CN-TPUT-6.1", suite=MACHINES, measurement="throughput", path="pvp-vm"),
