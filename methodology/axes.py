@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from bmwg.methodology import chains
+from bmwg.methodology import chains, parallel
 
 Value = int | str
 REPLICATE = "replicate"
@@ -42,6 +42,7 @@ AXES: Mapping[str, Axis] = {
     one.name: one
     for one in (
         Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
+        Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
         Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
     )
 }

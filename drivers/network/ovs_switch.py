@@ -258,13 +258,30 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
 
 def _join(bridge: str) -> None:
     """Forward between the ports of a bridge when it has two; drop everything otherwise."""
-    numbers = [str(_read("interface", name, "ofport")) for name in _ports(bridge)]
-    parts = ovs_parts.require()
+    names = _ports(bridge)
+    pairs = (names, names[::-1]) if len(names) == 2 else ()
+    steer(bridge=bridge, ways=[{"from": one, "to": other, "destinations": []} for one, other in pairs])
+
+
+def steer(*, bridge: str, ways: list[dict[str, JsonValue]]) -> list[str]:
+    """Node function: forward on a bridge by these ways alone; return the flows that then stand.
+
+    What enters by port `from` for the prefixes of `destinations` (none: whatever it is) leaves by port `to`.
+    """
+    flows = ovs_parts.require().flows
     target = f"unix:{FOLDER}/{bridge}.mgmt"
-    _run([parts.flows, "del-flows", target])
-    if len(numbers) == 2:
-        for one, other in (numbers, reversed(numbers)):
-            _run([parts.flows, "add-flow", target, f"in_port={one},actions=output:{other}"])
+    number = {name: _read("interface", name, "ofport") for way in ways for name in (way["from"], way["to"])}
+    _run([flows, "del-flows", target])
+    for way in ways:
+        for match in ovs_words.matches(way["destinations"]):
+            flow = f"in_port={number[way['from']]}{match},actions=output:{number[way['to']]}"
+            _run([flows, "add-flow", target, flow])
+    return _flows(bridge)
+
+
+def _flows(bridge: str) -> list[str]:
+    said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
+    return [line.strip() for line in said.splitlines() if "actions" in line]
 
 
 def _ports(bridge: str) -> list[str]:
@@ -309,10 +326,8 @@ def standing(*, port: str) -> dict[str, JsonValue]:
         raise TestbedError(
             "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
         )
-    bridge = names[port]["bridge"]
-    said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
     return {
-        "flows": [line.strip() for line in said.splitlines() if "actions" in line],
+        "flows": _flows(names[port]["bridge"]),
         "pollers": ovs_words.pollers(ask("dpif-netdev/pmd-rxq-show")),
         "settings": _read("Open_vSwitch", ".", "other_config"),
     }
