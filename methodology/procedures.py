@@ -195,6 +195,12 @@ CHANGES: tuple[Change, ...] = (
         "designs of CPUs and memory are judged by what deployments told",
         versions={RULES: 6},
     ),
+    Change(  # docs/adr/0389
+        after="6123078a90c0",
+        what="chains beside each other are judged: the functions of each and those that they share, and in "
+        "each trial the frames of every one",
+        versions={RULES: 7},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

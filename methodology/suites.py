@@ -104,6 +104,8 @@ USER_SPACE_CASES, EBPF_CASES, SR_IOV_CASES = _model(USER_SPACE, 2), _model(EBPF,
 CHAINS_CASES = (
     Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+    Case(test_id="CN-TPUT-5.2", suite=CHAINS, measurement="throughput", path="parallel"),
+    Case(test_id="CN-LAT-5.2", suite=CHAINS, measurement="latency", path="parallel"),
 )
 MACHINES_CASES = (
     Case(test_id="CN-TPUT-6.1", suite=MACHINES, measurement="throughput", path="pvp-vm"),
