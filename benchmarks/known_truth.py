@@ -183,7 +183,9 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--io", default="auto")
     named = {**MODELS, "chain": CHAIN}
-    options.add_argument("--model", choices=sorted(named), help="a pod on a network of this model, or a chain")
+    options.add_argument(
+        "--model", choices=sorted(named), help="a pod on a network of this model, or a chain"
+    )
     wanted = options.parse_args()
     truth = named.get(wanted.model, NODE)
     answers: list[int] = []

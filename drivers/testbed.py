@@ -106,7 +106,8 @@ class NetworkSpec:
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
 
-    `runtime` names what makes it, `options` are that one's own settings.
+    `runtime` names what makes it, `options` are that one's own settings. `management` is the network option
+    of an interface beside those for data, in pods of accelerated models (empty: none).
     """
 
     cpus: tuple[int, ...]
@@ -114,6 +115,7 @@ class PodSpec:
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
     runtime: str = CRUN
+    management: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -348,6 +350,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),
+            management=pods.get("management", ""),
             options=pods.get("options", {}),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),

@@ -71,7 +71,7 @@ def of(cell: Cell) -> Chains:
 
 
 def networks(axes: Iterable[tuple[str, int | str]]) -> int:
-    """Return among how many destination networks the frames of such a cell are spread; 1: it has one chain."""
+    """Return among how many destination networks such a cell spreads its frames; 1: it has one chain."""
     text = dict(axes).get(AXIS)
     return 1 if text is None else len(members(text))
 

@@ -244,9 +244,9 @@ def _asked(
                             ):
                                 continue
                             for cell in _cells(profile, plan, case, name, networks.get(name), size):
-                                if measurement(case.measurement).applies(profile, cell):
-                                    if (one := _varied(cell, varied)) is not None:
-                                        yield case, one, missing
+                                one = _varied(cell, varied)
+                                if one and measurement(case.measurement).applies(profile, one):
+                                    yield case, one, missing
 
 
 def _varied(cell: Cell, varied: tuple[tuple[str, axes.Value], ...]) -> Cell | None:

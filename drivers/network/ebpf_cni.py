@@ -1,8 +1,9 @@
 """The network of programs at the tc hook as a CNI plugin, for a kubelet, which attaches by plugins alone.
 
 Each call is a process of its own: who is joined stands in a file of the node's /run; program and map live by
-what they are attached to, as in `ebpf_node`. Addresses come from the configuration's IPAM plugin. A pod waits
-for that process: it imports no more than it needs, and has `ip` do what rtnetlink does elsewhere (docs/adr/0390).
+what they are attached to, as in `ebpf_node`. Addresses come from the configuration's IPAM plugin. A pod
+waits for that process: it imports no more than it needs, and `ip` does what rtnetlink does elsewhere
+(docs/adr/0390).
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ def _join(segment: str, members: dict[str, Any]) -> None:
 
 
 def _object() -> Path:
-    """Return the program that this node was found to take (`ebpf_node.probe`); built now if none was noted."""
+    """Return the program that this node was found to take (`ebpf_node.probe`), or build it now."""
     with contextlib.suppress(OSError):
         noted = Path(OBJECT_NOTE.read_text())
         if noted.is_file():

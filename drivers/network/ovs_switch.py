@@ -33,6 +33,9 @@ HUGEPAGE_MIB = 2
 MEMORY_MIB = 512  # choice: the least for one pod; about 60 MiB of buffers a port with its queues
 ORDINARY_MIB = 1536  # choice: without hugepages, for a chain of eight; a page is taken when it is first used
 _HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+SETUP_SLEEP_US = (
+    1000  # choice: until all peers came, idle polling threads leave the CPU to what is being set up
+)
 _STATE = "state.json"
 _PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
 _START_DEADLINE_S = 20.0
@@ -113,6 +116,7 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     _write(found)
     _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
     _configure("set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}")  # answered when it has taken all
+    found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
     found["start_s"] = round(time.monotonic() - began_s, 3)
     _write(found)
     return found
@@ -132,7 +136,7 @@ def _settings(config: dict[str, Any]) -> list[str]:
         "per-port-memory": "true",  # as many buffers as its queues need, not 262,144 for all
         "emc-insert-inv-prob": str(config["emc_insert_inverse_probability"]),
         "smc-enable": str(config["smc"]).lower(),
-        "pmd-maxsleep": str(config["pmd_max_sleep_us"]),
+        "pmd-maxsleep": str(max(SETUP_SLEEP_US, config["pmd_max_sleep_us"])),
     }
     return [f"other_config:{key}={value}" for key, value in settings.items()]
 
@@ -294,8 +298,9 @@ def _ports(bridge: str) -> list[str]:
 def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: wait until the peer of a vhost-user port has come; return the port's status.
 
-    Raises DriverError VSW-05.
+    The polling threads then sleep as the option says. Raises DriverError VSW-05.
     """
+    _sleep_as_wanted()
     end_s = time.monotonic() + within_s
     while str(_read("interface", port, "link_state")) != "up":
         if time.monotonic() > end_s:
@@ -308,6 +313,15 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
         time.sleep(0.02)
     status = _read("interface", port, "status")
     return {"vhost_user": status, **_nic_status(_state()["ports"][port]["nic"]), **standing(port=port)}
+
+
+def _sleep_as_wanted() -> None:
+    """Have the polling threads sleep as the option says from now on; before, they give way to the set-up."""
+    state = _state()
+    if "pmd_max_sleep_us" in state:
+        wanted = state.pop("pmd_max_sleep_us")
+        _configure("set", "Open_vSwitch", ".", f"other_config:pmd-maxsleep={wanted}")
+        _write(state)
 
 
 def _nic_status(nic: str) -> dict[str, JsonValue]:
@@ -329,7 +343,10 @@ def standing(*, port: str) -> dict[str, JsonValue]:
     return {
         "flows": _flows(names[port]["bridge"]),
         "pollers": ovs_words.pollers(ask("dpif-netdev/pmd-rxq-show")),
-        "settings": _read("Open_vSwitch", ".", "other_config"),
+        # not before they are what the option says: `SETUP_SLEEP_US`
+        **(
+            {} if "pmd_max_sleep_us" in _state() else {"settings": _read("Open_vSwitch", ".", "other_config")}
+        ),
     }
 
 
@@ -339,7 +356,15 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)}}
+    counted = ovs_words.port_frames(ask("dpctl/show", "-s"))
+    return {
+        "vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)},
+        **{
+            f"vswitch.{name}": {"frames": frames}
+            for name, frames in counted.items()
+            if name in state["ports"]
+        },
+    }
 
 
 def ask(*words: str) -> str:

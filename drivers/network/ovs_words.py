@@ -24,6 +24,18 @@ def pollers(said: str) -> list[dict[str, JsonValue]]:
     return found
 
 
+def port_frames(said: str) -> dict[str, int]:
+    """Read what `dpctl/show -s` says: frames that each port received and sent, both together."""
+    found: dict[str, int] = {}
+    name = ""
+    for line in said.splitlines():
+        if port := re.match(r"\s+port \d+: (\S+)", line):
+            name = port[1]
+        elif frames := re.match(r"\s+[RT]X packets:(\d+)", line):
+            found[name] = found.get(name, 0) + int(frames[1])
+    return found
+
+
 def matches(destinations: Sequence[str]) -> tuple[str, ...]:
     """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
     if not destinations:

@@ -1,4 +1,4 @@
-"""The functions of chains as a deployment tells them: by name, with pod, cgroup and start of what serves them."""
+"""The functions of chains as a deployment tells them: by name, with pod and cgroup, and how long all took."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Chains beside each other: one pair of NICs, one network, several chains of pods at once, functions shared.
 
-The node tells chains apart by the destination network of a frame, by its own routing tables (`uplink: routed`)
-or by the flows of a switch that steers; the tester draws a chain for each frame and counts it by chain.
+The node tells chains apart by the destination network of a frame: by its own routing tables (`uplink:
+routed`), or by the flows of a switch that steers. The tester draws a chain for each frame and counts each.
 """
 
 from __future__ import annotations
@@ -143,9 +143,7 @@ class ParallelPath:
                 for side in sides:
                     stack.enter_context(routers.router_addresses(node, side))
             for nic in nics:
-                stack.enter_context(
-                    uplinks.cleared(node, self._network.spec.uplink, nic=nic, bridge=_BRIDGE)
-                )
+                stack.enter_context(uplinks.cleared(node, self._network.spec.uplink, nic=nic, bridge=_BRIDGE))
             pods = [
                 stack.enter_context(self._pod(node, member, sides)) for member in range(len(self._members))
             ]
@@ -160,9 +158,7 @@ class ParallelPath:
             for member, (pod, function) in enumerate(zip(pods, self._functions, strict=True)):
                 pod.start(function.furnish(pod, self._links(member, sides, attached)))
                 steered += self._routes_in(pod, member)
-            functions = [
-                function.started(pod) for pod, function in zip(pods, self._functions, strict=True)
-            ]
+            functions = [function.started(pod) for pod, function in zip(pods, self._functions, strict=True)]
             settled = [
                 self._network.settled(
                     node, item, pod_id=pods[end.member].pod_id, pod_pid=pods[end.member].pid
@@ -286,8 +282,12 @@ class ParallelPath:
             assert isinstance(self._network, SteeringNetwork)  # see `probe`
             ways = [
                 Way(
-                    incoming=sides[step.incoming.side].nic if step.incoming.is_nic else attached[step.incoming],
-                    outgoing=sides[step.outgoing.side].nic if step.outgoing.is_nic else attached[step.outgoing],
+                    incoming=sides[step.incoming.side].nic
+                    if step.incoming.is_nic
+                    else attached[step.incoming],
+                    outgoing=sides[step.outgoing.side].nic
+                    if step.outgoing.is_nic
+                    else attached[step.outgoing],
                     destinations=destinations.behind(step.behind, step.numbers, count),
                 )
                 for step in self._steps()
@@ -302,7 +302,9 @@ class ParallelPath:
         hops = [
             Hop(
                 side=step.behind,
-                via=_hosts((OUTER[step.behind] if step.outgoing.is_nic else self._segment(step.outgoing)).far),
+                via=_hosts(
+                    (OUTER[step.behind] if step.outgoing.is_nic else self._segment(step.outgoing)).far
+                ),
                 interface=names[step.outgoing],
                 table=routers.table_of(_number(step.incoming)),
                 on_link=True,

@@ -54,8 +54,8 @@ _FLOW = re.compile(
     r"(in_port=\d+|ip,in_port=\d+,nw_dst=198\.1[89]\.[\d.]+/\d+|ipv6,in_port=\d+,ipv6_dst=2001:2:[\da-f:]+/\d+)"
     r" actions=output:\d+"
 )
-# What rules read: flows by numbers of ports and networks of benchmarks, the name that a switch gives itself, and the lines of filters
-# and of a routing daemon's configuration, whose addresses are those of benchmarks alone.
+# What rules read: flows by numbers of ports and networks of benchmarks, the name that a switch gives itself,
+# lines of filters and of a routing daemon's configuration, whose addresses are those of benchmarks alone.
 _SENTENCES = {
     "command": re.compile(r"nft -f -"),
     "rule_set": re.compile(

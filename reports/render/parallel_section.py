@@ -1,4 +1,4 @@
-"""Chains beside each other: what all carry together and what each one of them carried, lost and was offered."""
+"""Chains beside each other: what all carry together, and what each was offered, carried and lost."""
 
 from __future__ import annotations
 

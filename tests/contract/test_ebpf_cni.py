@@ -91,6 +91,10 @@ def test_a_refusal_says_why_and_leaves_no_interface():
 
 def test_its_start_imports_no_library_of_netlink_or_of_coroutines():
     """A pod waits for the plugin's start: 0.195 s of CPU with these, 0.058 s without (docs/adr/0390)."""
-    code = f"import sys, {MODULE}; print(sorted({{'pyroute2', 'asyncio', 'ssl', 'psutil'}} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    code = (
+        f"import sys, {MODULE}; print(sorted({{'pyroute2', 'asyncio', 'ssl', 'psutil'}} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "[]"

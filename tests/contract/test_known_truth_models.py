@@ -37,7 +37,9 @@ def test_a_set_rate_is_found_within_half_a_percent_or_no_number_is_told(tmp_path
             raise
         pytest.skip(f"{error.what}: {error.found}")
     if found.type is not OutcomeType.MEASURED:
-        pytest.skip(f"needs CPUs that are not taken away: two searches, the last {found.type} ({found.reason})")
+        pytest.skip(
+            f"needs CPUs that are not taken away: two searches, the last {found.type} ({found.reason})"
+        )
     assert abs(found.lower.load_fps - truth.fps) <= WIDTH * truth.fps
     above = [trials[seq - 1].result for seq in found.upper.trials]
     assert above  # the answer is carried by loss, and by a sender that sent everything

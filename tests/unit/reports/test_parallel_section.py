@@ -48,10 +48,16 @@ def test_each_chain_has_a_row_with_what_it_lost_beside_the_sum(tmp_path: Path) -
     page = write_report(store.folder).read_text(encoding="utf-8")
     section = page[page.index("<h2>Chains beside each other</h2>") :].split("<h2>", 2)[1]
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", section))
-    for name, offered, gone in (("all", stream.sent_frames, lost), ("a&gt;s", half, 0), ("b&gt;s", None, lost)):
+    for name, offered, gone in (
+        ("all", stream.sent_frames, lost),
+        ("a&gt;s", half, 0),
+        ("b&gt;s", None, lost),
+    ):
         assert re.search(rf" {name} forward ", text), text
         if offered is not None:
-            assert re.search(rf"{name} forward {offered:,} {offered - gone:,} {gone}".replace(",", ".?"), text)
+            assert re.search(
+                rf"{name} forward {offered:,} {offered - gone:,} {gone}".replace(",", ".?"), text
+            )
 
 
 def test_a_run_of_one_chain_at_a_time_has_no_such_section(tmp_path: Path) -> None:
