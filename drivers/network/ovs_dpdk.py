@@ -26,7 +26,7 @@ from bmwg.drivers.api import (
     Way,
 )
 from bmwg.drivers.links import mac_of
-from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network import ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
@@ -106,7 +106,7 @@ class OvsDpdkNetwork:
     @contextmanager
     def pod_parts(self, node: PlacedNode, pod_id: str) -> Iterator[PodParts]:
         """The pod sees the folder of the switch's sockets."""
-        source = str(ovs_switch.FOLDER / ovs_switch.SOCKETS)
+        source = str(ovs_tools.FOLDER / ovs_switch.SOCKETS)
         node.call("bmwg.drivers.hosting.programs:write_files", folder=source, files={})
         yield PodParts(binds=((source, self._in_pod, True),))
 
@@ -178,7 +178,7 @@ class OvsDpdkNetwork:
             {"from": _member(way.incoming), "to": _member(way.outgoing), "destinations": way.destinations}
             for way in ways
         ]
-        found: list[JsonValue] = node.call(f"{_NODE}:steer", bridge=bridge, ways=told)
+        found: list[JsonValue] = node.call("bmwg.drivers.network.ovs_flows:steer", bridge=bridge, ways=told)
         return found
 
     def uses(self, node: Node) -> dict[str, JsonValue]:

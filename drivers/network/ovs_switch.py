@@ -16,7 +16,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,10 +23,10 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, programs
-from bmwg.drivers.network import ovs_parts, ovs_words
+from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
+from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
-FOLDER = Path("/run/bmwg-vswitch")
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
 HUGEPAGE_MIB = 2
 MEMORY_MIB = 512  # choice: the least for one pod; about 60 MiB of buffers a port with its queues
@@ -37,9 +36,7 @@ SETUP_SLEEP_US = (
     1000  # choice: until all peers came, idle polling threads leave the CPU to what is being set up
 )
 _STATE = "state.json"
-_PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
 _START_DEADLINE_S = 20.0
-_COMMAND_DEADLINE_S = 10.0
 _COMPLAINT = re.compile(r"\|(WARN|ERR|EMER)\|")
 _POLLER = re.compile(r"pmd-c\d+")
 
@@ -101,7 +98,7 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     began_s = time.monotonic()
     for name in ("database", "switch", SOCKETS):
         (FOLDER / name).mkdir(parents=True, exist_ok=True)  # pods that wait see the sockets' folder already
-    _run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
+    ovs_tools.run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
     cpus = ",".join(map(str, config["cpus"]))
     found: dict[str, Any] = {"ports": {}, "owner": owner}
     with process.owned(owner):
@@ -111,11 +108,13 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
             cpus,
         )
         _await((FOLDER / "db.sock").exists, "database", found["database"])
-        _configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
+        ovs_tools.configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
         found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
     _write(found)
     _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
-    _configure("set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}")  # answered when it has taken all
+    ovs_tools.configure(
+        "set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}"
+    )  # answered when it has taken all
     found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
     found["start_s"] = round(time.monotonic() - began_s, 3)
     _write(found)
@@ -143,7 +142,7 @@ def _settings(config: dict[str, Any]) -> list[str]:
 
 def _program(name: str, command: list[str], cpus: str) -> dict[str, int]:
     files = [f"--unixctl={FOLDER}/{name}.ctl", f"--log-file={FOLDER}/{name}.log", "--no-chdir"]
-    places = [f"{key}={value}" for key, value in _PLACES.items()]
+    places = [f"{key}={value}" for key, value in PLACES.items()]
     return programs.start(
         command=["env", *places, "taskset", "--cpu-list", cpus, *command, *files],
         folder=str(FOLDER / name),
@@ -181,18 +180,18 @@ def stop(*, owner: str) -> None:
         for name in ("switch", "database"):
             if name == "switch" and name in state:
                 with contextlib.suppress(ToolkitError):  # taps of bridges outlive a switch that is killed
-                    ask("exit", "--cleanup")
+                    ovs_tools.ask("exit", "--cleanup")
                 _gone(state[name]["pid"], state[name]["start_ticks"])
             if name in state:
                 programs.stop(folder=str(FOLDER / name), **state[name])
                 # its first thread may have ended while others still free the switch's memory
-                process.reap(state[name]["pid"], deadline_s=_COMMAND_DEADLINE_S)
+                process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 def _gone(pid: int, ticks: int) -> None:
-    end_s = time.monotonic() + _COMMAND_DEADLINE_S
+    end_s = time.monotonic() + COMMAND_DEADLINE_S
     while process.same(pid, ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
 
@@ -221,13 +220,13 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     commands.append(["set", "interface", port, "type=dpdkvhostuser"])
     state["ports"][port] = {"bridge": bridge, "nic": nic}
     _write(state)
-    _configure(*(word for command in commands for word in ("--", *command)))
+    ovs_tools.configure(*(word for command in commands for word in ("--", *command)))
     for name in filter(None, (nic, port)):
-        if said := _read("interface", name, "error"):
+        if said := ovs_tools.read("interface", name, "error"):
             raise TestbedError(
                 "VSW-03", f"the vSwitch refused port {name}", found=f"{said} | {_complaints('switch')}"
             )
-    _join(bridge)
+    ovs_flows.join(bridge)
     return {
         "socket": str(FOLDER / SOCKETS / port),
         "vswitch_start_s": 0.0 if stood else state["start_s"],
@@ -255,41 +254,9 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
         stop(owner=owner)
         return
     _write(state)
-    _configure("--", "--if-exists", "del-port", bridge, port)
+    ovs_tools.configure("--", "--if-exists", "del-port", bridge, port)
     if not any(one["bridge"] == bridge for one in state["ports"].values()):
-        _configure("--", "--if-exists", "del-br", bridge)
-
-
-def _join(bridge: str) -> None:
-    """Forward between the ports of a bridge when it has two; drop everything otherwise."""
-    names = _ports(bridge)
-    pairs = (names, names[::-1]) if len(names) == 2 else ()
-    steer(bridge=bridge, ways=[{"from": one, "to": other, "destinations": []} for one, other in pairs])
-
-
-def steer(*, bridge: str, ways: list[dict[str, JsonValue]]) -> list[str]:
-    """Node function: forward on a bridge by these ways alone; return the flows that then stand.
-
-    What enters by port `from` for the prefixes of `destinations` (none: whatever it is) leaves by port `to`.
-    """
-    flows = ovs_parts.require().flows
-    target = f"unix:{FOLDER}/{bridge}.mgmt"
-    number = {name: _read("interface", name, "ofport") for way in ways for name in (way["from"], way["to"])}
-    _run([flows, "del-flows", target])
-    for way in ways:
-        for match in ovs_words.matches(way["destinations"]):
-            flow = f"in_port={number[way['from']]}{match},actions=output:{number[way['to']]}"
-            _run([flows, "add-flow", target, flow])
-    return _flows(bridge)
-
-
-def _flows(bridge: str) -> list[str]:
-    said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
-    return [line.strip() for line in said.splitlines() if "actions" in line]
-
-
-def _ports(bridge: str) -> list[str]:
-    return _configure("list-ports", bridge).split()
+        ovs_tools.configure("--", "--if-exists", "del-br", bridge)
 
 
 # ---------------------------------------------------------------- evidence
@@ -302,7 +269,7 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """
     _sleep_as_wanted()
     end_s = time.monotonic() + within_s
-    while str(_read("interface", port, "link_state")) != "up":
+    while str(ovs_tools.read("interface", port, "link_state")) != "up":
         if time.monotonic() > end_s:
             raise DriverError(
                 "VSW-05",
@@ -311,7 +278,7 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
                 found=_complaints("switch") or "link state down",
             )
         time.sleep(0.02)
-    status = _read("interface", port, "status")
+    status = ovs_tools.read("interface", port, "status")
     return {"vhost_user": status, **_nic_status(_state()["ports"][port]["nic"]), **standing(port=port)}
 
 
@@ -320,7 +287,7 @@ def _sleep_as_wanted() -> None:
     state = _state()
     if "pmd_max_sleep_us" in state:
         wanted = state.pop("pmd_max_sleep_us")
-        _configure("set", "Open_vSwitch", ".", f"other_config:pmd-maxsleep={wanted}")
+        ovs_tools.configure("set", "Open_vSwitch", ".", f"other_config:pmd-maxsleep={wanted}")
         _write(state)
 
 
@@ -328,7 +295,7 @@ def _nic_status(nic: str) -> dict[str, JsonValue]:
     """Return by which DPDK driver the switch drives the NIC on a port's bridge; nothing where it has none."""
     if not nic:
         return {}
-    return {"nic_driver": (_read("interface", nic, "status") or {}).get("driver_name")}
+    return {"nic_driver": (ovs_tools.read("interface", nic, "status") or {}).get("driver_name")}
 
 
 def standing(*, port: str) -> dict[str, JsonValue]:
@@ -341,13 +308,17 @@ def standing(*, port: str) -> dict[str, JsonValue]:
             "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
         )
     return {
-        "flows": _flows(names[port]["bridge"]),
-        "pollers": ovs_words.pollers(ask("dpif-netdev/pmd-rxq-show")),
-        # not before they are what the option says: `SETUP_SLEEP_US`
-        **(
-            {} if "pmd_max_sleep_us" in _state() else {"settings": _read("Open_vSwitch", ".", "other_config")}
-        ),
+        "flows": ovs_flows.standing(names[port]["bridge"]),
+        "pollers": ovs_words.pollers(ovs_tools.ask("dpif-netdev/pmd-rxq-show")),
+        **_settings_now(),
     }
+
+
+def _settings_now() -> dict[str, JsonValue]:
+    """Return the settings of the switch; none while its polling threads still sleep for the set-up."""
+    if "pmd_max_sleep_us" in _state():
+        return {}
+    return {"settings": ovs_tools.read("Open_vSwitch", ".", "other_config")}
 
 
 def uses() -> dict[str, JsonValue]:
@@ -356,7 +327,7 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    counted = ovs_words.port_frames(ask("dpctl/show", "-s"))
+    counted = ovs_words.port_frames(ovs_tools.ask("dpctl/show", "-s"))
     return {
         "vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)},
         **{
@@ -367,17 +338,12 @@ def uses() -> dict[str, JsonValue]:
     }
 
 
-def ask(*words: str) -> str:
-    """Node function: ask the running switch; return its words as they are."""
-    return _run([ovs_parts.require().ask, f"--target={FOLDER}/switch.ctl", *words])
-
-
 def configure(*, words: list[str]) -> str:
     """Node function: change the configuration of the run's own switch; return what the tool said."""
-    return _configure(*words)
+    return ovs_tools.configure(*words)
 
 
-# ---------------------------------------------------------------- the tools
+# ---------------------------------------------------------------- state
 
 
 def _state() -> dict[str, Any]:
@@ -390,39 +356,3 @@ def _state() -> dict[str, Any]:
 
 def _write(state: dict[str, Any]) -> None:
     (FOLDER / _STATE).write_text(json.dumps(state))
-
-
-def _configure(*words: str) -> str:
-    parts = ovs_parts.require()
-    base = [parts.configure, f"--db=unix:{FOLDER}/db.sock", f"--timeout={int(_COMMAND_DEADLINE_S)}"]
-    return _run([*base, *words])
-
-
-def _read(table: str, name: str, column: str) -> JsonValue:
-    """Return one column of one row as data."""
-    said = _configure("--format=json", "--columns", column, "list", table, name)
-    return ovs_words.plain(json.loads(said)["data"][0][0])
-
-
-def _run(command: list[str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=_COMMAND_DEADLINE_S + 5,
-            check=False,
-            env={**os.environ, **_PLACES},
-        )
-    except subprocess.TimeoutExpired as error:
-        raise DriverError(
-            "VSW-03", f"{Path(command[0]).name}: no end", found=" ".join(command[1:])
-        ) from error
-    if done.returncode:
-        raise DriverError(
-            "VSW-03",
-            f"{Path(command[0]).name} {' '.join(command[1:])}",
-            expected="exit status 0",
-            found=done.stderr.strip() or str(done.returncode),
-        )
-    return done.stdout

@@ -15,13 +15,13 @@ from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 
-TESTS = ("CN-TPUT-5.2", "CN-LAT-5.2")
+TESTS = ("CN-TPUT-9.1", "CN-LAT-9.1")
 
 
 def profile(values, **traffic):
-    data = copy.deepcopy(dict(load_profile("quick").data))
-    line = next(one for one in data["suites"]["chains"]["paths"] if one["path"] == "parallel")
-    data["suites"]["chains"]["paths"] = [line | {"axes": {"chains": values}}]
+    data = copy.deepcopy(dict(load_profile("factors").data))
+    line = data["suites"]["parallel"]["paths"][0]
+    data["suites"]["parallel"]["paths"] = [line | {"axes": {"chains": values}}]
     data["traffic"] |= traffic
     return parse_profile(yaml.safe_dump(data), source="test", paths=registry.paths())
 
