@@ -4,7 +4,7 @@ In turn, so that every ratio stands on one machine in one state: dpdk-testpmd on
 then each kind of port. The tester's figure is the highest load of a bisection that then holds for the full
 time, every frame sent and accounted for and none lost. Latency is that of all frames at each load. Runs in
 which the tester's CPU was away for more than a millisecond are told apart ("disturbed") and counted.
-Prints JSON; `--markdown` prints the tables as they stand in docs/adr/0240.
+Prints JSON; `--markdown` prints the tables as they stand in results/port_kinds.md.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Networks(dict[str, int | None]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCell:
+class PlannedAnswer:
     """One answer to find: a metric on a cell. `missing` says why it cannot be tried at all (`not_assessed`).
 
     `measurement` is the name of what finds it; `part` tells its answers apart where one measurement gives
@@ -138,14 +138,14 @@ def cells(
     *,
     test_ids: Collection[str] = DEFAULT_TESTS,
     max_load_fps: int = ASSUMED_MAX_FPS,
-) -> tuple[PlannedCell, ...]:
+) -> tuple[PlannedAnswer, ...]:
     """Return what these tests measure: bottom up, each deployment's cells together, no answer twice.
 
     `networks` maps each option of the testbed file to its 802.1Q tag (None: untagged); one that the profile
     names and the file lacks is planned as missing. `frame_octets` keeps only these sizes. What runs at the
     throughput of a cell follows it. IPv6 frames have at least `MIN_IPV6_OCTETS`.
     """
-    by_deployment: dict[tuple[object, ...], list[PlannedCell]] = {}
+    by_deployment: dict[tuple[object, ...], list[PlannedAnswer]] = {}
     seen: set[tuple[str, str]] = set()
     for case, cell, missing in _asked(profile, networks, test_ids):
         if frame_octets is not None and cell.frame_octets not in frame_octets:
@@ -161,7 +161,7 @@ def answers_of(
     profile: Profile,
     case: Case,
     networks: Mapping[str, int | None],
-) -> tuple[PlannedCell, ...]:
+) -> tuple[PlannedAnswer, ...]:
     """Return every answer that one test asks for, also those that another test asks for too."""
     return tuple(
         planned
@@ -177,7 +177,7 @@ def answers(
     cell: Cell,
     missing: str = "",
     max_load_fps: int | None = None,
-) -> tuple[PlannedCell, ...]:
+) -> tuple[PlannedAnswer, ...]:
     """Plan one measurement of one cell: an entry for each metric; without a load nothing is estimated."""
     kind = measurement(name)
     base = kind.recorded_as(profile, cell)
@@ -186,7 +186,7 @@ def answers(
         cost = kind.cost(profile, cell, max_load_fps)
     repeated = 1 / (1 - profile.expected_invalid_ratio)
     return tuple(
-        PlannedCell(
+        PlannedAnswer(
             test_id=test_id,
             metric=metric,
             cell=cell,
@@ -200,28 +200,28 @@ def answers(
     )
 
 
-def throughput_of(profile: Profile, cell: Cell, test_ids: Collection[str] = ()) -> PlannedCell:
+def throughput_of(profile: Profile, cell: Cell, test_ids: Collection[str] = ()) -> PlannedAnswer:
     """Return the answer that anything measured at the throughput of a cell stands on."""
     test_id = suites.owner("throughput", cell.path, test_ids)
     assert test_id is not None
     return answers(profile, "throughput", test_id, cell)[0]
 
 
-def recorded_as(profile: Profile, planned: PlannedCell) -> str:
+def recorded_as(profile: Profile, planned: PlannedAnswer) -> str:
     """Return the metric under which the journal has the trials of an answer."""
     return _kind(planned).recorded_as(profile, planned.cell)
 
 
-def _kind(planned: PlannedCell) -> Measurement:
+def _kind(planned: PlannedAnswer) -> Measurement:
     return measurement(planned.measurement)
 
 
-def traffic_s(planned: Sequence[PlannedCell]) -> float:
+def traffic_s(planned: Sequence[PlannedAnswer]) -> float:
     """Return the estimated seconds of traffic, repeats of trials that are not valid included."""
     return sum(cell.traffic_s for cell in planned)
 
 
-def duration_s(planned: Sequence[PlannedCell]) -> float:
+def duration_s(planned: Sequence[PlannedAnswer]) -> float:
     """Return the estimated seconds of traffic and of the waits around each trial; deployments come on top."""
     return sum(cell.traffic_s + cell.waits_s for cell in planned)
 

@@ -17,7 +17,7 @@ from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
 from bmwg.methodology.medium import cell_fps
-from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.planning import PlannedAnswer
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
 from bmwg.resources import rooms
 from bmwg.resources.clock import Clock
@@ -83,7 +83,7 @@ class Bench:
             self._ensure(wanted if place is None else session.plan[place])
         return [self._outcomes[wanted.key] for wanted in asked]
 
-    def _ensure(self, wanted: PlannedCell) -> None:
+    def _ensure(self, wanted: PlannedAnswer) -> None:
         """Measure a cell, with what the plan has beside it on the same deployment, unless it stands."""
         session = self._session
         if session.run.stopped is not None and wanted.key not in self._outcomes:
@@ -92,9 +92,9 @@ class Bench:
             together = turns.visit(session.plan, wanted)
             self._measure_group([one for one in self._with_loads(together) if one.key not in self._outcomes])
 
-    def _with_loads(self, group: Sequence[PlannedCell]) -> list[PlannedCell]:
+    def _with_loads(self, group: Sequence[PlannedAnswer]) -> list[PlannedAnswer]:
         """Put before each measurement at the throughput the throughput itself (RFC 2544 26.2)."""
-        full: dict[tuple[str, str], PlannedCell] = {}
+        full: dict[tuple[str, str], PlannedAnswer] = {}
         for planned in group:
             if measurement(planned.measurement).needs_throughput:
                 load = self._throughput_of(planned.cell)
@@ -102,12 +102,12 @@ class Bench:
             full.setdefault(planned.key, planned)
         return list(full.values())
 
-    def _throughput_of(self, cell: Cell) -> PlannedCell:
+    def _throughput_of(self, cell: Cell) -> PlannedAnswer:
         session = self._session
         wanted = planning.throughput_of(session.profile, cell, session.selected)
         return next((planned for planned in session.plan if planned.key == wanted.key), wanted)
 
-    def _measure_group(self, group: list[PlannedCell]) -> None:
+    def _measure_group(self, group: list[PlannedAnswer]) -> None:
         """Measure cells of one deployment; what goes wrong there is their outcome and stops no other cell."""
         try:
             group = self._qualified(self._assessable(group))
@@ -129,7 +129,7 @@ class Bench:
             self._session.run.stopped = error
             raise
 
-    def _assessable(self, group: list[PlannedCell]) -> list[PlannedCell]:
+    def _assessable(self, group: list[PlannedAnswer]) -> list[PlannedAnswer]:
         """Return the cells that can be tried here; the others are kept as not assessed, with the reason."""
         left = []
         for planned in group:
@@ -144,7 +144,7 @@ class Bench:
             self._keep(outcome, mend=missing.mend if missing else "")
         return left
 
-    def _qualified(self, group: list[PlannedCell]) -> list[PlannedCell]:
+    def _qualified(self, group: list[PlannedAnswer]) -> list[PlannedAnswer]:
         """Return the cells for whose traffic the tester is qualified (design decision 4)."""
         left = []
         for planned in group:
@@ -163,7 +163,7 @@ class Bench:
 
     def _measure(
         self,
-        planned: PlannedCell,
+        planned: PlannedAnswer,
         deployment_id: str,
         traffic: TrafficDriver,
         limits: TrafficLimits,
@@ -218,11 +218,11 @@ class Bench:
         usable = outcome.type in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) and outcome.lower is not None
         return outcome.lower.load_fps if usable and outcome.lower else None
 
-    def _wire(self, cell: Cell) -> PlannedCell:
+    def _wire(self, cell: Cell) -> PlannedAnswer:
         """The tester's qualification for the traffic of a cell."""
         return self._throughput_of(cell.qualification)
 
-    def _fail(self, group: Sequence[PlannedCell], reason: str) -> None:
+    def _fail(self, group: Sequence[PlannedAnswer], reason: str) -> None:
         for planned in group:
             if planned.key not in self._outcomes:
                 self._keep(

@@ -182,7 +182,7 @@ class _Frames:
         return FramesShare(settings, selected, continued)
 
 
-def _design(plan: Sequence[planning.PlannedCell]) -> list[str]:
+def _design(plan: Sequence[planning.PlannedAnswer]) -> list[str]:
     """Say which factors a design varies, in which combinations, how long that takes, what it cannot tell."""
     mine = [planned for planned in plan if in_design(planned.cell)]
     design = design_of(planned.cell for planned in mine)

@@ -14,7 +14,7 @@ import yaml
 
 from bmwg.drivers.testbed import Testbed, parse_testbed
 from bmwg.methodology.errors import TrialInvalid
-from bmwg.methodology.planning import PlannedCell, recorded_as
+from bmwg.methodology.planning import PlannedAnswer, recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import TrialSpec
@@ -36,7 +36,7 @@ class Continuation:
         """Say in a line what of the run stands already."""
         return standing_text(self.run)
 
-    def recorded(self, planned: PlannedCell) -> Recorded:
+    def recorded(self, planned: PlannedAnswer) -> Recorded:
         """Return the finished trials of a cell that has no answer yet."""
         mine = (recorded_as(self.profile, planned), planned.cell.cell_id)
         return Recorded([trial for trial in self.run.trials if (trial.metric, trial.cell_id) == mine])

@@ -9,18 +9,17 @@ from bmwg.drivers.medium import medium_of
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology import suites
 from bmwg.methodology.measurements.registry import BY_NAME
-from bmwg.methodology.planning import PlannedCell, highest_fps
+from bmwg.methodology.planning import PlannedAnswer, highest_fps
 from bmwg.methodology.procedures import versions
 from bmwg.methodology.profiles import Profile
-from bmwg.reports.store import PlannedCell as StoredPlan
-from bmwg.reports.store import RunHeader
+from bmwg.reports.store import PlannedCell, RunHeader
 from bmwg.resources.provenance import toolkit_state
 
 
 def run_header(
     testbed: Testbed,
     profile: Profile,
-    plan: Sequence[PlannedCell],
+    plan: Sequence[PlannedAnswer],
     selected: Collection[str],
     order_seed: int | None = None,
 ) -> RunHeader:
@@ -36,7 +35,7 @@ def run_header(
         medium_kind=medium_of(testbed).kind,
         line_rate_bps=medium_of(testbed).line_rate_bps,
         plan=tuple(
-            StoredPlan(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
+            PlannedCell(test_id=planned.test_id, metric=planned.metric, cell=planned.cell) for planned in plan
         ),
         families=(family for kind in BY_NAME.values() for family in kind.families),
         qualification_max_fps=highest_fps(medium_of(testbed).line_rate_bps),
@@ -49,7 +48,7 @@ def header_of(
     *,
     testbed: Mapping[str, Any],
     profile: Mapping[str, Any],
-    plan: tuple[StoredPlan, ...],
+    plan: tuple[PlannedCell, ...],
     families: Iterable[str],
     medium_kind: str,
     line_rate_bps: int | None = None,

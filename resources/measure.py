@@ -11,7 +11,7 @@ from bmwg.drivers.isolation import LeakWatch
 from bmwg.methodology.capabilities import LackingError, refuse_beyond
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
-from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.planning import PlannedAnswer
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
 from bmwg.methodology.standing import standing
 from bmwg.methodology.throughput import not_assessed
@@ -42,7 +42,7 @@ class CellMeasurement:
     def __init__(
         self,
         *,
-        planned: PlannedCell,
+        planned: PlannedAnswer,
         metric: str,
         deployment_id: str,
         traffic: TrafficDriver,

@@ -21,7 +21,7 @@ from bmwg.methodology.record.drift import Change, drift, named_drift, reason
 from bmwg.methodology.record.findings import Weight
 from bmwg.methodology.record.overlay import apply_overlay, declared_facts, read_overlay
 from bmwg.methodology.records import Outcome, OutcomeType
-from bmwg.reports.store.platform import PlatformFile
+from bmwg.reports.store.platform_file import PlatformFile
 from bmwg.resources.deployment_identity import (
     DeploymentIdentity,
     Normal,

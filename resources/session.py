@@ -9,7 +9,7 @@ from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.testbed import Testbed
 from bmwg.methodology import planning
-from bmwg.methodology.planning import PlannedCell
+from bmwg.methodology.planning import PlannedAnswer
 from bmwg.methodology.profiles import Profile
 from bmwg.reports.store import RunStore
 from bmwg.resources.clock import Clock
@@ -26,7 +26,7 @@ class Session:
     run: OpenRun
     testbed: Testbed
     profile: Profile
-    plan: Sequence[PlannedCell]
+    plan: Sequence[PlannedAnswer]
     selected: Collection[str]
     bed: Bed
     platform: PlatformGuard

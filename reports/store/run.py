@@ -37,7 +37,7 @@ from bmwg.reports.store.folder import new_folder
 from bmwg.reports.store.frame_codec import frames_body
 from bmwg.reports.store.interruptions import UnderWay, describe
 from bmwg.reports.store.journal import JournalWriter, genesis, move_torn_aside, read_journal
-from bmwg.reports.store.platform import PlatformFile
+from bmwg.reports.store.platform_file import PlatformFile
 from bmwg.reports.store.read import (
     JOURNAL_FILE,
     RUN_FILE,

@@ -23,7 +23,7 @@ from bmwg.reports.verify import (
     told,
     turns,
 )
-from bmwg.reports.verify.platform import unbound
+from bmwg.reports.verify.bound import unbound
 from bmwg.reports.verify.replay import contradictions, unknown_procedures
 
 _OF_INDICATIVE = 5  # version of `standing` that limits indicative profiles too (docs/adr/0374)

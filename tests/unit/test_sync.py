@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -144,8 +146,76 @@ def test_the_index_of_decisions_has_each_page_once_with_what_later_ones_say(tmp_
             decisions_page(tmp_path)
 
 
-def test_every_decision_of_the_tree_has_a_topic():
-    folder = sync.checkout() / "docs/adr"
-    known = decisions(folder)
-    assert len(known) == len(list(folder.glob("[0-9]*.md")))
-    assert sum(map(len, topics(folder, known).values())) == len(known)
+TEXTS = (".py", ".md", ".yaml", ".toml", ".c", ".h", ".sh", ".robot", ".ini")
+NAMED = re.compile(r"(?:\bADR |docs/adr/|#adr-)(\d{4})")
+PAGE = """# Two
+
+<a id="adr-0004"></a><a id="adr-0005"></a>
+
+## ADR 0004, 0005: Both at once
+
+Status: accepted. Goes on from 0003.
+
+Text.
+
+## History
+
+- <a id="adr-0006"></a>ADR 0006, replaced by 0004: what it was
+"""
+
+
+def test_a_page_holds_decisions_beside_files_of_their_own(tmp_path):
+    folder = tmp_path / "docs/adr"
+    folder.mkdir(parents=True)
+    decision(folder, 3)
+    (folder / "two.md").write_text(PAGE)
+    (folder / "topics.yaml").write_text("- Two: [3]\n- None yet:\n")
+    text = decisions_page(tmp_path)
+    assert "3 decisions in 2 topics" in text
+    assert "## [Two](two.md)\n\n- [0003](0003-x.md) Title 3; see 0004, 0005\n" in text
+    assert "- [0005](two.md#adr-0005) Both at once\n- [0006](two.md#adr-0006) replaced by 0004\n" in text
+    for name, change in (
+        ("topics.yaml", "- Two: [3, 4]\n"),  # stands on its page already
+        ("topics.yaml", "- One: [3]\n"),  # no line for the page
+        ("two.md", PAGE.replace('<a id="adr-0005"></a>', "")),
+        ("two.md", PAGE.replace("Status: ", "State: ")),
+        ("two.md", PAGE.replace("0005", "0003")),  # has a file of its own
+    ):
+        before = (folder / name).read_text()
+        (folder / name).write_text(change)
+        with pytest.raises(ConfigError, match="SYNC-02"):
+            decisions_page(tmp_path)
+        (folder / name).write_text(before)
+
+
+def test_every_decision_of_the_tree_stands_once_and_every_number_in_the_tree_is_one():
+    root = sync.checkout()
+    known = decisions(root / "docs/adr")
+    placed = [number for numbers in topics(root / "docs/adr", known).values() for number in numbers]
+    assert sorted(placed) == sorted(known)
+    assert not [one for one in known.values() if not all(later in known for later in one.replaced_by)]
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True)
+    read = {name for name in listed.stdout.split("\0") if name.endswith(TEXTS) and (root / name).exists()}
+    unknown = [
+        f"{name}: {number}"
+        for name in sorted(read - {"tests/unit/test_sync.py"})
+        for number in NAMED.findall((root / name).read_text(encoding="utf-8"))
+        if int(number) not in known
+    ]
+    assert not unknown
+
+
+def test_links_between_pages_lead_somewhere():
+    root = sync.checkout()
+    dead = []
+    for page in (*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "benchmarks").rglob("*.md")):
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            file, _, anchor = target.partition("#")
+            if "://" in file or file.startswith("mailto:"):
+                continue
+            place = page.parent / file if file else page
+            if not place.exists() or (
+                anchor.startswith("adr-") and f'id="{anchor}"' not in place.read_text()
+            ):
+                dead.append(f"{page.relative_to(root)}: {target}")
+    assert not dead

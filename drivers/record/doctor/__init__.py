@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bmwg.drivers.record.collect import collect
-from bmwg.drivers.record.doctor import cpus, network, platform, privileges
+from bmwg.drivers.record.doctor import cpus, kernel, network, privileges
 from bmwg.drivers.record.doctor.scene import Scene
 from bmwg.drivers.record.source import LocalSource
 from bmwg.drivers.record.values import Source
@@ -18,7 +18,7 @@ from bmwg.methodology.record.findings import Finding, Weight
 CHECKS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
     *cpus.CHECKS,
     *network.CHECKS,
-    *platform.CHECKS,
+    *kernel.CHECKS,
     *privileges.CHECKS,
 )
 

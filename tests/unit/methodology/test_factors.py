@@ -180,7 +180,7 @@ def test_an_effect_is_held_against_what_the_draft_says() -> None:
 def test_each_replicate_is_a_block_in_which_every_combination_has_its_own_turn() -> None:
     cells = [cell(network, size, replicate) for replicate, network, size in product((1, 2), NETWORKS, SIZES)]
     plan = [
-        planning.PlannedCell(test_id="T", metric="t", cell=one, measurement="throughput") for one in cells
+        planning.PlannedAnswer(test_id="T", metric="t", cell=one, measurement="throughput") for one in cells
     ]
     order = turns.interleaved(plan, 3)
     assert [axes.replicate(one.cell.axes) for one in order] == [1] * 4 + [2] * 4

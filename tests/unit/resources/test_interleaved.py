@@ -51,7 +51,7 @@ def profile(folder: Path, sizes: tuple[int, ...] = SIZES) -> Path:
     return file
 
 
-def options(plan: tuple[planning.PlannedCell, ...]) -> list[tuple[int, str]]:
+def options(plan: tuple[planning.PlannedAnswer, ...]) -> list[tuple[int, str]]:
     """Return size and option of each stretch of a plan that one deployment of a block makes."""
     return [key for key, _ in groupby((one.cell.frame_octets, one.cell.network) for one in plan)]
 

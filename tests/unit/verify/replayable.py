@@ -106,7 +106,7 @@ class Session:
         self.throughputs: dict[str, Outcome] = {}
 
     def trial(
-        self, planned: planning.PlannedCell, metric: str, phase: str, trials: list[JudgedTrial]
+        self, planned: planning.PlannedAnswer, metric: str, phase: str, trials: list[JudgedTrial]
     ) -> Callable[[TrialSpec], JudgedTrial]:
         def run(spec: TrialSpec) -> JudgedTrial:
             result = self.traffic.run(spec)
@@ -150,7 +150,7 @@ class Session:
 
         return run
 
-    def measure(self, planned: planning.PlannedCell) -> None:
+    def measure(self, planned: planning.PlannedAnswer) -> None:
         cell = planned.cell
         device = "wire" if cell.path == "wire" else "nic0"
         port = TesterPort(name="p0", io="af_packet", device=device)
@@ -271,7 +271,7 @@ def make_run(
     return store.folder
 
 
-def _metric(planned: planning.PlannedCell) -> str:
+def _metric(planned: planning.PlannedAnswer) -> str:
     wire = planned.cell.path == "wire" and planned.metric == throughput.METRIC
     return throughput.ENVELOPE_METRIC if wire else planned.metric
 
