@@ -28,6 +28,7 @@ CAPABILITIES = (
     "CAP_IPC_LOCK",
 )  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
+_POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 _READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
 
@@ -45,12 +46,13 @@ class Testpmd:
     def __init__(self, bed: Bed) -> None:
         self._kinds = ""
         self._cpu = bed.testbed.pods.cpus[0]
+        self._pages = bed.testbed.pods.hugepages_2mi
 
     def probe(self) -> Missing | None:
-        """Return what is missing: the program."""
-        if Path(BINARY).exists():
-            return None
-        return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+        """Return what is missing: the program, or hugepages that its pod is to have."""
+        if not Path(BINARY).exists():
+            return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+        return lacking_pages(self._pages)
 
     @contextmanager
     def parts(self, pod_id: str) -> Iterator[PodParts]:
@@ -64,6 +66,7 @@ class Testpmd:
             devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
+            hugepages_2mi=self._pages,
         )
         self._kinds = ", ".join(sorted(set(_DRIVER.findall(" ".join(line)))))
         return line
@@ -74,6 +77,7 @@ class Testpmd:
             "name": "testpmd",
             "forward_mode": "mac",
             "port_kind": self._kinds,
+            "memory": f"{self._pages} hugepages of 2 MiB" if self._pages else "ordinary pages",
             "said": wait_ready(pod),
         }
 
@@ -83,15 +87,42 @@ def _packet_device(number: int, link: FunctionLink) -> str:
     return f"net_af_packet{number},iface={link.interface},framesz=2048,blocksz=65536,framecnt=4096"
 
 
-def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
-    """Return the command line: two EAL devices, one forwarding core beside the idle main one."""
+def lacking_pages(pages: int, pool: Path = _POOL) -> Missing | None:
+    """Return why a pod cannot have so many hugepages of 2 MiB for testpmd; None where it can, or has none."""
+    if not pages:
+        return None
+    free = int((pool / "free_hugepages").read_text()) if pool.exists() else 0
+    least = MEMORY_MIB // 2
+    if pages < least:
+        return Missing(
+            what=f"{pages} hugepages of 2 MiB for testpmd",
+            reason=f"it needs {least}",
+            mend=f"pods.hugepages_2Mi: {least} or more, or 0 for ordinary pages",
+        )
+    if free < pages:
+        return Missing(
+            what=f"{pages} hugepages of 2 MiB for testpmd",
+            reason=f"{free} are free",
+            mend=f"echo {pages} > {pool}/nr_hugepages, or pods.hugepages_2Mi: 0",
+        )
+    return None
+
+
+def arguments(
+    *, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int, hugepages_2mi: int = 0
+) -> tuple[str, ...]:
+    """Return the command line: two EAL devices, one forwarding core beside the idle main one.
+
+    With hugepages all of its memory lies in them, in one file, which a vSwitch can share.
+    """
+    memory = ("--huge-dir=/dev/hugepages", "--single-file-segments") if hugepages_2mi else ("--no-huge",)
     peers = [f"--eth-peer={number},{mac}" for number, mac in enumerate(neighbours)]
     return (
         "stdbuf",
         "-oL",
         BINARY,
         f"--lcores=(0-1)@{cpu}",
-        "--no-huge",
+        *memory,
         f"-m{MEMORY_MIB}",
         "--no-pci",
         "--no-telemetry",

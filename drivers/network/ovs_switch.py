@@ -226,6 +226,8 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
             raise TestbedError(
                 "VSW-03", f"the vSwitch refused port {name}", found=f"{said} | {_complaints('switch')}"
             )
+    if nic:
+        _require_queues(nic, config["rx_queues"])
     ovs_flows.join(bridge)
     return {
         "socket": str(FOLDER / SOCKETS / port),
@@ -236,9 +238,28 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
 
 
 def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:
+    queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":
-        return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count=1,busy_budget=0"
-    return f"net_af_packet{number},iface={nic},framesz=2048,blocksz=65536,framecnt=4096"
+        return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count={queues},busy_budget=0"
+    return f"net_af_packet{number},iface={nic},qpairs={queues},framesz=2048,blocksz=65536,framecnt=4096"
+
+
+def _require_queues(nic: str, wanted: int) -> None:
+    """Raise TestbedError VSW-03 where the switch polls fewer receive queues of a NIC than were asked for."""
+    polled = [
+        queue
+        for poller in ovs_words.pollers(ovs_tools.ask("dpif-netdev/pmd-rxq-show"))
+        for queue in poller["queues"]
+        if queue["port"] == nic
+    ]
+    if len(polled) != wanted:
+        raise TestbedError(
+            "VSW-03",
+            f"receive queues of {nic} at the vSwitch",
+            expected=f"{wanted}, as rx_queues says",
+            found=str(len(polled)),
+            hint="as many as the NIC has, or nic_port: af_packet, which spreads frames over several itself",
+        )
 
 
 def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
