@@ -46,7 +46,8 @@ class Pod(Protocol):
     `image` says what its root file system is. `attached` are its networks in the order in which they were
     asked for, `checks` what was done to see that each stands. `start` runs its program, with these
     arguments where the pod's were to be told at its start; `said` gives the last lines of its output.
-    `start_steps_ns` says when its start came to each step, by name, in ns of the runner's monotonic clock.
+    `start_steps_ns` says when its start came to each step, by name, in ns of the runner's monotonic clock,
+    `end_steps_ns` the same of its removal, once it is gone.
     `restart` ends the container and starts it anew in the pod's own network namespace, and returns
     `began_ns` and `ended_ns` of the node's monotonic clock. `inside` runs a function on the node in that
     namespace. `sample` is what its processes use, `fault` why its first process no longer runs,
@@ -62,6 +63,8 @@ class Pod(Protocol):
 
     @property
     def start_steps_ns(self) -> Mapping[str, int]: ...
+    @property
+    def end_steps_ns(self) -> Mapping[str, int]: ...
     @property
     def image(self) -> str: ...
     @property

@@ -66,13 +66,22 @@ class LinkSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TesterSpec:
-    """The traffic driver by entry-point name, its two ports as written, port kind and CPU numbers."""
+    """The traffic driver by entry-point name, its two ports as written, port kind and CPU numbers.
+
+    `io` is the kind of both ports; the second one has `other_io` where the file names a kind for each.
+    """
 
     driver: str
     ports: tuple[str, str]
     io: str
     cpus: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    other_io: str = ""
+
+    @property
+    def ios(self) -> tuple[str, str]:
+        """The port kind of each port."""
+        return (self.io, self.other_io or self.io)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +116,15 @@ class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
 
     `runtime` names what makes it, `options` are that one's own settings. `management` is the network option
-    of an interface beside those for data, in pods of accelerated models (empty: none).
+    of an interface beside those for data, in pods of accelerated models (empty: none). `policies` are network
+    policies for the pod that receives.
     """
 
     cpus: tuple[int, ...]
     memory_octets: int
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
+    policies: int = 0
     runtime: str = CRUN
     management: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -313,6 +324,8 @@ def _endpoint(text: str) -> Endpoint:
 
 def _build(data: dict[str, Any], file: str) -> Testbed:
     tester, dut, pods = data["tester"], data["dut"], data["pods"]
+    io = tester.get("io", AUTO)
+    ios = (io, "") if isinstance(io, str) else (io[0], io[1] if io[1] != io[0] else "")
     try:
         pod_cpus = cpu_list(pods["cpus"])
     except ValueError:
@@ -331,7 +344,8 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         tester=TesterSpec(
             driver=tester["driver"],
             ports=(tester["ports"][0], tester["ports"][1]),
-            io=tester.get("io", AUTO),
+            io=ios[0],
+            other_io=ios[1],
             cpus=tuple(map(int, tester["cpus"])),
             options=tester.get("options", {}),
         ),
@@ -351,6 +365,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),
             management=pods.get("management", ""),
+            policies=int(pods.get("policies", 0)),
             options=pods.get("options", {}),
         ),
         lab_ports=tuple(data.get("lab_ports", ())),

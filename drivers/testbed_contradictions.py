@@ -105,6 +105,12 @@ def _port_problems(testbed: Testbed) -> Iterator[Problem]:
             expected=f"the port kind of driver {tester.driver} (docs/testers.md); only embedded has this one",
             found=tester.io,
         )
+    if installed and tester.other_io and tester.driver not in _WITHOUT_IO:
+        yield Problem(
+            location=("tester", "io"),
+            expected=f"one kind for both ports of driver {tester.driver}; only embedded has one for each",
+            found=", ".join(tester.ios),
+        )
     ends = [str(end) for link in testbed.links for end in (link.a, link.b)]
     mine = [end for end in ends if end.startswith(f"{TESTER}/")]
     for index, port in enumerate(testbed.tester.ports):

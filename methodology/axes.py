@@ -20,7 +20,7 @@ Value = int | str
 REPLICATE = "replicate"
 NUMA, SAME, CROSS = "numa", "same", "cross"  # CINF08-5.2.2-06: pods on the DUT's NUMA node, or on another
 MOST_REPLICATES = 99
-_PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi")
+_PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi", "policies")
 _READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a list
 
 

@@ -133,6 +133,25 @@ class Cluster:
             version = (listed.get("metadata") or {}).get("resourceVersion", "")
             yield from self._watched(path, version, end_s, query)
 
+    def until_absent(self, path: str, *, within_s: float, **query: JsonValue) -> Iterator[dict[str, Any]]:
+        """Yield each change of what is there, DELETED ones too, until nothing is there, or past the deadline.
+
+        Each is `{"type", "object"}`. What has gone before the first look is not told.
+        """
+        end_s = time.monotonic() + within_s
+        while (left_s := end_s - time.monotonic()) > 0:
+            listed = self.get(path, within_s=max(1.0, left_s), **query) or {}
+            there = {one["metadata"]["uid"] for one in listed.get("items", [])}
+            if not there:
+                return
+            version = (listed.get("metadata") or {}).get("resourceVersion", "")
+            for kind, found in self._watched(path, version, end_s, query):
+                yield {"type": kind, "object": found}
+                if kind == "DELETED":
+                    there.discard(found["metadata"]["uid"])
+                if not there:
+                    return
+
     def _watched(
         self, path: str, version: str, end_s: float, query: Mapping[str, JsonValue]
     ) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
-from bmwg.drivers.kubernetes import attachments, flannel, settings
+from bmwg.drivers.kubernetes import attachments, flannel, policies, settings
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority, signing_key
 from bmwg.drivers.kubernetes.client import Cluster
@@ -204,6 +204,7 @@ def _write_shared(shared: Path, layouts: Mapping[str, Layout]) -> None:
         "proxy": ("system:kube-proxy", ""),
         "multinet": ("bmwg:multinet", ""),
         "flannel": ("bmwg:flannel", ""),
+        policies.USER: (f"bmwg:{policies.USER}", ""),
     }
     for name, (user, group) in users.items():
         authority.client(user, group=group).write(pki, name)
@@ -353,6 +354,7 @@ def _furnish(api: Cluster) -> None:
         ],
     )
     _grant(api, "flannel", flannel.role())
+    _grant(api, policies.USER, policies.role())
 
 
 def _grant(api: Cluster, user: str, rules: Sequence[Mapping[str, JsonValue]]) -> None:

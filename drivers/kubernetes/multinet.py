@@ -129,6 +129,7 @@ def _quieted(netns: str) -> None:
 
 def _delete(config: Mapping[str, Any]) -> None:
     """Detach all that this container was given, the last first. Idempotent."""
+    began_ns = time.monotonic_ns()
     container = os.environ["CNI_CONTAINERID"]
     record = Path(config["cacheDir"], f"{container}.multinet")
     try:
@@ -150,9 +151,19 @@ def _delete(config: Mapping[str, Any]) -> None:
         )
     if failures:
         raise ValueError("; ".join(failures))
+    _tell_the_end(record, config.get("endedDir", ""), began_ns)
     for file in (record, record.with_suffix(".added")):
         with contextlib.suppress(FileNotFoundError):
             file.unlink()
+
+
+def _tell_the_end(record: Path, folder: str, began_ns: int) -> None:
+    """Write when the networks of a pod went, for whoever times its removal."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        pod_uid = json.loads(record.with_suffix(".added").read_text())["pod_uid"]
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        times = {"began_ns": began_ns, "ended_ns": time.monotonic_ns()}
+        Path(folder, f"{pod_uid}.json").write_text(json.dumps(times))
 
 
 def _arguments() -> dict[str, str]:

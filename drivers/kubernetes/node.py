@@ -200,6 +200,31 @@ def attached(*, cache_dir: str, pod_uid: str) -> dict[str, JsonValue] | None:
     return found
 
 
+def detached(*, folder: str, pod_uid: str) -> dict[str, JsonValue] | None:
+    """Node function: when CNI DEL of a pod began and ended (ns of the node's clock); None where it did not.
+
+    It is told once.
+    """
+    file = Path(folder, "cni-ended", f"{pod_uid}.json")
+    try:
+        told: dict[str, JsonValue] = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+    file.unlink(missing_ok=True)
+    return told
+
+
+def left(*, folder: str, within_s: float = 10.0) -> list[str]:
+    """Node function: records of attached networks and of addresses that stay of pods; waits for none."""
+    end_s = time.monotonic() + within_s
+    while True:
+        records = [file.name for file in Path(folder, "cni-cache").glob("*") if file.is_file()]
+        addresses = [file.name for file in Path(folder, "addresses").rglob("*.*.*.*") if file.is_file()]
+        if not (records or addresses) or time.monotonic() > end_s:
+            return sorted([*records, *addresses])
+        time.sleep(0.1)
+
+
 def sample(*, cgroup: str, pod_uid: str) -> dict[str, JsonValue]:
     """Node function: what all processes of a pod use; fields of `instance.Sample`."""
     pids: set[int] = set()

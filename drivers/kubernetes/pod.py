@@ -41,6 +41,7 @@ class KubernetesPod:
         self._body = body
         self._found = found
         self.phases = phases
+        self.ends = pods.Ends()
         self.node = node
         self.pod_id = spec.pod_id
         self.pid = 0
@@ -60,6 +61,11 @@ class KubernetesPod:
         return self.phases.steps_ns()
 
     @property
+    def end_steps_ns(self) -> dict[str, int]:
+        """When its removal came to each step, once it is gone."""
+        return self.ends.steps_ns()
+
+    @property
     def netns_path(self) -> str:
         """The pod's network namespace, valid while its sandbox stands."""
         return f"/proc/{self.pid}/ns/net"
@@ -69,6 +75,14 @@ class KubernetesPod:
         """The image's name and the digest that the runtime has of it."""
         found = record.pod(self._found, self._body)
         return f"{found['image']} ({found['image_digest']})"
+
+    def gone(self, ends: pods.Ends) -> None:
+        """Take when its removal came to what; of its networks its node tells it."""
+        self.ends = ends
+        layout = self._runtime.layout(self.node.name)
+        told = self.node.call(f"{_NODE}:detached", folder=layout.folder, pod_uid=self.uid)
+        if told is not None:
+            ends.detached_ns = told["ended_ns"]
 
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Tell the pod's shell its program, where it waits for one; else the kubelet has started it."""

@@ -63,6 +63,18 @@ class Phases:
         }
         return {name: at_ns for name, at_ns in told.items() if at_ns is not None}
 
+    def take(self, found: Mapping[str, Any]) -> bool:
+        """Take what a watch says of the pod; returns whether its container runs."""
+        now_ns = time.monotonic_ns()
+        if self.scheduled_ns is None and (found.get("spec") or {}).get("nodeName"):
+            self.scheduled_ns = now_ns
+        noted = found["metadata"].get("annotations") or {}
+        if self.sandbox_ns is None and attachments.STATUS in noted:
+            self.sandbox_ns = now_ns
+        if self.running_ns is None and runs(found):
+            self.running_ns = now_ns
+        return runs(found)
+
     def took_ms(self) -> dict[str, JsonValue]:
         """Return the milliseconds from the request to each step; of CNI ADD what it took itself."""
         steps = {
@@ -79,6 +91,36 @@ class Phases:
         return told
 
 
+@dataclass(slots=True, kw_only=True)
+class Ends:
+    """When a pod's removal came to each step: ns of the runner's monotonic clock, None until then."""
+
+    asked_ns: int = 0
+    accepted_ns: int | None = None
+    container_ns: int | None = None
+    detached_ns: int | None = None
+    gone_ns: int | None = None
+
+    def steps_ns(self) -> dict[str, int]:
+        """Return when each step was done that is known."""
+        told = {
+            "delete_accepted": self.accepted_ns,
+            "container_ended": self.container_ns,
+            "networks_detached": self.detached_ns,
+            "pod_gone": self.gone_ns,
+        }
+        return {name: at_ns for name, at_ns in told.items() if at_ns is not None}
+
+    def take(self, kind: str, found: Mapping[str, Any]) -> None:
+        """Take what a watch says of the pod."""
+        now_ns = time.monotonic_ns()
+        ended = "terminated" in (_container(found.get("status") or {}).get("state") or {})
+        if self.container_ns is None and ended:
+            self.container_ns = now_ns
+        if kind == "DELETED" and self.gone_ns is None:
+            self.gone_ns = now_ns
+
+
 def pods_path(namespace: str, name: str = "") -> str:
     """Return the API's path of a namespace's pods, or of one."""
     return f"/api/v1/namespaces/{namespace}/pods" + (f"/{name}" if name else "")
@@ -92,12 +134,7 @@ def make(
     """Ask for a pod and, before it, for the resources `(name, conflist)` of its further networks."""
     metadata = body["metadata"]
     namespace = metadata["namespace"]
-    for name, conflist in networks:
-        api.apply(
-            f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}"
-            f"/{attachments.PLURAL}/{name}",
-            attachments.definition(name, namespace, conflist, metadata["labels"]),
-        )
+    make_networks(api, namespace, networks, metadata["labels"])
     phases = Phases(asked_ns=time.monotonic_ns())
     api.apply(pods_path(namespace, metadata["name"]), body)
     phases.accepted_ns = time.monotonic_ns()
@@ -120,18 +157,10 @@ def wait_running(
                 "KUBE-40", f"pod {name}", expected="running", found="it was deleted (evicted?)"
             )
         last = found
-        now_ns = time.monotonic_ns()
-        status = found.get("status") or {}
-        if phases.scheduled_ns is None and (found.get("spec") or {}).get("nodeName"):
-            phases.scheduled_ns = now_ns
-        noted = found["metadata"].get("annotations") or {}
-        if phases.sandbox_ns is None and attachments.STATUS in noted:
-            phases.sandbox_ns = now_ns
-        if runs(found):
-            phases.running_ns = now_ns
+        if phases.take(found):
             return found
-        _require_hope(api, namespace, name, found)
-        placed = _condition(status, "PodScheduled")
+        require_hope(api, namespace, name, found)
+        placed = _condition(found.get("status") or {}, "PodScheduled")
         if placed.get("status") == "False":
             unplaced_s = unplaced_s or time.monotonic()
             if time.monotonic() - unplaced_s > _UNPLACED_S or _never(placed):
@@ -161,7 +190,8 @@ def _unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
     )
 
 
-def _require_hope(api: Cluster, namespace: str, name: str, found: Mapping[str, Any]) -> None:
+def require_hope(api: Cluster, namespace: str, name: str, found: Mapping[str, Any]) -> None:
+    """Raise TestbedError KUBE-40 for a pod that no wait can bring to run."""
     status = found.get("status") or {}
     reason = str(status.get("reason", ""))
     waiting = _container(status).get("state", {}).get("waiting") or {}
@@ -228,22 +258,44 @@ def said(api: Cluster, namespace: str, name: str, *, lines: int = 400) -> list[s
 
 def remove(
     api: Cluster, namespace: str, name: str, networks: Sequence[str], *, within_s: float = 30.0
-) -> None:
+) -> Ends:
     """Delete a pod and the resources of its networks, and wait until the pod is gone. Idempotent.
 
-    Raises DriverError KUBE-41.
+    Returns when it came to what. Raises DriverError KUBE-41.
     """
+    ends = Ends(asked_ns=time.monotonic_ns())
     api.delete(pods_path(namespace, name), grace_s=manifest.GRACE_S)
-    end_s = time.monotonic() + within_s
-    while api.get(pods_path(namespace, name)) is not None:
-        if time.monotonic() > end_s:
-            raise DriverError("KUBE-41", f"pod {name}", expected=f"gone within {within_s:g} s", found="there")
-        time.sleep(0.1)
+    ends.accepted_ns = time.monotonic_ns()
+    field_selector = f"metadata.name={name}"
+    for event in api.until_absent(pods_path(namespace), within_s=within_s, fieldSelector=field_selector):
+        ends.take(event["type"], event["object"])
+    if api.get(pods_path(namespace, name)) is not None:
+        raise DriverError("KUBE-41", f"pod {name}", expected=f"gone within {within_s:g} s", found="there")
+    ends.gone_ns = ends.gone_ns or time.monotonic_ns()
+    remove_networks(api, namespace, networks)
+    return ends
+
+
+def make_networks(
+    api: Cluster,
+    namespace: str,
+    networks: Sequence[tuple[str, Mapping[str, Any]]],
+    labels: Mapping[str, str],
+) -> None:
+    """Make the resources `(name, conflist)` by which pods ask for further networks."""
+    for name, conflist in networks:
+        api.apply(_network_path(namespace, name), attachments.definition(name, namespace, conflist, labels))
+
+
+def remove_networks(api: Cluster, namespace: str, networks: Sequence[str]) -> None:
+    """Delete them. Idempotent."""
     for network in networks:
-        api.delete(
-            f"/apis/{attachments.GROUP}/{attachments.VERSION}/namespaces/{namespace}"
-            f"/{attachments.PLURAL}/{network}"
-        )
+        api.delete(_network_path(namespace, network))
+
+
+def _network_path(namespace: str, name: str) -> str:
+    group = f"/apis/{attachments.GROUP}/{attachments.VERSION}"
+    return f"{group}/namespaces/{namespace}/{attachments.PLURAL}/{name}"
 
 
 def left(api: Cluster, namespace: str, owner: str) -> list[str]:

@@ -40,7 +40,7 @@ _CNI_IMAGES = (
     "sriov",
     "whereabouts",
 )
-_PLACES = ("api", "cacheDir", "pluginDir")  # of a node's CNI configuration: folders and keys of the run
+_PLACES = ("api", "cacheDir", "endedDir", "pluginDir")  # folders and keys of the run
 _CGROUP = re.compile(
     r"^/sys/fs/cgroup(?:/(?:cpuset|cpu|memory|pids|devices|freezer|blkio|cpuacct|systemd|unified))?"
 )

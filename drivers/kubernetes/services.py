@@ -66,17 +66,30 @@ def service(
         cluster_ip = str(made["spec"]["clusterIP"])
         asked_s = time.monotonic()
         told = _awaited(node, cluster_ip=cluster_ip, address=address, port=port)
-        yield {
-            "kind": "ClusterIP",
-            "cluster_ip": cluster_ip,
-            "port": port,
-            "protocol": PROTOCOL,
-            "rules_ms": round((time.monotonic() - asked_s) * 1e3, 1),
-            **told,
-        }
+        forgotten = _forget(node, cluster_ip, address, port)
+        try:
+            yield {
+                "kind": "ClusterIP",
+                "cluster_ip": cluster_ip,
+                "port": port,
+                "protocol": PROTOCOL,
+                "rules_ms": round((time.monotonic() - asked_s) * 1e3, 1),
+                "connections_forgotten": forgotten,
+                **told,
+            }
+        finally:
+            _forget(node, cluster_ip, address, port)
     finally:
         for path in (_SLICES, _SERVICES):
             api.delete(path.format(namespace, name))
+
+
+def _forget(node: PlacedNode, cluster_ip: str, address: str, port: int) -> int:
+    """Forget earlier connections to both addresses: the rules would rename the flows that are like them."""
+    forgotten: int = node.call(
+        "bmwg.drivers.hosting.connections:forget", addresses=[cluster_ip, address], port=port
+    )
+    return forgotten
 
 
 def _awaited(node: PlacedNode, *, cluster_ip: str, address: str, port: int) -> dict[str, JsonValue]:

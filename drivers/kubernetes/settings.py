@@ -302,6 +302,7 @@ def cni(layout: Layout, default: dict[str, JsonValue] | None = None) -> dict[str
                 },
                 "pluginDir": f"{layout.folder}/cni-bin",
                 "cacheDir": f"{layout.folder}/cni-cache",
+                "endedDir": f"{layout.folder}/cni-ended",
                 "delegate": default or bridge_network(layout),
             }
         ],

@@ -40,7 +40,7 @@ _MOST_MTU_OCTETS = {"auto": 3394, "xdp": 3394, "af_xdp": 3498}
 
 def link_mtu(testbed: Testbed, frame_octets: int) -> int:
     """Return the MTU (octets) for links that are to carry frames of this size, as far as the ports can."""
-    most = _MOST_MTU_OCTETS.get(testbed.tester.io, links.MAX_MTU_OCTETS)
+    most = min(_MOST_MTU_OCTETS.get(io, links.MAX_MTU_OCTETS) for io in testbed.tester.ios)
     return max(LINK_MTU_OCTETS, min(frame_octets - FRAME_OVERHEAD_OCTETS, most))
 
 
@@ -194,8 +194,17 @@ class Bed:
         spec = self.testbed.network(name)
         return registry.network(spec, run_dir=self.run_dir, undo=self.undo, where=self.testbed.file)
 
-    def missing(self, network: str, node: str) -> Missing | None:
-        """Return what `node` lacks for a network option; tried once and remembered for the run."""
+    def missing(self, network: str, node: str, *, policed: bool = False) -> Missing | None:
+        """Return what `node` lacks for a network option; tried once and remembered for the run.
+
+        `policed`: the path has its pods under the policies of the testbed file.
+        """
+        if self.testbed.pods.policies and not policed:
+            return Missing(
+                what=f"{self.testbed.pods.policies} network policies on this path",
+                reason="they are for a pod that receives what another one sends",
+                mend="path p2p, or no `pods.policies`",
+            )
         key = (network, node)
         if key not in self._missing:
             driver = self.network(network)
@@ -283,6 +292,7 @@ class Bed:
 
     def port(
         self,
+        number: int,
         *,
         name: str,
         device: str,
@@ -295,13 +305,13 @@ class Bed:
         peer_mac: str | None = None,
         networks: tuple[str, str] | None = None,
     ) -> TesterPort:
-        """Return a tester port on an interface of this testbed, of the port kind that the file names.
+        """Return tester port 0 or 1 on an interface of this testbed, of the kind that the file names for it.
 
         `networks` are the first of those behind it, of both IP versions, where the path routes to them.
         """
         return TesterPort(
             name=name,
-            io=self.port_kind.used,
+            io=self.port_kind.each[number],
             device=device,
             netns=netns,
             mac=mac,

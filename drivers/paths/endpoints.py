@@ -239,6 +239,11 @@ def subnet(end: Endpoint) -> str:
     return str(ipaddress.ip_interface(end.attached.attachment.addresses[0]).network)
 
 
+def subnets(end: Endpoint) -> tuple[str, ...]:
+    """Return the prefixes of all of an endpoint's addresses."""
+    return tuple(str(ipaddress.ip_interface(one).network) for one in end.attached.attachment.addresses)
+
+
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
@@ -250,6 +255,7 @@ def _port(bed: Bed, network: NetworkDriver, mine: Endpoint, other: Endpoint) -> 
     routed = network.spec.uplink == uplinks.ROUTED
     inner = INNER[mine.number]
     return bed.port(
+        mine.number,
         name=f"pod{mine.number}/{INTERFACE}",  # counters of the two ports stand side by side
         device=INTERFACE,
         netns=mine.pod.netns_path,

@@ -74,6 +74,7 @@ def routed_port(bed: Bed, side: Side) -> TesterPort:
     """Return the tester's port of a side whose next hop is the router on the node's side."""
     segment = OUTER[side.number]
     return bed.port(
+        side.number,
         name=side.tester_interface,
         device=side.tester_interface,
         netns=bed.tester.netns_path,

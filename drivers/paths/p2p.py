@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bmwg.drivers.api import BetweenPods, Deployment, Missing, PodPathDriver
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
+from bmwg.drivers.paths import destinations, endpoints, policed, routers, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
@@ -42,7 +42,8 @@ class PodToPodPath:
         return (
             endpoints.own_way(self._network)
             or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
-            or self._bed.missing(self._cell.network, self._bed.sides()[0].node)
+            or self._bed.missing(self._cell.network, self._bed.sides()[0].node, policed=True)
+            or policed.unenforced(self._bed, self._network)
             or destinations.unroutable(self._cell, "behind a pod is its own address alone")
         )
 
@@ -73,6 +74,7 @@ class PodToPodPath:
             pair = stack.enter_context(
                 endpoints.pod_pair(bed, network, (node, node), nic=nic, speaker=speaker)
             )
+            policies = stack.enter_context(policed.policed(bed, network, node, pair))
             between = {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
@@ -82,6 +84,7 @@ class PodToPodPath:
                 {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
+                    **policies,
                     "hops": [
                         *pair[0].hops(),
                         {"at": node.name, "what": between},

@@ -54,6 +54,7 @@ def port(
     if answers or network.spec.uplink == uplinks.ROUTED:
         return routed
     return bed.port(
+        side.number,
         name=routed.name,
         device=routed.device,
         netns=str(routed.netns),

@@ -81,7 +81,7 @@ class PvpPath:
                 for side in sides:
                     stack.enter_context(routers.router_addresses(node, side))
             for side in sides:
-                stack.enter_context(uplinks.cleared(node, self._uplink, nic=side.nic, bridge=_bridge(side)))
+                stack.enter_context(uplinks.cleared(node, self._uplink, nic=side.nic, bridge=bridge_of(side)))
             pod = stack.enter_context(self._pod(node.name, [self._wanted(side) for side in sides]))
             attached = list(pod.attached)
             for interface in attached:
@@ -155,12 +155,12 @@ class PvpPath:
                     for subnet, via in zip(OUTER[side.number].subnets, inner.router, strict=True)
                 ),
             )
-        return PodNetwork(driver=self._network, attachment=attachment, bridge=_bridge(side))
+        return PodNetwork(driver=self._network, attachment=attachment, bridge=bridge_of(side))
 
     @contextmanager
     def _joined(self, pod: Pod, side: Side, attached: Attached) -> Iterator[None]:
         if self._uplink == uplinks.BRIDGE_PORT:
-            with uplinks.bridged(pod.node, interfaces=(side.nic,), bridge=_bridge(side)):
+            with uplinks.bridged(pod.node, interfaces=(side.nic,), bridge=bridge_of(side)):
                 yield
         elif self._uplink == uplinks.ROUTED:
             host_interface = uplinks.host_side(pod.node, attached)
@@ -234,7 +234,8 @@ class PvpPath:
         return hops
 
 
-def _bridge(side: Side) -> str:
+def bridge_of(side: Side) -> str:
+    """Return the name of the bridge of a side, where the option makes one."""
     return f"bmwg-br{side.number}"
 
 

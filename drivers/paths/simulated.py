@@ -35,15 +35,16 @@ class SimulatedPath:
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Yield two ports by name, with the addresses of the outer networks; their device is the cell."""
+        tester = self._testbed.tester
         model = WIRE if self._cell.qualifies_tester else self._cell.cell_id
         first, second = (
             TesterPort(
                 name=name,
-                io=self._testbed.tester.io,
+                io=io,
                 device=model,
                 ipv4=segment.far_ipv4,
                 ipv6=segment.far_ipv6,
             )
-            for name, segment in zip(self._testbed.tester.ports, OUTER, strict=True)
+            for name, io, segment in zip(tester.ports, tester.ios, OUTER, strict=True)
         )
         yield Deployment(ports=(first, second), evidence={"path": self._cell.path, "simulated": True})

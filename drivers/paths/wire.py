@@ -70,6 +70,7 @@ class WirePath:
     ) -> Deployment:
         first, second = (
             self._bed.port(
+                number,
                 name=names[number],
                 device=names[number],
                 netns=self._bed.tester.netns_path,

@@ -226,7 +226,7 @@ def _af_xdp(
     bed: Bed, cell: Cell, attachments: list[Mapping[str, Any]], *, endpoint: bool
 ) -> dict[str, JsonValue]:
     """Who has AF_XDP sockets in a workload: the tester in an endpoint, or the function on such a network."""
-    if endpoint and bed.port_kind.used == "af_xdp":
+    if endpoint and "af_xdp" in bed.port_kind.each:
         return {"used_by": "the tester", "busy_polling": False, "cpus": list(bed.testbed.tester.cpus)}
     asked = [one["af_xdp"] for one in attachments if "af_xdp" in one]
     if not asked:

@@ -47,6 +47,7 @@ class CrunPod:
         self.attached: tuple[Attached, ...] = ()
         self.checks: tuple[dict[str, JsonValue], ...] = ()
         self.start_steps_ns: dict[str, int] = {}
+        self.end_steps_ns: dict[str, int] = {}
         self._command = command
         self.node = node
         self.pod_id = pod_id
@@ -168,7 +169,9 @@ class CrunRuntime:
         """Make a pod and attach its networks, its program not started; remove it on leaving."""
         undo: dict[str, JsonValue] = {"pod_id": spec.pod_id, "state_dir": self._state_dir}
         asked_ns = time.monotonic_ns()
+        ends: dict[str, int] = {}
         with ExitStack() as stack:
+            stack.callback(_noted, ends, "container_removed")
             command = None
             if spec.told_at_start:
                 command = stack.enter_context(self._command_file(spec.pod_id))
@@ -185,6 +188,8 @@ class CrunRuntime:
                 start_ticks=made["start_ticks"],
                 command=command,
             )
+            pod.end_steps_ns = ends
+            stack.callback(_noted, ends, "networks_detached")
             pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
             for one in networks:
                 attached = stack.enter_context(
@@ -218,6 +223,10 @@ class CrunRuntime:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             self._undo.done(entry)
+
+
+def _noted(steps: dict[str, int], name: str) -> None:
+    steps[name] = time.monotonic_ns()
 
 
 _: type[PodRuntime] = CrunRuntime

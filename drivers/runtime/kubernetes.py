@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,14 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import manifest, pods, record, services
+from bmwg.drivers.kubernetes import batch, manifest, pods, policies, record, services
 from bmwg.drivers.kubernetes.access import Access
+from bmwg.drivers.kubernetes.batch import Batch
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
 from bmwg.drivers.kubernetes.pod import KubernetesPod
+from bmwg.drivers.kubernetes.policies import Policies
+from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
@@ -37,6 +40,7 @@ from bmwg.drivers.testbed import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"
+_NODE = "bmwg.drivers.kubernetes.node"
 EMBEDDED = "embedded"
 _KEYS = {
     "cluster", "kubeconfig", "context", "namespace", "node_selector", "image", "nodes", "interface",
@@ -44,25 +48,6 @@ _KEYS = {
 }  # fmt: skip
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
 _REMOVED_S = 120.0  # choice: the same of its end
-RIGHTS = (
-    ("get", "", "namespaces"),
-    ("create", "", "namespaces"),
-    ("patch", "", "namespaces"),
-    ("delete", "", "namespaces"),
-)
-POD_RIGHTS = (
-    ("get", "", "pods"),
-    ("list", "", "pods"),
-    ("create", "", "pods"),
-    ("patch", "", "pods"),
-    ("delete", "", "pods"),
-    ("watch", "", "pods"),
-    ("get", "", "pods/log"),
-)
-NETWORK_RIGHTS = (
-    ("create", "k8s.cni.cncf.io", "network-attachment-definitions"),
-    ("delete", "k8s.cni.cncf.io", "network-attachment-definitions"),
-)
 
 
 class KubernetesRuntime:
@@ -286,17 +271,54 @@ class KubernetesRuntime:
                 self._clear()
             raise
         self._left[spec.pod_id] = [name for name, _ in resources]
-        self._clear()
+        ended = self._clear()
+        if self.owns_cluster:
+            pod.gone(ended[spec.pod_id])
 
-    def _clear(self) -> None:
+    def at_once(
+        self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
+    ) -> AbstractContextManager[Batch]:
+        """Yield so many pods that can be asked for at the same time; none of them has CPUs for itself."""
+        return batch.at_once(
+            self.api,
+            node,
+            wanted,
+            [[self.conflist(one) for one in networks] for _, networks in wanted],
+            namespace=self.namespace,
+            owner=self._token,
+            image=str(self._options.get("image", PAUSE_IMAGE)),
+            folder=self.layout(node.name).folder,
+            removed_s=_REMOVED_S,
+        )
+
+    def enforces(self, node: Node, network: NetworkDriver) -> Missing | None:
+        """Return why no NetworkPolicy is enforced between pods of a node on this option, or None."""
+        return policies.unenforced(node, network, owns_cluster=self.owns_cluster)
+
+    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[Policies]:
+        """Yield policies of the run's namespace on a node, enforced while this is open."""
+        layout = self.layout(node.name)
+        return policies.enforced(self.api, node, network, layout, namespace=self.namespace, owner=self._token)
+
+    def left(self) -> list[str]:
+        """Return what is still there of this run's pods, in the API and on nodes of the run's cluster."""
+        found = pods.left(self.api, self.namespace, self._token)
+        for name, node in (self._embedded.nodes if self._embedded else {}).items():
+            records = node.call(f"{_NODE}:left", folder=self.layout(name).folder, deadline_s=30.0)
+            found += [f"{name}/{one}" for one in records]
+        return found
+
+    def _clear(self) -> dict[str, pods.Ends]:
         """Remove the pods that are no longer wanted. Raises DriverError KUBE-41.
 
         One that stays holds its CPU and its interfaces: another pod would wait for them in vain, or be seen
-        to lead out of the run.
+        to lead out of the run. Returns when each came to what.
         """
+        ended = {}
         for name, networks in list(self._left.items()):
-            pods.remove(self.api, self.namespace, name, networks, within_s=_REMOVED_S)
+            ended[name] = pods.remove(self.api, self.namespace, name, networks, within_s=_REMOVED_S)
             del self._left[name]
+        return ended
 
     @contextmanager
     def service(

@@ -16,7 +16,7 @@ from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.workload.offered_frames import Seen
 from bmwg.methodology.errors import DriverError
-from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH, SERVER_PATH
+from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH, POLICY_PATH, SERVER_PATH
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import Cell
 
@@ -39,11 +39,19 @@ class Ground:
         """How many routers forward a frame on the whole path: a server, or pod and node around it."""
         if self.cell.path == SERVER_PATH:
             return 1
+        if self.cell.path == POLICY_PATH:  # from pod to pod: by the node, or through its bridge
+            return int(self.bed.network(self.cell.network).spec.uplink == uplinks.ROUTED)
         return 3 if self.bed.network(self.cell.network).spec.uplink == uplinks.ROUTED else 1
 
 
 def life_of(
-    seen: Seen, began_ns: int, *, asked_ns: int, steps: Mapping[str, int], moments: Mapping[str, int]
+    seen: Seen,
+    began_ns: int,
+    *,
+    asked_ns: int,
+    steps: Mapping[str, int],
+    moments: Mapping[str, int],
+    removal_steps: Mapping[str, int] | None = None,
 ) -> Life:
     """Return a life from what came of its frames and from moments of the clock."""
 
@@ -53,6 +61,7 @@ def life_of(
     return Life(
         asked_ns=asked_ns - began_ns,
         steps={name: at_ns - began_ns for name, at_ns in steps.items()},
+        removal_steps={name: at_ns - began_ns for name, at_ns in (removal_steps or {}).items()},
         not_before_ns=since(seen.not_before_ns),
         first_frame_ns=since(seen.first_ns),
         last_frame_ns=since(seen.last_ns),
@@ -75,6 +84,7 @@ class OfActs:
 
     kind: ClassVar[str] = KIND
     path: ClassVar[str] = PATH
+    function: ClassVar[str] = FUNCTION
     takes: ClassVar[Takes] = ONE
 
     def __init__(self, ground: Ground) -> None:
@@ -95,12 +105,12 @@ class OfActs:
                 reason="frames are offered at interfaces of this machine from before the path is made",
                 mend="a testbed whose links are made by the run (testbeds/embedded.yaml)",
             )
-        if self._ground.cell.path != self.path or self._ground.cell.function != FUNCTION:
+        if self._ground.cell.path != self.path or self._ground.cell.function != self.function:
             return Missing(
                 what=f"a start, timed on path {self._ground.cell.path}, {self._ground.cell.function}",
                 reason="how many routers its frames pass, by which they are known to have passed it, is "
-                f"known of path {self.path} with {FUNCTION}",
-                mend=f"path: {self.path} and function: {FUNCTION} in the profile",
+                f"known of path {self.path} with {self.function}",
+                mend=f"path: {self.path} and function: {self.function} in the profile",
             )
         return path_driver(self._ground.cell, self._ground.bed).probe()
 

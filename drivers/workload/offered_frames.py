@@ -58,8 +58,11 @@ class OfferedFrames:
         frame_octets: int,
         interval_us: int,
         routers: int,
+        answers: bool = False,
     ) -> None:
+        """`answers`: say at the second port that its address is there, to whoever asks (ARP)."""
         self._ports = ports
+        self._answers = answers
         self._interval_s = interval_us / 1e6
         self._hop_limit_left = _HOP_LIMIT - routers  # of a frame that took the whole path
         self._token = secrets.token_bytes(8)
@@ -72,11 +75,12 @@ class OfferedFrames:
         self._forget()
 
     def _forget(self) -> None:
-        self._peer: bytes | None = None
+        known = self._ports[0].peer_mac
+        self._peer: bytes | None = _octets(known) if known else None
         self._first_number = self._number
         self._times: list[int] = []  # when something was offered, a question for the address as well
         self._sent: dict[int, int] = {}
-        self._received: set[int] = set()
+        self._received: dict[int, int] = {}  # when each came
         self._highest = -1
         self._reordered = 0
         self._bypassed: set[int] = set()
@@ -115,18 +119,58 @@ class OfferedFrames:
                 return False
         return True
 
-    def seen(self) -> Seen:
-        """Return what came since `begin`."""
+    def seen(self, until_ns: int | None = None) -> Seen:
+        """Return what came since `begin`; of what was offered, and of that came, until that time alone."""
         with self._lock:
+            sent = [number for number, at in self._sent.items() if until_ns is None or at <= until_ns]
             return Seen(
-                offered=len(self._sent),
-                received=len(self._received),
+                offered=len(sent),
+                received=sum(number in self._received for number in sent),
                 reordered=self._reordered,
-                bypassed=len(self._bypassed - self._received),
+                bypassed=sum(one in self._bypassed and one not in self._received for one in sent),
                 not_before_ns=self._not_before,
                 first_ns=self._at[0],
                 last_ns=self._at[1],
             )
+
+    @property
+    def oddities(self) -> tuple[int, int]:
+        """How many came after a later one, and how many went round, since `begin`."""
+        with self._lock:
+            return self._reordered, len(self._bypassed)
+
+    def stopped(self) -> tuple[int, int, int] | None:
+        """Say between which frames they stopped, of those that were offered since `begin`.
+
+        Returns when the last that came was offered, when it came, and when the one after it was offered; None
+        while the last one that was offered came.
+        """
+        with self._lock:
+            if not self._received:
+                return None
+            last = self._highest
+            if last + 1 not in self._sent:
+                return None
+            return self._sent[last], self._received[last], self._sent[last + 1]
+
+    def between(self, from_ns: int, until_ns: int) -> tuple[int, int]:
+        """Return how many frames were offered in that time, and how many of these came."""
+        with self._lock:
+            offered = [number for number in self._since(from_ns) if self._sent[number] <= until_ns]
+            return len(offered), sum(number in self._received for number in offered)
+
+    def again(self, since_ns: int) -> int | None:
+        """Return when the first of the frames came that were offered since that time; None while none did."""
+        with self._lock:
+            found = [self._received[number] for number in self._since(since_ns) if number in self._received]
+            return min(found, default=None)
+
+    def _since(self, since_ns: int) -> Iterator[int]:
+        """Yield the frames that were offered since a time, the last first: few, however many there are."""
+        number = self._number - 1
+        while number in self._sent and self._sent[number] >= since_ns:
+            yield number
+            number -= 1
 
     def _run(self, opened: list[socket.socket]) -> None:
         try:
@@ -144,7 +188,8 @@ class OfferedFrames:
 
     def _offer(self, out: socket.socket) -> None:
         with self._lock:
-            asks = self._peer is None or (not self._received and self._in_vain >= _ASK_AGAIN)
+            again = not self._received and self._in_vain >= _ASK_AGAIN and not self._ports[0].peer_mac
+            asks = self._peer is None or again
             frame = self._question() if asks else self._frame(self._number)
             self._times.append(time.monotonic_ns())
             if asks:
@@ -171,6 +216,9 @@ class OfferedFrames:
             elif side == 1 and (at := frame.find(self._token)) > 0:
                 (number,) = struct.unpack_from("!Q", frame, at + len(self._token))
                 self._count(number, now_ns, hop_limit=frame[_AT_HOP_LIMIT])
+            elif side == 1 and self._answers and self._is_asked_for(frame):
+                with suppress(OSError):
+                    ready.send(self._answer(frame))
 
     def _count(self, number: int, now_ns: int, *, hop_limit: int) -> None:
         if number < self._first_number or number in self._received or number not in self._sent:
@@ -184,10 +232,21 @@ class OfferedFrames:
             self._not_before = others[-1] if others else None
             self._at = (now_ns, now_ns)
             self._came.set()
-        self._received.add(number)
+        self._received[number] = now_ns
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)
         self._at = (self._at[0], now_ns)
+
+    def _is_asked_for(self, frame: bytes) -> bool:
+        asks = frame[12:14] == _ARP and frame[20:22] == b"\x00\x01"
+        return asks and frame[38:42] == _host(self._ports[1].ipv4)
+
+    def _answer(self, question: bytes) -> bytes:
+        """Return the answer to a question for the second port's address."""
+        mac, mine = _octets(self._ports[1].mac), _host(self._ports[1].ipv4)
+        asking = question[22:32]  # MAC and address
+        body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 2) + mac + mine + asking
+        return (asking[:6] + mac + _ARP + body).ljust(LEAST_FRAME_OCTETS - _FCS_OCTETS, b"\0")
 
     def _question(self) -> bytes:
         port = self._ports[0]

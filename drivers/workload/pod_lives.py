@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from bmwg.drivers.api import Pod
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
@@ -34,6 +35,7 @@ class PodLives(OfActs):
                 lives.append(life)
                 if life.first_frame_ns is None:
                     break
+        faults += left_behind(ground)
         return ActsResult(lives=tuple(lives), wall_ns=time.monotonic_ns() - began_ns, faults=faults)
 
 
@@ -41,18 +43,33 @@ def _life(ground: Ground, frames: OfferedFrames, spec: ActsSpec, began_ns: int) 
     asked_ns = frames.begin()
     with path_driver(ground.cell, ground.bed).deploy():
         ready_ns = time.monotonic_ns()
-        steps = _steps(ground, asked_ns)
+        pods = list(ground.bed.pods.values())
+        steps = _steps(pods, asked_ns)
         frames.wait(spec.first_frame_s)
         remove_asked_ns = time.monotonic_ns()
     removed_ns = time.monotonic_ns()
     moments = {"ready_ns": ready_ns, "remove_asked_ns": remove_asked_ns, "removed_ns": removed_ns}
-    return life_of(frames.seen(), began_ns, asked_ns=asked_ns, steps=steps, moments=moments)
+    return life_of(
+        frames.seen(),
+        began_ns,
+        asked_ns=asked_ns,
+        steps=steps,
+        moments=moments,
+        removal_steps=pods[0].end_steps_ns if pods else {},
+    )
 
 
-def _steps(ground: Ground, asked_ns: int) -> Mapping[str, int]:
+def _steps(pods: Sequence[Pod], asked_ns: int) -> Mapping[str, int]:
     """Return the steps of the pod that stands, as its runtime tells them."""
-    told = [dict(pod.start_steps_ns) for pod in ground.bed.pods.values()]
-    return {name: at_ns for name, at_ns in (told[0] if told else {}).items() if at_ns >= asked_ns}
+    told = dict(pods[0].start_steps_ns) if pods else {}
+    return {name: at_ns for name, at_ns in told.items() if at_ns >= asked_ns}
+
+
+def left_behind(ground: Ground) -> tuple[str, ...]:
+    """Say what pods have left that their runtime knows of; none where it cannot tell."""
+    left = getattr(ground.bed.runtime, "left", None)
+    found = left() if left is not None else []
+    return (f"left behind: {', '.join(found[:20])}",) if found else ()
 
 
 _: type[ActsWorkload] = PodLives

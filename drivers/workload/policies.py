@@ -1,32 +1,141 @@
-"""How soon a network policy is in force: named, and refused while no network option enforces one."""
+"""How soon a network policy is in force: frames from pod to pod, and the first of them that is lost.
+
+Frames are offered from one pod to another all the time. A policy by which the second takes nothing is asked
+for; it is in force when no frame comes any more, for as long as is looked. Then it is removed, until frames
+come again. Others stand beside it, for the first pod, so that no frame of these passes their rules.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
 from bmwg.drivers.api import Missing
-from bmwg.drivers.workload.of_acts import ActsWorkload, OfActs
-from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
+from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen
+from bmwg.drivers.workload.pod_lives import left_behind
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.kinds.acts.profile import POLICY_PATH
+from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.records import NOTHING
+
+_QUIET_S = 0.5  # choice: so long no frame comes before a policy is believed to be in force
+_LOOK_S = 0.01
+_CLIENT, _SERVER = "0", "1"  # labels of the pods
+_NAME = "deny"
 
 
 class Policies(OfActs):
-    """Says that the option of its cell enforces no policy."""
+    """Makes and removes a policy between two pods that stand, with frames on their way all the time."""
+
+    path: ClassVar[str] = POLICY_PATH
+    function: ClassVar[str] = NOTHING
 
     def probe(self) -> Missing | None:
-        """Return that no option enforces policies: they all ignore them."""
-        return Missing(
-            what=f"policy programming of network option {self._ground.cell.network}",
-            reason="it enforces no NetworkPolicy, and no other option that this toolkit knows does",
-            mend="a CNI that enforces policies, and a workload for it (docs/lifecycle.md)",
-        )
+        """Return what is missing: policies, and something that enforces them on this option."""
+        bed = self._ground.bed
+        if (found := super().probe()) is not None:
+            return found
+        if not hasattr(bed.runtime, "enforces"):
+            return Missing(
+                what=f"a NetworkPolicy on network option {self._ground.cell.network}",
+                reason=f"pods.runtime is {bed.testbed.pods.runtime}, which has none",
+                mend="pods.runtime: kubernetes",
+            )
+        node = bed.node(bed.sides()[0].node)
+        missing: Missing | None = bed.runtime.enforces(node, bed.network(self._ground.cell.network))
+        return missing
 
     def run(self, spec: ActsSpec, /) -> ActsResult:
-        """Raise TestbedError PATH-02: what is missing was not asked for."""
-        raise TestbedError(
-            "PATH-02",
-            "a network policy",
-            expected="an option that enforces it",
-            found=self._ground.cell.network,
+        """Have so many policies come and go; what failed is in the result. Raises DriverError LOAD-02."""
+        ground = self.attached
+        lives: list[Life] = []
+        faults: tuple[str, ...] = ()
+        began_ns = time.monotonic_ns()
+        try:
+            self._lives(ground, spec, began_ns, lives)
+        except ToolkitError as error:
+            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
+        return ActsResult(
+            lives=tuple(lives),
+            wall_ns=time.monotonic_ns() - began_ns,
+            faults=(*faults, *left_behind(ground)),
         )
+
+    def _lives(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+        from bmwg.drivers.kubernetes import policies as texts
+
+        bed, network = ground.bed, ground.bed.network(ground.cell.network)
+        runtime: Any = bed.runtime
+        node = bed.node(bed.sides()[0].node)
+        with path_driver(ground.cell, bed).deploy() as deployment, runtime.policies(node, network) as made:
+            made.mark(list(bed.pods))
+            others = {
+                f"other-{number}": one for number, one in enumerate(texts.further(_CLIENT, spec.policies))
+            }
+            frames = OfferedFrames(
+                deployment.ports,
+                frame_octets=spec.frame_octets,
+                interval_us=spec.interval_us,
+                routers=ground.routers,
+            )
+            with made.standing(others), frames.offering():
+                frames.begin()
+                if not frames.wait(spec.first_frame_s):
+                    return
+                while len(lives) < spec.cycles:
+                    life = _life(made, texts.deny(_SERVER), frames, spec, began_ns)
+                    lives.append(life)
+                    if life.first_frame_ns is None or life.removed_ns is None:
+                        return
+
+
+def _life(made: Any, denied: Any, frames: OfferedFrames, spec: ActsSpec, began_ns: int) -> Life:
+    before = frames.oddities
+    asked_ns = time.monotonic_ns()
+    version = made.apply(_NAME, denied)
+    accepted_ns = time.monotonic_ns()
+    try:
+        stopped = _until(lambda: _for_a_while(frames), spec.first_frame_s)
+        steps = {"api_accepted": accepted_ns, **made.moments(_NAME, version)}
+        remove_asked_ns = time.monotonic_ns()
+    finally:
+        made.delete(_NAME)
+    deleted_ns = time.monotonic_ns()
+    again_ns = _until(lambda: frames.again(remove_asked_ns), spec.first_frame_s)
+    removal_steps = {"delete_accepted": deleted_ns, **made.moments(_NAME)}
+    after = frames.oddities
+    offered, received = frames.between(asked_ns, again_ns or time.monotonic_ns())
+    not_before_ns, last_ns, first_ns = stopped or (None, None, None)
+    seen = Seen(
+        offered=offered,
+        received=received,
+        reordered=after[0] - before[0],
+        bypassed=after[1] - before[1],
+        not_before_ns=not_before_ns,
+        first_ns=first_ns,
+        last_ns=last_ns,
+    )
+    moments = {"remove_asked_ns": remove_asked_ns} | ({"removed_ns": again_ns} if again_ns else {})
+    return life_of(
+        seen, began_ns, asked_ns=asked_ns, steps=steps, moments=moments, removal_steps=removal_steps
+    )
+
+
+def _for_a_while(frames: OfferedFrames) -> tuple[int, int, int] | None:
+    found = frames.stopped()
+    if found is None or time.monotonic_ns() - found[2] < _QUIET_S * 1e9:
+        return None
+    return found
+
+
+def _until(look: Callable[[], Any], within_s: float) -> Any:
+    end_s = time.monotonic() + within_s
+    while (found := look()) is None and time.monotonic() < end_s:
+        time.sleep(_LOOK_S)
+    return found
 
 
 _: type[ActsWorkload] = Policies

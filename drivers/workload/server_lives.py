@@ -169,7 +169,7 @@ class _Group:
 
     def _life(self, at: int, machine: Machine) -> Life:
         return life_of(
-            self._offered[at].seen(),
+            self._offered[at].seen(self._removed_ns[at]),
             self._began_ns,
             asked_ns=self._asked_ns[at],
             steps=cast("TimedMachine", machine).start_steps_ns,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bmwg.methodology.kinds.acts.kind import ACTS, steps_of
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS
+from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS, POLICY, SCALE
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
@@ -23,11 +23,26 @@ _STEPS = {
     "cni_began": "the kubelet asks for its networks",
     "networks_attached": "networks attached (CNI ADD is done)",
     "networks_reported": "networks reported in the API, as seen by a watch",
-    "container_running": "container runs",
+    "container_running": "container runs (a pod of Kubernetes: as seen by a watch)",
+    "delete_accepted": "the request to delete it is accepted by the API",
+    "container_ended": "its container has ended, as seen by a watch",
+    "networks_detached": "networks detached (CNI DEL is done)",
+    "pod_gone": "gone from the API, as seen by a watch",
+    "container_removed": "container and cgroups removed",
+    "agent_saw": "seen by the agent that enforces it",
+    "rules_written": "its rules written (the program that the agent told them to has ended)",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
 }
+
+
+_OF_POLICIES = (
+    "A policy that forbids frames between two pods is in force from the first of them that is lost, "
+    "after which none comes until it is removed; the resolution is from the last that came. It is lifted "
+    "when a frame comes again. Others that stand beside it are for the sender, so that no frame passes "
+    "their rules."
+)
 
 
 def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
@@ -50,6 +65,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
         ),
         "",
     ]
+    if any(one.outcome.metric == POLICY for one in answers):
+        lines += [esc(_OF_POLICIES), ""]
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, test_id in EXPERIMENTS.items():
         mine = [one for one in answers if one.planned.test_id == test_id]
@@ -59,6 +76,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += [esc(f"After {entry['source']}."), ""] if entry.get("source") else []
             lines += _answers(mine)
             lines += _steps(mine)
+            lines += _removal_steps(mine)
             lines += _frames(mine)
     return [*lines, *without_numbers(run, answers, ACTS.name)]
 
@@ -75,7 +93,7 @@ def summary(run: Run) -> str:
 
 def _nouns(answers: Sequence[Answered]) -> str:
     """Return what lives in these answers; pods where there is none."""
-    return " and ".join(dict.fromkeys(f"{one.planned.spec.noun}s" for one in answers)) or "pods"
+    return " and ".join(dict.fromkeys(one.planned.spec.nouns for one in answers)) or "pods"
 
 
 def _noun(answers: Sequence[Answered]) -> str:
@@ -99,7 +117,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                     _rate(one)
                     if measured and one.outcome.metric == CHURN
                     else _batch(one)
-                    if measured and one.outcome.metric == BATCH
+                    if measured and one.outcome.metric in (BATCH, SCALE)
                     else _count(one)
                     if measured
                     else NONE
@@ -111,13 +129,21 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
                 one.remarks,
             ]
         )
-    head = ["path and option", "type", "executions", "request to first frame", "request to gone"]
+    policy = answers[0].outcome.metric == POLICY
+    head = ["path and option", "type", "executions"]
+    head += ["request to first lost frame", "request to lift to first frame again"] if policy else [
+        "request to first frame", "request to gone",
+    ]  # fmt: skip
     head += ["resolution, worst", "trials", "remarks"]
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
 
 def _place(one: Answered) -> str:
-    return f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
+    place = f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
+    at_once = one.planned.spec.at_once
+    if one.outcome.metric == POLICY:
+        return f"{place}, {one.planned.spec.policies} others"
+    return f"{place}, {at_once} at once" if one.outcome.metric == SCALE else place
 
 
 def _count(one: Answered) -> str:
@@ -129,15 +155,18 @@ def _count(one: Answered) -> str:
 def _batch(one: Answered) -> str:
     half = one.values.get("half_width_95")
     spread = f" ± {nanoseconds(half)}" if half is not None else ""
-    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} {one.planned.spec.noun}s at once"
+    spec = one.planned.spec
+    what = f"{spec.cycles} {spec.noun if spec.cycles == 1 else spec.nouns} at once"
+    words = f"n = {one.values['repetitions']} of {what}"
     return f"{words}, until all forward {nanoseconds(one.values['mean'])}{spread}"
 
 
 def _rate(one: Answered) -> str:
     half = one.values.get("half_width_95")
-    spread = f" ± {half:.3f}" if half is not None else ""
-    cycles = one.planned.spec.cycles
-    return f"n = {one.values['repetitions']} of {cycles} pods, {one.values['mean']:.3f}{spread} pods/s"
+    spread = f" ± {half * 60:.2f}" if half is not None else ""
+    words = f"n = {one.values['repetitions']} of {one.planned.spec.cycles} pods"
+    took = _median([result.wall_ns for result in one.results])
+    return f"{words} in {took}, {one.values['mean'] * 60:.2f}{spread} pods/min"
 
 
 def _median(found: Sequence[int | None]) -> str:
@@ -165,11 +194,25 @@ def _steps(answers: Sequence[Answered]) -> list[str]:
             rows.append(
                 [
                     esc(_place(one)),
-                    esc("first forwarded frame"),
+                    esc("first lost frame" if one.outcome.metric == POLICY else "first forwarded frame"),
                     esc(_median([life.start_ns for life in lives])),
                 ]
             )
     return table(["path and option", "step", "time since the request"], rows, "A start by its steps")
+
+
+def _removal_steps(answers: Sequence[Answered]) -> list[str]:
+    """Return when a removal came to each step, from the request to remove: median and interval."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        for step in removal_steps_of(lives):
+            at = [life.removal_steps[step] - (life.remove_asked_ns or 0) for life in lives]
+            rows.append([esc(_place(one)), esc(_STEPS.get(step, step)), esc(_median(at))])
+    if not rows:
+        return []
+    head = ["path and option", "step", "time since the request to remove"]
+    return table(head, rows, "A removal by its steps")
 
 
 def _frames(answers: Sequence[Answered]) -> list[str]:

@@ -22,7 +22,8 @@ def tester_ports(scope: Scope) -> list[Any]:
 def port_kinds(scope: Scope) -> frozenset[str]:
     """Return the kinds of device of the tester's ports, as far as the testbed file tells them."""
     said = [_tester(scope), *(port for port in tester_ports(scope) if isinstance(port, Mapping))]
-    return frozenset(str(one["io"]) for one in said if "io" in one)
+    kinds = [one["io"] for one in said if "io" in one]  # one for both ports, or a list of one for each
+    return frozenset(str(kind) for one in kinds for kind in (one if isinstance(one, list) else [one]))
 
 
 def _tester(scope: Scope) -> Mapping[str, Any]:

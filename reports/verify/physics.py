@@ -171,7 +171,7 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
     """No tester counts more frames than its interfaces; where the kernel counts, its counts are there."""
     if evidence.run is None or not _real(evidence):
         return
-    counting = _has_interfaces(evidence)
+    counting = has_interfaces(evidence)
     for trial in evidence.trials:
         where = f"trial {trial.trial.seq}"
         counters = dict(trial.trial.result.auxiliary)
@@ -183,12 +183,13 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
             yield where, "what the tester's two interfaces counted", f"counters of {len(names)}"
 
 
-def _has_interfaces(evidence: Evidence) -> bool:
+def has_interfaces(evidence: Evidence) -> bool:
     """Whether the kernel counts at the embedded tester's ports: by their kind, or by the record."""
     tester = evidence.run["testbed"].get("tester") if evidence.run else None
     if not isinstance(tester, dict) or tester.get("driver") != "embedded":
         return False
-    return tester.get("io") in _INTERFACES or any(
+    io = tester.get("io")
+    return all(kind in _INTERFACES for kind in (io if isinstance(io, list) else [io])) or any(
         _value(facts, "kind") == "veth" for _, facts in _recorded_ports(evidence)
     )
 

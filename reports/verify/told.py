@@ -76,7 +76,8 @@ def read_plainly(evidence: Evidence) -> Iterator[Shortfall]:
 def _hidden(node: Any, where: str) -> Iterator[Shortfall]:
     if isinstance(node, Mapping):
         for key, value in node.items():
-            if key in _READ and is_hidden(value):
+            words = value if isinstance(value, list) else [value]
+            if key in _READ and any(map(is_hidden, words)):
                 yield f"{where}: {key}", "a word, which redaction leaves", "a commitment"
             else:
                 yield from _hidden(value, f"{where}: {key}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN
+from collections.abc import Mapping
+
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, POLICY, SCALE
 from bmwg.methodology.records import Outcome, OutcomeType
 
 
@@ -14,10 +16,18 @@ def line_of(outcome: Outcome) -> str:
     half = told.get("half_width_95")
     count = f"(n = {told['repetitions']})"
     if outcome.metric == CHURN:
-        spread = f" +/- {half:.3f}" if half is not None else ""
-        return f"measured  {told['mean']:.3f}{spread} pods made and removed per second {count}"
+        spread = f" +/- {half * 60:.2f}" if half is not None else ""
+        return f"measured  {told['mean'] * 60:.2f}{spread} pods made and removed per minute {count}"
+    if outcome.metric == POLICY:
+        stopped, again = (_ms(told, name) for name in ("", "removal."))
+        return f"measured  in force after {stopped}, median; lifted after {again} {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
     spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f})"
-    until = "until all forward" if outcome.metric == BATCH else "to the first frame"
+    until = "until all forward" if outcome.metric in (BATCH, SCALE) else "to the first frame"
     gone = f"removed in {ms['removal.median']:.0f} ms"
     return f"measured  {ms['median']:.0f} ms {until}, median {spread}; {gone} {count}"
+
+
+def _ms(told: Mapping[str, float], name: str) -> str:
+    middle, low, high = (told[f"{name}{part}"] / 1e6 for part in ("median", "median_low", "median_high"))
+    return f"{middle:.1f} ms ({low:.1f} to {high:.1f})"

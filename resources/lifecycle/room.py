@@ -35,11 +35,11 @@ class _Acts(RepeatedRoom[ActsSpec, ActsResult]):
 
     def load(self, planned: Planned[ActsSpec]) -> str:
         """Say how many executions of how many pods or servers."""
-        return f"{planned.asked.wanted} executions of {planned.spec.cycles} {planned.spec.noun}s"
+        return f"{planned.asked.wanted} executions of {planned.spec.cycles} {planned.spec.nouns}"
 
     def whole(self, planned: Collection[Planned[ActsSpec]]) -> str:
         """Say how many cells there are."""
-        return f"{len(planned)} cells of the life of pods or servers."
+        return f"{len(planned)} cells of the life of pods, servers or policies."
 
 
 ACTS: Room = _Acts()

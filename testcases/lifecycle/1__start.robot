@@ -12,6 +12,10 @@ From Request To First Forwarded Frame
     [Tags]    id:LC-START-1    metric:pod_start    req:RFC8172-4.3-01    req:RFC8172-4.3-03
     Measure Its Cells
 
+Pods That Are Asked For At Once
+    [Tags]    id:LC-SCALE-1    metric:pod_scale    req:RFC8172-4.3-01    req:RFC8172-4.3-03
+    Measure Its Cells
+
 Made And Removed One After The Other
     [Tags]    id:LC-CHURN-1    metric:pod_churn    req:RFC8172-4.3-01
     Measure Its Cells

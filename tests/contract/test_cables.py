@@ -36,8 +36,9 @@ from bmwg.drivers.medium import medium_of, with_medium
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import Cell, Direction, TrialSpec
 
 folder, pairs = Path(sys.argv[1]), json.loads(sys.argv[2])
 subprocess.run(["mount", "-t", "sysfs", "sysfs", "/sys"], check=True)
@@ -53,6 +54,19 @@ def listed():
     keys = ("name", "mac", "mtu_octets", "up")
     return sorted([one[key] for key in keys] for one in interfaces.listing() if one["name"] != "lo")
 
+def trials(ports):
+    "Sent and received frames of trials by the run's own tester, until one loses none."
+    spec = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.2, direction=Direction.BOTH)
+    done = []
+    with EmbeddedTraffic.for_testbed(testbed, folder, 0.1) as tester:
+        tester.attach(ports)
+        tester.learn(spec)
+        while len(done) < 10 and not (done and all(sent == received for sent, received in done[-1])):
+            streams = tester.run(spec).streams
+            done.append([[one.sent_frames, one.received_frames] for one in streams])
+        tester.detach()
+    return done
+
 told = {"before": listed()}
 testbed = with_medium(load_testbed(folder / "testbed.yaml"))
 told["line_rate_bps"] = medium_of(testbed).line_rate_bps
@@ -61,7 +75,7 @@ cells = [Cell(path="wire", hosting="none", function="none", network="none", fram
          Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)]
 try:
     with open_bed(testbed, ledger, folder) as bed:
-        told["during"] = listed()
+        told["during"], told["kind"] = listed(), bed.port_kind.used
         told["links"] = bed.links
         for cell in cells:
             driver = path_driver(cell, bed)
@@ -72,7 +86,12 @@ try:
                     told[cell.path] = True
                     if sys.argv[3]:
                         with PacketTester(deployment.ports) as tester:
-                            told[cell.path] = tester.carry(0, b"a cable") is not None
+                            told[cell.path] = all(
+                                tester.carry(source, b"a cable", ipv6=ipv6) is not None
+                                for source in (0, 1) for ipv6 in (False, True)
+                            )
+                        told[cell.path + " trials"] = trials(deployment.ports)
+                    told[cell.path + " kinds"] = [port.io for port in deployment.ports]
                     told[cell.path + " macs"] = [port.mac for port in deployment.ports]
 except ToolkitError as error:
     told["error"] = f"{error.error_id} {error.what}"
@@ -81,13 +100,16 @@ print(json.dumps(told))
 """
 
 
-def write_testbed(folder: Path, *, loop: bool = True, **changes: object) -> None:
+def write_testbed(
+    folder: Path, *, loop: bool = True, tester: dict[str, object] | None = None, **changes: object
+) -> None:
     data = yaml.safe_load(embedded_file().read_text())
     ends = [("tester/eth1", "dut1/eth3"), ("tester/eth2", "dut1/eth4"), ("tester/eth5", "tester/eth6")]
     data["links"] = [{"a": a, "b": b, "kind": "cable"} for a, b in ends[: 3 if loop else 2]]
     data |= {"name": "cabled", "nodes": {"dut1": {"kind": "namespace"}}, "networks": {}, **changes}
     data["tester"]["ports"] = ["tester/eth1", "tester/eth2"]
     data["lab_ports"] = NAMES
+    data["tester"] |= tester or {}
     (folder / "testbed.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
 
 
@@ -123,12 +145,17 @@ def test_cables_are_borrowed_and_the_machine_has_its_interfaces_back(tmp_path: P
     assert {link["kind"] for link in told["links"]} == {"cable"}  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-def test_cables_carry_frames(tmp_path: Path) -> None:
-    write_testbed(tmp_path)
+@pytest.mark.parametrize("kinds", [[], ["af_xdp", "af_packet"]])
+def test_cables_carry_frames(tmp_path: Path, kinds: list[str]) -> None:
+    """Through the router and on the wire, both ways, by ports of one kind, and of a kind for each."""
+    write_testbed(tmp_path, tester={"io": kinds} if kinds else None)
     told = machine(tmp_path, "frames")
-    assert told["wire"]
-    assert told["node"]
+    for path in ("wire", "node"):
+        assert told[path] is True, told
+        trials = told[f"{path} trials"]
+        assert trials[-1] == [[400, 400], [400, 400]], told  # type: ignore[index]
+        assert told[f"{path} kinds"] == (kinds or [told["kind"]] * 2)
+    assert told["after"] == told["before"]
 
 
 def test_without_a_loop_the_tester_of_cabled_ports_is_not_qualified_on_a_veth(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ import pytest
 from tests.contract.paths_support import traces
 
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.workload.of_acts import Ground
+from bmwg.drivers.workload.pod_batches import PodBatches
 from bmwg.drivers.workload.pod_lives import PodLives
 from bmwg.drivers.workload.policies import Policies
 from bmwg.methodology.errors import DriverError
@@ -69,6 +71,9 @@ def test_a_pod_is_seen_to_forward_between_request_and_removal_and_nothing_stays(
         steps = ["pod_asked", "container_created", "networks_attached", "container_running"]
         assert list(life.steps) == steps
         assert sorted(life.steps.values()) == list(life.steps.values())
+        assert list(life.removal_steps) == ["networks_detached", "container_removed"]
+        assert life.remove_asked_ns <= life.removal_steps["networks_detached"]
+        assert life.removal_steps["container_removed"] <= life.removed_ns
         # nothing can be forwarded before it has its networks
         assert life.first_frame_ns > life.steps["networks_attached"]
         assert life.removed_ns > life.remove_asked_ns >= life.first_frame_ns
@@ -95,7 +100,17 @@ def test_nothing_is_made_without_a_path(bed) -> None:
         PodLives(ground(bed)).run(spec())
 
 
-def test_a_policy_is_refused_by_the_name_of_its_option(bed) -> None:
-    missing = Policies(ground(bed)).probe()
-    assert "bridge" in missing.what
-    assert "no NetworkPolicy" in missing.reason
+def test_policies_and_pods_at_once_are_refused_by_what_this_runtime_lacks(bed) -> None:
+    cell = Cell(path="p2p", hosting=POD, function="none", network="bridge", frame_octets=64)
+    missing = Policies(Ground(bed=bed, cell=cell)).probe()
+    assert "NetworkPolicy on network option bridge" in missing.what
+    assert "crun, which has none" in missing.reason
+    assert "one after the other" in PodBatches(ground(bed)).probe().reason
+
+
+def test_a_path_behind_policies_is_refused_where_nothing_enforces_them(bed) -> None:
+    here = bed.varied({("pods", "policies"): 10}, "test")
+    for path, function in (("p2p", "none"), ("pvp", "kernel-l3")):
+        cell = Cell(path=path, hosting=POD, function=function, network="bridge", frame_octets=64)
+        assert path_driver(cell, bed).probe() is None
+        assert "10 network policies" in path_driver(cell, here).probe().what

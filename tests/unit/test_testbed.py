@@ -11,6 +11,8 @@ import yaml
 
 from bmwg.drivers.hosting import lab_port
 from bmwg.drivers.medium import medium_of, with_medium
+from bmwg.drivers.paths.bed import link_mtu
+from bmwg.drivers.port_kind import port_kind
 from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed_row import row_hosts
 from bmwg.methodology.errors import ConfigError
@@ -116,6 +118,21 @@ def test_aliases_that_unfold_without_end_are_refused_quickly(tmp_path):
 def test_deep_nesting_is_a_problem_not_a_crash():
     assert parse("[" * 5000).problems
     assert parse("[" * 300 + "]" * 300).problems
+
+
+def test_each_port_may_have_a_kind_of_its_own(tmp_path):
+    def io(*kinds, **tester):
+        return changed(tmp_path, lambda data: data["tester"].update(io=list(kinds), **tester))
+
+    testbed = load_testbed(io("af_packet", "af_xdp"))
+    assert testbed.tester.ios == ("af_packet", "af_xdp")
+    assert port_kind(testbed).each == ("af_packet", "af_xdp")
+    assert port_kind(testbed).evidence()["each"] == ["af_packet", "af_xdp"]
+    assert link_mtu(testbed, 9018) == 3498  # as the port that takes less
+    assert "each" not in port_kind(load_testbed(io("af_xdp", "af_xdp"))).evidence()
+    for wrong in (io("af_xdp", "xdp"), io("auto", "af_xdp"), io("af_xdp"), io("af_xdp", "virtio_user")):
+        assert "tester.io" in str(refusal(wrong))
+    assert "one kind for both ports of driver trex" in str(refusal(io("af_xdp", "af_packet", driver="trex")))
 
 
 def test_cpu_overlap_needs_a_declaration(tmp_path):

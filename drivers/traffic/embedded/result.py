@@ -10,6 +10,7 @@ from typing import Any
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.protocol import nonsense, read_stream, whole
+from bmwg.drivers.traffic.renamed import renamed
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.records import RESIDUAL_WAIT, Direction, StreamCounts, TrialResult, TrialSpec
 
@@ -132,7 +133,7 @@ def _result(
             largest_stall_ns=tuple((watch.cpu, watch.longest_ns) for watch in watches if not watch.tester),
             watches=watches,
         ),
-        fault="the trial was interrupted" if reply["aborted"] else None,
+        fault="the trial was interrupted" if reply["aborted"] else renamed(streams),
         auxiliary=tuple(sorted(auxiliary.items())),
     )
 

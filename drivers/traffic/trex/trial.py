@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from bmwg.drivers.traffic.renamed import renamed
 from bmwg.drivers.traffic.trex import frames
 from bmwg.drivers.traffic.trex.channel import Client, RefusedError
 from bmwg.drivers.traffic.trex.counts import (
@@ -278,7 +279,7 @@ def streams_of(
         spec=spec,
         streams=tuple(streams),
         wall_time_ns=sent.sending_ns,
-        fault=sent.fault,
+        fault=sent.fault or renamed(streams),
         auxiliary=tuple(sorted(auxiliary.items())),
     )
 

@@ -12,6 +12,7 @@ from bmwg.methodology.kinds.acts.profile import (
     FORMAT,
     POLICY,
     PROFILES,
+    SCALE,
     SERVER_START,
     START,
     cell_of_axes,
@@ -40,8 +41,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     unit = "pods"
     schema = load(KIND)
     profile_format = FORMAT
-    families = (START, CHURN, POLICY, SERVER_START, BATCH)
-    headline = (f"{START}.mean", f"{CHURN}.mean", f"{SERVER_START}.mean", f"{BATCH}.mean")
+    families = (START, CHURN, POLICY, SERVER_START, BATCH, SCALE)
+    headline = tuple(f"{metric}.mean" for metric in (START, CHURN, SERVER_START, BATCH, SCALE))
     spec_type = ActsSpec
     result_type = ActsResult
     profiles = PROFILES
@@ -67,7 +68,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             rates = [result.cycles_per_s or 0.0 for result in results]
             found = repeated.quantities(metric, interval(rates), "1/s")
             return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
-        if metric == BATCH:
+        if metric in (BATCH, SCALE):
             batches = [float(result.batch_ns or 0) for result in results]
             found = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
             return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
@@ -83,16 +84,28 @@ def _told(metric: str, lives: Sequence[Life]) -> tuple[Quantity, ...]:
     values: tuple[Quantity, ...] = ()
     for step in steps_of(lives):
         values += _median(f"{metric}.{step}", [float(life.steps[step] - life.asked_ns) for life in lives])
+    for step in removal_steps_of(lives):
+        after = [float(life.removal_steps[step] - (life.remove_asked_ns or 0)) for life in lives]
+        values += _median(f"{metric}.removal.{step}", after)
     removals = [float(life.removal_ns) for life in lives if life.removal_ns is not None]
     return (*values, *_median(f"{metric}.removal", removals))
 
 
 def steps_of(lives: Sequence[Life]) -> tuple[str, ...]:
-    """Return the steps that all lives tell, in the order in which the first came to them."""
-    if not lives:
+    """Return the steps of a start that all lives tell, in the order in which the first came to them."""
+    return _shared([life.steps for life in lives])
+
+
+def removal_steps_of(lives: Sequence[Life]) -> tuple[str, ...]:
+    """The same of removals."""
+    return _shared([life.removal_steps for life in lives])
+
+
+def _shared(told: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    if not told:
         return ()
-    names = sorted(lives[0].steps, key=lambda name: (lives[0].steps[name], name))
-    return tuple(name for name in names if all(name in life.steps for life in lives))
+    names = sorted(told[0], key=lambda name: (told[0][name], name))
+    return tuple(name for name in names if all(name in one for one in told))
 
 
 def _median(name: str, values: Sequence[float]) -> tuple[Quantity, ...]:

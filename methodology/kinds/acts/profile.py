@@ -17,18 +17,22 @@ SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
 START, CHURN, POLICY = "pod_start", "pod_churn", "policy_programming"
 SERVER_START, BATCH = "server_start", "server_batch"
+SCALE = "pod_scale"
 EXPERIMENTS = {
     "start": "LC-START-1",
+    "scale": "LC-SCALE-1",
     "churn": "LC-CHURN-1",
     "policy": "LC-POLICY-1",
     "server_start": "LC-START-2",
     "server_batch": "LC-BATCH-1",
 }
 PATH, FUNCTION = "pvp", "kernel-l3"  # of which it is known how many routers a frame passes
+POLICY_PATH = "p2p"  # between two pods: what policies are for
 SERVER_PATH = "pvp-vm"  # the same of servers
-HOSTINGS = {PATH: POD, SERVER_PATH: VM}
+HOSTINGS = {PATH: POD, SERVER_PATH: VM, POLICY_PATH: POD}
 METRICS = {
     "start": START,
+    "scale": SCALE,
     "churn": CHURN,
     "policy": POLICY,
     "server_start": SERVER_START,
@@ -36,6 +40,7 @@ METRICS = {
 }
 _AXES = ("experiment", "workload", "cycles", "octets")
 _AT_ONCE = "at_once"  # an axis where more than one is made at the same time
+_POLICIES = "policies"  # an axis where others stand already
 _FOLDER = "bmwg.methodology.kinds.acts.profiles"
 
 
@@ -49,12 +54,17 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
 
 
 def _cells(profile: Mapping[str, Any], experiment: Mapping[str, Any]) -> Iterator[Planned[ActsSpec]]:
-    spec = ActsSpec(**{name: experiment[name] for name in _ASKED}, at_once=experiment.get(_AT_ONCE, 1))
+    spec = ActsSpec(
+        **{name: experiment[name] for name in _ASKED},
+        at_once=experiment.get(_AT_ONCE, 1),
+        policies=experiment.get(_POLICIES, 0),
+    )
+    path, function = (experiment.get(name, profile[name]) for name in ("path", "function"))
     for network in experiment["networks"]:
         yield Planned(
             test_id=EXPERIMENTS[experiment["id"]],
             metric=METRICS[experiment["id"]],
-            cell=cell_of(profile["path"], profile["function"], network, experiment["id"], spec),
+            cell=cell_of(path, function, network, experiment["id"], spec),
             spec=spec,
             asked=repetitions_of(profile),
         )
@@ -78,7 +88,9 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
         "cycles": spec.cycles,
         "octets": spec.frame_octets,
         **({_AT_ONCE: spec.at_once} if spec.at_once > 1 else {}),
+        **({_POLICIES: spec.policies} if spec.policies else {}),
     }
+    others = f"/{spec.policies}-others" if spec.policies else ""
     return Cell(
         kind=KIND,
         path=path,
@@ -86,14 +98,14 @@ def cell_of(path: str, function: str, network: str, experiment: str, spec: ActsS
         function=function,
         network=network,
         axes=tuple(told.items()),
-        name=f"{path}/{function}/{network}/{experiment}/{spec.cycles}x",
+        name=f"{path}/{function}/{network}/{experiment}/{spec.cycles}x{others}",
     )
 
 
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(set(told) - {_AT_ONCE}) != sorted(_AXES):
+    if sorted(set(told) - {_AT_ONCE, _POLICIES}) != sorted(_AXES):
         raise ValueError(f"axes: expected {', '.join(_AXES)}, found {', '.join(told)}")
     spec = ActsSpec(
         workload=str(told["workload"]),
@@ -102,6 +114,7 @@ def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
         interval_us=1,
         first_frame_s=1.0,
         at_once=int(told.get(_AT_ONCE, 1)),
+        policies=int(told.get(_POLICIES, 0)),
     )
     found = cell_of(axes["path"], axes["function"], axes["network"], str(told["experiment"]), spec)
     if axes["hosting"] != found.hosting:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KIND = "acts"
-SERVERS = "servers"  # the workload whose lives are servers; all others' are pods
+SERVERS, POLICY = "servers", "policy"  # workloads whose lives are servers, or policies; all others' are pods
 RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
 
 
@@ -22,7 +22,7 @@ class ActsSpec:
     `cycles` pods or servers are made and removed, `at_once` at the same time, then as many again. From before
     each request until after the removal a frame of `frame_octets` (FCS included) is offered to it every
     `interval_us` at the first of the tester's ports. `first_frame_s` is within what a frame must come out at
-    the other. `number` counts the executions of a cell.
+    the other. `policies` others stand where one is made. `number` counts the executions of a cell.
     """
 
     workload: str
@@ -31,12 +31,18 @@ class ActsSpec:
     interval_us: int
     first_frame_s: float
     at_once: int = 1
+    policies: int = 0
     number: int = 0
 
     @property
     def noun(self) -> str:
         """What is made, as sentences call one of them."""
-        return "server" if self.workload == SERVERS else "pod"
+        return {SERVERS: "server", POLICY: "policy"}.get(self.workload, "pod")
+
+    @property
+    def nouns(self) -> str:
+        """The same of several."""
+        return "policies" if self.workload == POLICY else f"{self.noun}s"
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds."""
@@ -52,16 +58,21 @@ class ActsSpec:
 class Life:
     """One pod or server from the request until it is gone.
 
-    `steps` are what its maker tells of its start, by name. `not_before_ns` is when the last was offered
-    that did not come before `first_frame_ns`, when the first came out: it began to forward in between.
-    `last_frame_ns` is when the last one came. None: it did not come to that. `offered_frames` were sent to
-    the device's address; `received_frames` are those that came, each once, `reordered_frames` those that
-    came after a later one. A frame that fewer routers forwarded than stand on the path went round the pod:
-    it is one of `bypassed_frames`, and of no other count.
+    `steps` are what its maker tells of its start, by name, `removal_steps` of its removal. `not_before_ns` is
+    when the last was offered that did not come before `first_frame_ns`, when the first came out: it began to
+    forward in between. `last_frame_ns` is when the last one came. None: it did not come to that.
+    `offered_frames` were sent to the device's address; `received_frames` are those that came, each once,
+    `reordered_frames` those that came after a later one. A frame that fewer routers forwarded than stand on
+    the path went round the pod: it is one of `bypassed_frames`, and of no other count.
+
+    A policy that forbids frames is the other way round: `first_frame_ns` is when the first was offered that
+    it stopped, `not_before_ns` when the last that still came was offered, `last_frame_ns` when that came out,
+    and `removed_ns` when frames came out again after `remove_asked_ns`. All others it tells alike.
     """
 
     asked_ns: int
     steps: Mapping[str, int] = field(default_factory=dict)
+    removal_steps: Mapping[str, int] = field(default_factory=dict)
     ready_ns: int | None = None
     not_before_ns: int | None = None
     first_frame_ns: int | None = None
@@ -157,15 +168,21 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         if life.received_frames + life.bypassed_frames > life.offered_frames:
             came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
             found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
-        if (first_ns is None) != (life.received_frames == 0):
+        stopped = spec.workload == POLICY
+        if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
                 f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
             )
-        late = [name for name, at in life.steps.items() if not life.asked_ns <= at <= result.wall_ns]
+        late = [
+            (name, at)
+            for steps, from_ns in ((life.steps, life.asked_ns), (life.removal_steps, life.remove_asked_ns))
+            for name, at in steps.items()
+            if from_ns is None or not from_ns <= at <= result.wall_ns
+        ]
         if late:
-            found.append(
-                f"{spec.noun} {number}: {late[0]} at {life.steps[late[0]]} ns is outside of its life"
-            )
+            found.append(f"{spec.noun} {number}: {late[0][0]} at {late[0][1]} ns is outside of its life")
+        if stopped:  # both are of frames that came in the end, or that did not
+            continue
         if first_ns is not None and life.last_frame_ns is not None and life.last_frame_ns < first_ns:
             found.append(
                 f"{spec.noun} {number}: the last frame came at {life.last_frame_ns} ns, before the first"
@@ -179,10 +196,11 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     """Say what of an execution did not come about as asked; empty when all did."""
     found = []
     if len(result.lives) != spec.cycles:
-        found.append(f"{len(result.lives)} of {spec.cycles} {spec.noun}s were made")
+        found.append(f"{len(result.lives)} of {spec.cycles} {spec.nouns} were made")
     for number, life in enumerate(result.lives, start=1):
         if life.start_ns is None:
-            found.append(f"{spec.noun} {number}: no frame came out within {spec.first_frame_s:g} s")
+            what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
+            found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
             continue
         if life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")

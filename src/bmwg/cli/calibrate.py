@@ -115,7 +115,7 @@ def calibrate(testbed: Testbed, profile: Profile, cell: Cell) -> dict[str, Any]:
     return {
         "testbed": testbed.name,
         "driver": testbed.tester.driver,
-        "io": port_kind(testbed).used,
+        "io": "+".join(dict.fromkeys(port_kind(testbed).each)),
         "kept_awake": held.as_json(),
         "describe": described,
         **found,

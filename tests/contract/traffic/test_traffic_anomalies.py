@@ -251,3 +251,16 @@ def test_checksums_are_those_of_the_standards(tester, io):
         udp = frame[54:]
         assert udp[6:8] != b"\0\0"
         assert ones_sum(frame[22:54] + struct.pack("!II", len(udp), 17) + udp) == 0xFFFF
+
+
+def test_renamed_frames_are_a_fault_and_no_loss(through):
+    def rename(number, frame):
+        other = bytearray(frame)
+        other[34:36] = struct.pack("!H", 1024)  # none of the source ports that the tester uses
+        return [bytes(other)]
+
+    result = through(rename)
+    (counts,) = result.streams
+    assert counts.received_frames == 0
+    assert counts.foreign_frames == counts.sent_frames
+    assert "rewrites their headers" in result.fault

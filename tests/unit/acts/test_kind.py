@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.registry import kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import OutcomeType, Validity
+from bmwg.resources.lifecycle.line import line_of
 from bmwg.schemas.validation import problems
 
 QUICK = profile.PROFILES.load("quick")
@@ -34,6 +35,7 @@ def life(start_ms: int = 1500, asked_ms: int = 50, **changes) -> Life:
         ready_ns=first - 50 * MS,
         not_before_ns=first - 3 * MS,
         first_frame_ns=first,
+        removal_steps={"networks_detached": first + 500 * MS},
         remove_asked_ns=first + 100 * MS,
         last_frame_ns=first + 300 * MS,
         removed_ns=first + 700 * MS,
@@ -74,6 +76,7 @@ def spec(planned=START, number: int = 1):
         ({"remove_asked_ns": 1000 * MS}, Validity.INCONSISTENT, "the request to remove it"),
         ({"removed_ns": 90_000 * MS}, Validity.INCONSISTENT, "it lasted"),
         ({"steps": {"pod_asked": 3 * MS}}, Validity.INCONSISTENT, "outside of its life"),
+        ({"removal_steps": {"gone": 60 * MS}}, Validity.INCONSISTENT, "gone at 60000000 ns is outside"),
         ({"last_frame_ns": 10 * MS}, Validity.INCONSISTENT, "before the first"),
     ],
 )
@@ -107,6 +110,7 @@ def test_the_answer_has_the_mean_the_median_with_its_interval_and_each_step() ->
     assert told["pod_start.pod_asked.median"] == 10 * MS
     assert told["pod_start.container_running.median"] == 1430 * MS
     assert told["pod_start.removal.median"] == 600 * MS
+    assert told["pod_start.removal.networks_detached.median"] == 400 * MS
 
 
 def test_churn_is_pods_per_second_from_the_first_request_until_the_last_is_gone() -> None:
@@ -176,7 +180,14 @@ def test_a_cell_is_read_back_from_its_axes_and_each_is_planned_once() -> None:
         ACTS.cell({**told, "axes": {"cycles": 1}})
     ids = [one.cell.cell_id for one in PLAN]
     assert len(ids) == len(set(ids))
-    assert profile.every_id() == ("LC-START-1", "LC-CHURN-1", "LC-POLICY-1", "LC-START-2", "LC-BATCH-1")
+    assert profile.every_id() == (
+        "LC-START-1",
+        "LC-SCALE-1",
+        "LC-CHURN-1",
+        "LC-POLICY-1",
+        "LC-START-2",
+        "LC-BATCH-1",
+    )
     assert kind("acts", "here") is ACTS
 
 
@@ -257,4 +268,61 @@ def test_a_profile_whose_servers_do_not_fit_or_whose_path_nobody_knows_is_told()
     odd = copy.deepcopy(dict(CLOUD.data))
     odd["experiments"][1]["cycles"] = 3
     assert "multiple of at_once" in profile.PROFILES.wrong(odd)
-    assert "pvp or pvp-vm" in profile.PROFILES.wrong({**copy.deepcopy(dict(CLOUD.data)), "path": "p2p"})
+    odd = {**copy.deepcopy(dict(CLOUD.data)), "path": "wire"}
+    assert "pvp or pvp-vm or p2p" in profile.PROFILES.wrong(odd)
+
+
+POLICY = next(one for one in PLAN if one.test_id == "LC-POLICY-1" and one.spec.policies == 100)
+
+
+def stopped(delay_ms: int = 60, at_ms: int = 50, **changes) -> Life:
+    """A policy by which frames stop so long after the request, lifted a second later, within 40 ms."""
+    asked, first = at_ms * MS, (at_ms + delay_ms) * MS
+    made = Life(
+        asked_ns=asked,
+        steps={"api_accepted": asked + 5 * MS, "rules_written": first - MS},
+        not_before_ns=first - 2 * MS,
+        first_frame_ns=first,
+        last_frame_ns=first - MS,
+        remove_asked_ns=first + 1000 * MS,
+        removed_ns=first + 1040 * MS,
+        removal_steps={"delete_accepted": first + 1004 * MS},
+        offered_frames=1000,
+        received_frames=60,
+    )
+    return replace(made, **changes)
+
+
+def lifted(delay_ms: int = 60, **changes) -> ActsResult:
+    """As many as a cell has cycles, one after the other."""
+    lives = [stopped(delay_ms, 50 + 2000 * number) for number in range(POLICY.spec.cycles)]
+    lives[0] = replace(lives[0], **changes)
+    return ActsResult(lives=tuple(lives), wall_ns=2000 * MS * (POLICY.spec.cycles + 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        ({"received_frames": 0}, Validity.VALID, ""),  # none came after the request, nor before the end
+        ({"first_frame_ns": None}, Validity.INCOMPLETE, "policy 1: no frame was stopped within 30 s"),
+        ({"removed_ns": None}, Validity.INCOMPLETE, "policy 1 was not removed"),
+        ({"not_before_ns": 60 * MS}, Validity.INCOMPLETE, "policy 1: for 50.0 ms"),
+        ({"not_before_ns": 40 * MS}, Validity.INCONSISTENT, "policy 1: the frame before the first"),
+        ({"remove_asked_ns": 100 * MS}, Validity.INCONSISTENT, "policy 1: the request to remove it"),
+    ],
+)
+def test_a_policy_is_in_force_from_the_first_frame_that_it_stops(changes, validity, said) -> None:
+    found = ACTS.assessed(replace(POLICY.spec, number=1), lifted(**changes))
+    assert (found.validity, said in found.reason) == (validity, True)
+
+
+def test_the_answer_of_policies_is_their_delay_and_that_of_lifting_them() -> None:
+    done = [ACTS.tried(seq, replace(POLICY.spec, number=seq), lifted(60 + seq)) for seq in range(1, 8)]
+    told = values(ACTS.answered(POLICY, done))
+    assert told["policy_programming.median"] == 64 * MS
+    assert told["policy_programming.removal.median"] == 40 * MS
+    assert told["policy_programming.rules_written.median"] == 63 * MS
+    assert "in force after 64.0 ms" in line_of(ACTS.answered(POLICY, done))
+    assert POLICY.cell.cell_id == "p2p/none/ptp/policy/5x/100-others"
+    assert dict(POLICY.cell.axes)["policies"] == 100

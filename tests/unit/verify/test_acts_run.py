@@ -111,7 +111,7 @@ def made(tmp_path_factory):
         store.add_deployment("acts-pvp-bridge-1", {"path": "pvp"})
         place = {"schema": "record/1.0", "scope": "network", "fields": {}}
         store.platform.note_records("acts-pvp-bridge-1", {"dut1": place})
-        for planned in PLAN:
+        for at, planned in enumerate(PLAN):
             if planned.test_id == "LC-POLICY-1" or planned.cell.network != "bridge":
                 reason = "it enforces no NetworkPolicy"
                 store.add_outcome(
@@ -122,7 +122,7 @@ def made(tmp_path_factory):
                 store,
                 planned,
                 "acts-pvp-bridge-1",
-                [result(1500 + number, cycles=planned.spec.cycles) for number in range(1, 8)],
+                [result(1500 + 10 * at + number, cycles=planned.spec.cycles) for number in range(1, 8)],
             )
         store.close(None, "complete")
     write_report(store.folder)
@@ -152,8 +152,11 @@ def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
     assert "The life of pods" in page
     assert "container runs" in page
     assert "went round the pod" in page
+    assert "networks detached (CNI DEL is done)" in page
+    assert "pvp, kernel-l3, bridge, 8 at once" in page
+    assert "pods/min" in page
     assert "it enforces no NetworkPolicy" in page
-    assert "5 answers from the life of 42 pods" in page
+    assert "12 answers from the life of 133 pods and policies" in page
 
 
 def test_servers_verify_and_their_page_names_what_ran_them(servers) -> None:

@@ -29,7 +29,7 @@ from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.store.canonical import sha256_of
 from bmwg.reports.verify.known import known
 from bmwg.reports.verify.page import acts
-from bmwg.reports.verify.physics import questions, within_line_rate
+from bmwg.reports.verify.physics import has_interfaces, questions, within_line_rate
 from bmwg.reports.verify.trust import REQUIREMENT_UNMET, SIGNER_UNKNOWN, required
 from bmwg.reports.verify.verify import TRUSTED, verify_bundle, verify_folder
 
@@ -337,3 +337,14 @@ def test_a_load_at_the_rate_of_the_medium_is_honest_with_a_tag_too(
         trials=[SimpleNamespace(trial=JudgedTrial(seq=1, result=result, validity=Validity.VALID, reason=""))],
     )
     assert len(list(within_line_rate.check(evidence))) == refused  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("io", "counted"),
+    [("af_xdp", True), (["af_xdp", "af_packet"], True), (["af_xdp", "pci"], False), ("pci", False)],
+)
+def test_the_kernel_counts_at_interfaces_whether_a_file_names_one_kind_of_port_or_two(io, counted):
+    evidence_of = SimpleNamespace(
+        run={"testbed": {"tester": {"driver": "embedded", "io": io}}}, platform=None
+    )
+    assert has_interfaces(evidence_of) is counted

@@ -68,6 +68,7 @@ class BridgedNode:
     def _port(self, mine: Side, other: Side) -> TesterPort:
         ipv4, ipv6 = ENDPOINTS[mine.number]
         return self._bed.port(
+            mine.number,
             name=mine.tester_interface,
             device=mine.tester_interface,
             netns=self._bed.tester.netns_path,

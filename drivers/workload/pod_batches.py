@@ -1,0 +1,189 @@
+"""Pods that are asked for at the same time: from the first request until a frame came out behind each.
+
+They stand beside each other between two bridges that have the node's NICs as ports before anything is asked
+for, each with addresses of its own and frames of its own. The tester answers for its address, so that a pod
+forwards as soon as the cluster has made it: nothing of the toolkit takes part in between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from bmwg.drivers.api import Attachment, Missing, PodNetwork
+from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
+from bmwg.drivers.paths import queues, uplinks
+from bmwg.drivers.paths.addresses import OUTER, host
+from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.pvp import bridge_of
+from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
+from bmwg.drivers.workload.offered_frames import OfferedFrames
+from bmwg.drivers.workload.pod_lives import left_behind
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+
+_FIRST_BESIDE = 16  # the last octet of the second pod's addresses; the first has the router's own
+_ROUTING = "bmwg.drivers.hosting.routing"
+
+
+class PodBatches(OfActs):
+    """Makes pods at once between the tester's ports and removes them at once, with frames on their way."""
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: a runtime that makes pods at once, an option with room for many."""
+        bed, name = self._ground.bed, self._ground.cell.network
+        if found := super().probe():
+            return found
+        if not hasattr(bed.runtime, "at_once"):
+            return Missing(
+                what="pods at the same time",
+                reason=f"{bed.testbed.pods.runtime} makes one after the other, so that the toolkit's own "
+                "calls would be timed",
+                mend="pods.runtime: kubernetes",
+            )
+        if bed.network(name).spec.uplink != uplinks.BRIDGE_PORT:
+            return Missing(
+                what=f"pods beside each other on network option {name}",
+                reason="the node would send the frames of all of them to one, or its NIC has room for one",
+                mend="a network option with `uplink: bridge_port`",
+            )
+        return None
+
+    def run(self, spec: ActsSpec, /) -> ActsResult:
+        """Let so many pods live at once; what failed is in the result. Raises DriverError LOAD-02."""
+        ground = self.attached
+        lives: list[Life] = []
+        faults: tuple[str, ...] = ()
+        began_ns = time.monotonic_ns()
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(_joined(ground.bed, ground.bed.sides()))
+                offered = [stack.enter_context(_frames(ground, spec, at)) for at in range(spec.at_once)]
+                while len(lives) < spec.cycles:
+                    lives += _lives(ground, offered, spec, began_ns)
+                    if any(one.first_frame_ns is None for one in lives):
+                        break
+        except ToolkitError as error:
+            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
+        return ActsResult(
+            lives=tuple(lives),
+            wall_ns=time.monotonic_ns() - began_ns,
+            faults=(*faults, *left_behind(ground)),
+        )
+
+
+@contextmanager
+def _joined(bed: Bed, sides: tuple[Side, Side]) -> Iterator[None]:
+    """Make a bridge for each side with the node's NIC as a port: a network that pods come to and leave."""
+    node = bed.node(sides[0].node)
+    with ExitStack() as stack:
+        stack.enter_context(queues.released(bed, node, [side.nic for side in sides]))
+        for side in sides:
+            stack.enter_context(
+                uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=side.nic, bridge=bridge_of(side))
+            )
+            node.call(f"{_ROUTING}:add_bridge", bridge=bridge_of(side), mtu_octets=bed.mtu_octets)
+            stack.enter_context(uplinks.bridged(node, interfaces=(side.nic,), bridge=bridge_of(side)))
+            queues.isolate(bed, node, side.nic, side.number)
+        yield
+
+
+@contextmanager
+def _frames(ground: Ground, spec: ActsSpec, at: int) -> Iterator[OfferedFrames]:
+    """Frames that are offered to the pod of that number; the first among them answers for the port."""
+    first, second = ground.ports
+    first = replace(first, gateway_ipv4=host(_addresses(0, at)[0]))
+    made = OfferedFrames(
+        (first, second),
+        frame_octets=spec.frame_octets,
+        interval_us=spec.interval_us,
+        routers=ground.routers,
+        answers=at == 0,
+    )
+    with made.offering() as offered:
+        yield offered
+
+
+def _addresses(side: int, at: int) -> tuple[str, ...]:
+    """The pod's addresses on that side, in prefix notation; IPv4 alone beside the first."""
+    router = OUTER[side].router_ipv4
+    if at == 0:
+        return (router,)
+    network, _, length = router.partition("/")
+    return (f"{network.rpartition('.')[0]}.{_FIRST_BESIDE + at}/{length}",)
+
+
+def _wanted(ground: Ground, count: int) -> list[tuple[PodSpec, Sequence[PodNetwork]]]:
+    """Return the pods with their networks."""
+    bed = ground.bed
+    network = bed.network(ground.cell.network)
+    limits = bed.testbed.pods
+    found: list[tuple[PodSpec, Sequence[PodNetwork]]] = []
+    for at in range(count):
+        spec = PodSpec(
+            pod_id=f"bmwg-{bed.next_id()}",
+            cpus=limits.cpuset,
+            memory_octets=limits.memory_octets,
+            forwarding=True,
+            arguments=SLEEPER,
+            root=False,
+            least=True,
+            endpoint=True,
+        )
+        networks = [
+            PodNetwork(
+                driver=network,
+                attachment=Attachment(
+                    network=ground.cell.network,
+                    interface=f"net{side.number}",
+                    side=side.number,
+                    uplink=side.nic,
+                    addresses=_addresses(side.number, at),
+                ),
+                bridge=bridge_of(side),
+            )
+            for side in bed.sides()
+        ]
+        found.append((spec, networks))
+    return found
+
+
+def _lives(ground: Ground, offered: Sequence[OfferedFrames], spec: ActsSpec, began_ns: int) -> list[Life]:
+    """Make as many pods as there are frames for, wait until each forwards, remove them."""
+    bed = ground.bed
+    runtime: Any = bed.runtime
+    node = bed.node(bed.sides()[0].node)
+    asked_ns = [0] * len(offered)
+
+    def begun(at: int) -> int:
+        asked_ns[at] = offered[at].begin()
+        return asked_ns[at]
+
+    with runtime.at_once(node, _wanted(ground, len(offered))) as batch:
+        batch.ask(begun)
+        batch.wait_running(within_s=spec.first_frame_s)
+        for frames in offered:
+            frames.wait(spec.first_frame_s)
+        ready_ns = time.monotonic_ns()
+        batch.take_added()
+        batch.remove(within_s=spec.first_frame_s)
+        batch.take_deleted()
+    return [
+        life_of(
+            frames.seen(ends.gone_ns),
+            began_ns,
+            asked_ns=asked_ns[at],
+            steps={key: at_ns for key, at_ns in phases.steps_ns().items() if key != "pod_asked"},
+            removal_steps=ends.steps_ns(),
+            moments={"ready_ns": ready_ns, "remove_asked_ns": ends.asked_ns, "removed_ns": ends.gone_ns},
+        )
+        for at, (frames, phases, ends) in enumerate(
+            zip(offered, batch.phases.values(), batch.ends.values(), strict=True)
+        )
+    ]
+
+
+_: type[ActsWorkload] = PodBatches
