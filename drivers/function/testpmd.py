@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
@@ -52,6 +53,12 @@ class Testpmd:
         """Return what is missing: the program, or hugepages that its pod is to have."""
         if not Path(BINARY).exists():
             return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+        if self._pages and not cgroups.has_controller("hugetlb"):
+            return Missing(
+                what=f"{self._pages} hugepages of 2 MiB for testpmd",
+                reason="this kernel has no hugetlb controller for cgroups, by which a pod gets a share",
+                mend="a kernel with CONFIG_CGROUP_HUGETLB, or pods.hugepages_2Mi: 0",
+            )
         return lacking_pages(self._pages)
 
     @contextmanager
