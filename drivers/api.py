@@ -136,7 +136,8 @@ class Attached:
 
     `link_kind` is the interface's kind as the kernel names it (`veth`, `macvlan`; `vhost-user` for a socket),
     `addresses` are in prefix notation. `device` is the EAL device by which a DPDK program in the pod takes it
-    (empty: an AF_PACKET device of the program's own), `socket` the vhost-user socket's path on the node.
+    (an address such as `0000:01:10.0` for a PCI device, empty: an AF_PACKET device of the program's own),
+    `socket` the vhost-user socket's path on the node.
     `host_interface` and `host_mac` are its other end on the node, None where there is none; `took_nic` says
     that the interface is the node's NIC itself. `evidence` is for the platform record; it has the keys
     `network` and `interface`, by which the record finds it.
@@ -186,10 +187,10 @@ class NetworkDriver(Protocol):
     namespace also when its process has ended, `bridge` a name for a bridge where the option makes one.
     `check` returns evidence that the attachment stands.
 
-    `hands_over` is what the workload gets: `netdev`, `vhost-user` or `af-xdp` (`network/handover.py`, where a
-    network of netdevs finds the two methods that follow). `pod_parts` tells, before the pod is made, what it
-    must see of the node; `settled` waits, once the workload's program runs (process `pod_pid`), until the
-    attachment carries frames, and returns evidence of what is then so.
+    `hands_over` is what the workload gets: `netdev`, `vhost-user`, `af-xdp`, `vfio` or `combined`
+    (`network/handover.py`, where a network of netdevs finds the two methods that follow). `pod_parts` tells,
+    before the pod is made, what it must see of the node; `settled` waits, once the workload's program runs
+    (process `pod_pid`), until the attachment carries frames, and returns evidence of what is then so.
 
     `uses` tells, by name, what each of the network's own processes on a node has used since it began: `pid`,
     `at_ns` (monotonic), `cpu_ns`, `memory_octets` and, where threads poll, their `polling_cpu_ns`.

@@ -52,29 +52,33 @@ def require_closed(bed: Bed) -> None:
     """TestbedError ISO-02 when an interface in one of the run's namespaces leads out of all of them.
 
     An interface leads out when its other end lies in a namespace that is none of the run's, or when it is a
-    device of the machine that the testbed file does not name as lab port.
+    device of the machine that the testbed file does not name as lab port. Its name also
+    stands for its virtual functions.
     """
+    lab_ports = set(bed.testbed.lab_ports)
     pids = [*(bed.node(name).pid for name in bed.nodes), *(pod.pid for pod in bed.pods.values())]
+    found: dict[str, list[dict[str, JsonValue]]] = {}
     for name in bed.nodes:
         node = bed.node(name)
-        found = {f"node {name}": node.call("bmwg.drivers.isolation:survey", pids=pids)}
+        found[f"node {name}"] = node.call("bmwg.drivers.isolation:survey", pids=pids)
         for pod in bed.pods.values():
             if pod.node.name == name:
                 found[f"pod {pod.pod_id}"] = pod.inside("bmwg.drivers.isolation:survey", pids=pids)
-        for where, interfaces in found.items():
-            for interface in interfaces:
-                if reason := _leads_out(interface, bed.testbed.lab_ports):
-                    raise TestbedError(
-                        "ISO-02",
-                        f"interface {interface['name']} of {where}; no traffic was sent",
-                        expected="interfaces that end within the run, or lab ports",
-                        found=reason,
-                        hint="name it in lab_ports if test traffic may use it",
-                    )
+    own = {one["bus_address"] for part in found.values() for one in part if one["name"] in lab_ports}
+    for where, interfaces in found.items():
+        for interface in interfaces:
+            if reason := _leads_out(interface, lab_ports | own - {""}):
+                raise TestbedError(
+                    "ISO-02",
+                    f"interface {interface['name']} of {where}; no traffic was sent",
+                    expected="interfaces that end within the run, or lab ports",
+                    found=reason,
+                    hint="name it in lab_ports if test traffic may use it",
+                )
 
 
 def _leads_out(interface: Mapping[str, JsonValue], lab_ports: Collection[str]) -> str:
-    names = {interface["name"], interface["bus_address"]}
+    names = {interface["name"], interface["bus_address"], interface["nic_address"]}
     if interface["device"] and not names & set(lab_ports):
         return "a device of the machine"
     if interface["elsewhere"]:
@@ -101,6 +105,7 @@ def survey(*, pids: list[int]) -> list[dict[str, JsonValue]]:
                 "kind": link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") or "",
                 "device": device.exists(),
                 "bus_address": device.resolve().name if device.exists() else "",
+                "nic_address": (device / "physfn").resolve().name if (device / "physfn").exists() else "",
                 "elsewhere": other_end is not None and other_end not in inside,
             }
         )

@@ -19,8 +19,13 @@ from bmwg.methodology.records import Direction, FrameFormat
 from bmwg.methodology.trial_limits import MAX_NETWORKS
 
 CONTAINERIZED, RFC2544 = "containerized", "rfc2544"
-USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
-MODELS = (USER_SPACE, EBPF, SR_IOV)  # networking models of the draft that have suites of their own
+USER_SPACE, EBPF, SR_IOV, COMBINATION = "user-space", "ebpf", "sr-iov", "combination"
+MODELS = (
+    USER_SPACE,
+    EBPF,
+    SR_IOV,
+    COMBINATION,
+)  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
 FACTORS, PARALLEL = "factors", "parallel"
 NAMED = (
@@ -107,8 +112,19 @@ CHAINS_CASES = (
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
 )
 PARALLEL_CASES = (  # more cells than the default folder has time for: a profile names them
-    Case(test_id="CN-TPUT-9.1", suite=PARALLEL, measurement="throughput", path="parallel"),
-    Case(test_id="CN-LAT-9.1", suite=PARALLEL, measurement="latency", path="parallel"),
+    Case(test_id="CN-TPUT-11.1", suite=PARALLEL, measurement="throughput", path="parallel"),
+    Case(test_id="CN-LAT-11.1", suite=PARALLEL, measurement="latency", path="parallel"),
+)
+# a chain of one pod is north-south alone, one of two has east-west in it; each direction is a cell of its own
+COMBINATION_CASES = tuple(
+    Case(
+        test_id=f"{stem}-9.1",
+        suite=COMBINATION,
+        measurement=measurement,
+        path="chain",
+        directions=(Direction.FORWARD, Direction.REVERSE),
+    )
+    for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
 )
 MACHINES_CASES = (
     Case(test_id="CN-TPUT-6.1", suite=MACHINES, measurement="throughput", path="pvp-vm"),
@@ -117,7 +133,7 @@ MACHINES_CASES = (
 CLUSTER_CASES = tuple(
     Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)
     for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
-    for number, path in enumerate(("p2p-cluster", "p2p-service"), start=1)
+    for number, path in enumerate(("p2p-cluster", "p2p-service", "p2p"), start=1)
 )
 # Effects of factors on the throughput, by designs that a profile names; not in the default folder.
 FACTORS_CASES = (Case(test_id="CN-TPUT-7.1", suite=FACTORS, measurement="throughput"),)

@@ -28,7 +28,8 @@ MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
 _RESULTS_TAG, _TOOLKIT_TAG = "bmwg-results", "bmwg-checkout"
-_FUNCTIONS = ("igb", "igbvf", "vfio-pci")  # drivers of NICs with virtual functions, and of these
+# drivers of NICs with virtual functions, and of these; then what a vSwitch needs, or would load amid a run
+_MODULES = ("igb", "igbvf", "vfio-pci", "tun", "nf_conntrack_netlink")
 
 
 def run_in_guest(
@@ -55,7 +56,8 @@ def run_in_guest(
         cpus=min(CPUS, os.cpu_count() or 1),
         memory_octets=MEMORY_OCTETS,
         accelerator=accelerator,
-        shares={str(results.resolve()): _RESULTS_TAG, **_hidden_toolkit()},
+        shares={str(results.resolve()): _RESULTS_TAG},
+        views=_hidden_toolkit(),
         cables=cables,
     )
     with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
@@ -65,19 +67,35 @@ def run_in_guest(
             f"guest booted in {machine.boot_s:.1f} s: {described['accelerator'].upper()} "
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
+        phase = _Phases(say)
         if cables:
             node.call(
-                "bmwg.drivers.hosting.guest_run:load", modules=list(_FUNCTIONS), deadline_s=_CALL_DEADLINE_S
+                "bmwg.drivers.hosting.guest_run:load", modules=list(_MODULES), deadline_s=_CALL_DEADLINE_S
             )
+            phase.ended("drivers of its NICs loaded")
         began = _clocks(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
             machine={**described, "guest_clock": began[0], "host_kept_awake": held.as_json()},
             deadline_s=guest_run.TELL_DEADLINE_S,
         )
+        phase.ended("programs of the record used once")
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
         _check_clock(began, _clocks(node))
         return status
+
+
+class _Phases:
+    """Tells how long each step took before the run in the guest speaks for itself."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._began_s = time.monotonic()
+
+    def ended(self, what: str) -> None:
+        now_s = time.monotonic()
+        self._say(f"guest: {what} in {now_s - self._began_s:.1f} s\n")
+        self._began_s = now_s
 
 
 def _hidden_toolkit() -> dict[str, str]:

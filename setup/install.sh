@@ -8,9 +8,10 @@
 #   sh setup/install.sh http      the same and what `robot testcases/http_proxy/` needs (Squid, Docker, QEMU, JMeter ...)
 #   sh setup/install.sh libvirt   the same as http, and libvirt as second driver of its virtual machines
 #   sh setup/install.sh kubernetes  what the default needs and an embedded Kubernetes cluster (5 to 15 minutes, once)
+#   sh setup/install.sh cilium    the same as kubernetes and Cilium (its agent is large: up to half an hour more, once)
 #   sh setup/install.sh openstack the same as http, and an OpenStack of its own whose servers are the machines
 #
-# A second run installs nothing. Settings: SETUP_PYTHON (interpreter, default /usr/bin/python3),
+# A second run installs nothing. Settings: SETUP_KUBERNETES (minor version of the cluster, 1.34 or 1.33), SETUP_PYTHON (interpreter, default /usr/bin/python3),
 # SETUP_BIN (where the commands are linked, default /usr/local/bin).
 set -eu
 
@@ -316,6 +317,15 @@ kubernetes_step() {
     say "      $(tail -n 1 "$log")"
 }
 
+cilium_step() {
+    title "Cilium: its agent and CNI plugin from its Go module, and the compiler that the agent calls"
+    run 3600 sh "$here/cilium.sh" || {
+        show_log
+        stop "Cilium was not built" "see $log; 'sh setup/cilium.sh' by hand shows the cause"
+    }
+    say "      $(tail -n 1 "$log")"
+}
+
 openstack_step() {
     title "OpenStack: a root file system of its own, beside this machine's"
     run 2400 sh "$here/openstack.sh" || {
@@ -360,6 +370,7 @@ commands_step() {
 # ---------------------------------------------------------------- main
 
 mode=main
+cilium=no
 libvirt=no
 openstack=no
 vswitch=no
@@ -373,8 +384,9 @@ http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
 openstack) mode=http steps=8 openstack=yes ;;
 kubernetes) mode=kubernetes steps=7 ;;
+cilium) mode=kubernetes steps=8 cilium=yes ;;
 *)
-    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'workloads', 'http', 'libvirt', 'openstack' or 'kubernetes'" >&2
+    say "unknown argument '$1': expected nothing, 'tests', 'vswitch', 'workloads', 'http', 'libvirt', 'openstack', 'kubernetes' or 'cilium'" >&2
     exit 2
     ;;
 esac
@@ -392,6 +404,7 @@ if [ "$mode" = http ]; then
     guest_step
 fi
 if [ "$mode" = kubernetes ]; then kubernetes_step; fi
+if [ "$cilium" = yes ]; then cilium_step; fi
 if [ "$openstack" = yes ]; then openstack_step; fi
 commands_step
 title "done. Next: .venv/bin/bmwg run, or robot testcases/containerized/"

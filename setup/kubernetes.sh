@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the programs of the embedded Kubernetes cluster from Go modules, pinned in setup/kubernetes/go.mod.
+# Builds the programs of the embedded Kubernetes cluster from Go modules, pinned below setup/kubernetes.
 # Called by `sh setup/install.sh kubernetes`; a second run does nothing. Needs no root.
+# SETUP_KUBERNETES names a minor version (1.34, the default, or 1.33); each has a folder of its own in the cache.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
@@ -8,17 +9,32 @@ cache=${1:-/var/cache/bmwg/kubernetes}
 go_wanted=go1.24.6  # for a machine whose Go is older than go.mod asks: fetched as a module
 wait_s=2900         # below the deadline of setup/install.sh
 
-version_of() { sed -n "s|^[[:space:]]*$1 \(v[0-9.]*\).*|\1|p" "$here/kubernetes/go.mod" | head -n 1; }
+default=1.34
+minor=${SETUP_KUBERNETES:-$default}
+modules=$here/kubernetes
+if [ "$minor" != "$default" ]; then modules=$modules/$minor; fi
+if [ ! -f "$modules/go.mod" ]; then
+    known=$(cd "$here/kubernetes" && for one in */go.mod; do printf ' %s' "${one%/*}"; done)
+    echo "SETUP_KUBERNETES=$minor: expected $default or one of$known" >&2
+    exit 2
+fi
+known_as() { # the names by which a testbed file finds it
+    ln -sfn "$programs" "$cache/$minor"
+    if [ "$minor" = "$default" ]; then ln -sfn "$programs" "$cache/current"; fi
+    echo "Kubernetes $kubernetes: $programs"
+}
+
+version_of() { sed -n "s|^[[:space:]]*$1 \(v[0-9.]*\).*|\1|p" "$modules/go.mod" | head -n 1; }
 kubernetes=$(version_of k8s.io/kubernetes)
 etcd=$(version_of go.etcd.io/etcd/server/v3)
 if [ -z "$kubernetes" ] || [ -z "$etcd" ]; then
-    echo "$here/kubernetes/go.mod names no version of k8s.io/kubernetes or etcd" >&2
+    echo "$modules/go.mod names no version of k8s.io/kubernetes or etcd" >&2
     exit 1
 fi
-sources=$(cat "$here/kubernetes/go.mod" "$here/kubernetes/go.sum" "$0" | sha256sum | cut -c 1-12)
+sources=$(cat "$modules/go.mod" "$modules/go.sum" "$0" | sha256sum | cut -c 1-12)
 programs=$cache/$kubernetes-$sources
 if [ -f "$programs/versions" ]; then
-    echo "Kubernetes $kubernetes: $programs"
+    known_as
     exit 0
 fi
 
@@ -29,7 +45,7 @@ if ! flock -w "$wait_s" 9; then
     exit 1
 fi
 if [ -f "$programs/versions" ]; then
-    echo "Kubernetes $kubernetes: $programs"
+    known_as
     exit 0
 fi
 
@@ -61,13 +77,13 @@ esac
 
 rm -rf "$programs.new"
 mkdir -p "$programs.new"
-cd "$here/kubernetes"
+cd "$modules"
 stamp=k8s.io/component-base/version
 export CGO_ENABLED=0 GOFLAGS=-mod=readonly
 build() { # NAME PACKAGE
     echo "building $1"
     nice "$go" build -trimpath -buildvcs=false -o "$programs.new/$1" -ldflags \
-        "-s -w -X $stamp.gitVersion=$kubernetes -X $stamp.gitMajor=1 -X $stamp.gitMinor=34 -X $stamp.gitTreeState=clean" "$2"
+        "-s -w -X $stamp.gitVersion=$kubernetes -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor#*.} -X $stamp.gitTreeState=clean" "$2"
 }
 for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy; do
     build "$name" "k8s.io/kubernetes/cmd/$name"
@@ -81,5 +97,4 @@ build etcd go.etcd.io/etcd/server/v3
 } >"$programs.new/versions"
 rm -rf "$programs"
 mv "$programs.new" "$programs"
-ln -sfn "$programs" "$cache/current"
-echo "Kubernetes $kubernetes: $programs"
+known_as

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import cgroups
-from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER
+from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
 if TYPE_CHECKING:  # a node function stands in this module, and the bed is slow to import
@@ -30,8 +30,11 @@ CAPABILITIES = (
 )  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+READY_DEADLINE_S = 90.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK's over 9p
 _READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
+_PCI_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_VFIO_KIND = "vfio-pci"
 
 
 class Testpmd:
@@ -39,7 +42,7 @@ class Testpmd:
 
     routes: ClassVar[bool] = False
     answers_neighbours: ClassVar[bool] = False
-    drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP})
+    drives: ClassVar[frozenset[str]] = frozenset({NETDEV, VHOST_USER, AF_XDP, VFIO, COMBINED})
     forwarding: ClassVar[str] = (
         "testpmd in the pod's cgroup; the node's share in the threads of the device queues"
     )
@@ -75,7 +78,10 @@ class Testpmd:
             cpu=self._cpu,
             hugepages_2mi=self._pages,
         )
-        self._kinds = ", ".join(sorted(set(_DRIVER.findall(" ".join(line)))))
+        kinds = set(_DRIVER.findall(" ".join(line)))
+        if any(word.startswith("--allow=") for word in line):
+            kinds.add(_VFIO_KIND)
+        self._kinds = ", ".join(sorted(kinds))
         return line
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:
@@ -120,10 +126,15 @@ def arguments(
 ) -> tuple[str, ...]:
     """Return the command line: two EAL devices, one forwarding core beside the idle main one.
 
-    With hugepages all of its memory lies in them, in one file, which a vSwitch can share.
+    With hugepages all of its memory lies in them, in one file, which a vSwitch can share. EAL numbers PCI
+    devices by their addresses, then the others in the order of the command line.
     """
+    ports = sorted(zip(devices, neighbours, strict=True), key=lambda port: _place(port[0]))
     memory = ("--huge-dir=/dev/hugepages", "--single-file-segments") if hugepages_2mi else ("--no-huge",)
-    peers = [f"--eth-peer={number},{mac}" for number, mac in enumerate(neighbours)]
+    peers = [f"--eth-peer={number},{mac}" for number, (_, mac) in enumerate(ports)]
+    behind_iommu = any(_PCI_ADDRESS.fullmatch(device) for device in devices)
+    # ordinary memory has no other addresses than the process's, and the IOMMU translates those
+    buses = ["--iova-mode=va" if behind_iommu else "--no-pci"]
     return (
         "stdbuf",
         "-oL",
@@ -131,10 +142,10 @@ def arguments(
         f"--lcores=(0-1)@{cpu}",
         *memory,
         f"-m{MEMORY_MIB}",
-        "--no-pci",
+        *buses,
         "--no-telemetry",
         "--no-shconf",
-        *(f"--vdev={device}" for device in devices),
+        *(f"--{'allow' if _PCI_ADDRESS.fullmatch(one) else 'vdev'}={one}" for one, _ in ports),
         "--",
         "--forward-mode=mac",
         *peers,
@@ -145,7 +156,12 @@ def arguments(
     )
 
 
-def wait_ready(pod: Pod, *, within_s: float = 20.0) -> str:
+def _place(device: str) -> tuple[int, str]:
+    """Where EAL puts a device among its ports."""
+    return (0, device) if _PCI_ADDRESS.fullmatch(device) else (1, "")
+
+
+def wait_ready(pod: Pod, *, within_s: float = READY_DEADLINE_S) -> str:
     """Wait until testpmd says that it forwards; return that line.
 
     Raises DriverError PATH-06 with the last lines of its output when it does not within the deadline.

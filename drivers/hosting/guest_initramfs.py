@@ -118,13 +118,15 @@ def build(
     *,
     python: str,
     shares: Mapping[str, str] | None = None,
+    views: Mapping[str, str] | None = None,
     from_disk: bool = False,
     cache: Path = CACHE,
 ) -> Path:
     """Write the archive for this kernel and these settings, once, and return it.
 
-    `shares` maps a 9p tag to the folder in the guest where it is mounted for writing. The root is that of the
-    guest's disk, or else the host's. Raises VM-03 without a static shell on this host, VM-01 when the kernel
+    `shares` maps a 9p tag to the folder in the guest where it is mounted for writing, `views` one for reading
+    alone. The root is that of the guest's disk, or else the host's. Raises VM-03 without a static
+    shell on this host, VM-01 when the kernel
     lacks a module.
     """
     modules = kernel.modules_for((*MODULES, *DISK_MODULES) if from_disk else MODULES)
@@ -138,9 +140,8 @@ def build(
         modules_tag=MODULES_TAG,
         release=kernel.release,
         shares="\n".join(
-            f"mkdir -p {shlex.quote('/new' + path)}\n"
-            f"{_MOUNT_9P} -o rw,cache=mmap {tag} {shlex.quote('/new' + path)} || die '9p share'"
-            for tag, path in sorted((shares or {}).items())
+            [_mounted(tag, path, "ro,cache=loose") for tag, path in sorted((views or {}).items())]
+            + [_mounted(tag, path, "rw,cache=mmap") for tag, path in sorted((shares or {}).items())]
         ),
     )
     entering = f"{_BUSYBOX} chroot {TOOLKIT} " if from_disk else ""
@@ -165,6 +166,12 @@ def build(
         for old in sorted(target.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[:-16]:
             old.unlink(missing_ok=True)  # choice: each set of shares makes one; sixteen are 64 MiB
     return target
+
+
+def _mounted(tag: str, path: str, options: str) -> str:
+    """Return the script's lines that mount one folder of the host."""
+    place = shlex.quote("/new" + path)
+    return f"mkdir -p {place}\n{_MOUNT_9P} -o {options} {tag} {place} || die '9p share'"
 
 
 def probe_shell() -> Missing | None:

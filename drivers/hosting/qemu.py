@@ -76,7 +76,9 @@ class Disk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSpec:
-    """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it.
+    """A guest as wanted. `shares` maps a host folder to the 9p tag under which the guest may write it,
+    `views` one that the guest only reads: it keeps in its memory what it has read, so nobody may change the
+    folder meanwhile.
 
     Its root is on `disk`, or the host's. `cables` are pairs of NICs within the guest, each pair joined by a
     cable that ends at no interface of the host; the guest then has an IOMMU of its own, behind which the
@@ -89,6 +91,7 @@ class MachineSpec:
     accelerator: Accelerator
     nics: tuple[Nic, ...] = ()
     shares: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
     disk: Disk | None = None
     cables: tuple[tuple[NicModel, NicModel], ...] = ()
 
@@ -164,8 +167,9 @@ def command(
     # choice: without cables no ACPI table of q35 is needed, and `pc` boots faster
     machine = "q35,kernel-irqchip=split" if spec.cables else "pc"
     argv += ["-machine", f"{machine},accel={spec.accelerator}"]
-    if spec.cables:  # before every device that is to stand behind it
-        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+    # before every device that is to stand behind it; 48 bits, as addresses of programs have 47
+    if spec.cables:
+        argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
     argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
     argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
@@ -178,6 +182,8 @@ def command(
     argv += _share("modules", modules, MODULES_TAG, writable=False)
     for number, (folder, tag) in enumerate(sorted(spec.shares.items())):
         argv += _share(f"share{number}", Path(folder), tag, writable=True)
+    for number, (folder, tag) in enumerate(sorted(spec.views.items())):
+        argv += _share(f"view{number}", Path(folder), tag, writable=False)
     if spec.disk is not None:
         argv += _disk(spec.disk)
     for number, nic in enumerate(spec.nics):
@@ -213,7 +219,9 @@ def kernel_line(spec: MachineSpec) -> str:
         for number, nic in enumerate(spec.nics)
         if nic.address is not None
     ]
-    iommu = ["intel_iommu=on"] if spec.cables else []
+    # the kernel's own drivers go past the IOMMU: each frame would cost them two commands to it, and a
+    # translated guest takes milliseconds for those. A function bound to VFIO has its own tables all the same
+    iommu = ["intel_iommu=on", "iommu=pt"] if spec.cables else []
     return " ".join([_KERNEL_WORDS, *iommu, *network])
 
 

@@ -77,6 +77,7 @@ class Machine:
             kernel,
             python=sys.executable,
             shares={tag: path for path, tag in self.spec.shares.items()},
+            views={tag: path for path, tag in self.spec.views.items()},
             from_disk=self.spec.disk is not None,
         )
         began_s = time.monotonic()

@@ -46,9 +46,16 @@ class Authority:
         self._certificate = self._signed(self._subject, self._key, authority=True)
         self.pair = _pair(self._certificate, self._key)
 
-    def server(self, common_name: str, names: Sequence[str], *, organization: str = "") -> Pair:
+    def server(
+        self,
+        common_name: str,
+        names: Sequence[str],
+        *,
+        organization: str = "",
+        valid: datetime.timedelta = _VALID,
+    ) -> Pair:
         """Return a certificate for a server (and client) reached by these names and addresses."""
-        return self._issue(common_name, organization, names)
+        return self._issue(common_name, organization, names, valid)
 
     def client(self, user: str, *, group: str = "", valid: datetime.timedelta = _VALID) -> Pair:
         """Return a certificate by which a client is `user` in `group`; `valid` may be in the past."""

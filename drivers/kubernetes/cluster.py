@@ -19,22 +19,18 @@ from pathlib import Path
 import yaml
 
 from bmwg.drivers.api import JsonValue, PlacedNode, UndoLog
-from bmwg.drivers.kubernetes import attachments, flannel, policies, settings
+from bmwg.drivers.kubernetes import attachments, flannel, joined, policies, settings
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.certificates import Authority, signing_key
 from bmwg.drivers.kubernetes.client import Cluster
-from bmwg.drivers.kubernetes.flannel import Flannel
 from bmwg.drivers.kubernetes.programs import CONTROL_PLANE
 from bmwg.drivers.kubernetes.programs import folder as programs_folder
 from bmwg.drivers.kubernetes.settings import Layout
-from bmwg.drivers.network.flannel import FlannelNetwork
-from bmwg.drivers.paths.addresses import INNER
 from bmwg.methodology.errors import DriverError, ToolkitError
 
 UNDO_KIND = "kubernetes_node"
 READY_S = 240.0  # choice: 15 to 20 s on a quiet machine; of a shared one only the end of the wait
 _NODE = "bmwg.drivers.kubernetes.node"
-_FLANNEL = "bmwg.drivers.kubernetes.flannel"
 _CGROUPS = "bmwg.drivers.hosting.cgroups"
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
@@ -65,13 +61,15 @@ def embedded(
     other_cpus: str,
     program_cpus: str,
     plugin_dirs: Sequence[str] = (settings.PLUGIN_DIR,),
-    network: FlannelNetwork | None = None,
+    network: joined.Joining | None = None,
+    version: str = "",
     interface: str = "",
     within_s: float = READY_S,
 ) -> Iterator[Embedded]:
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
-    `network` is the option whose daemon joins the nodes' pods, `plugin_dirs` are folders of CNI plugins.
+    `network` is the option whose daemon joins the nodes' pods, `plugin_dirs` are folders of CNI plugins,
+    `version` is the minor version of the cluster's programs, where it is not the default.
 
     `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
     for pods with CPUs of their own, `other_cpus` for other pods, `program_cpus` for the cluster's programs.
@@ -85,7 +83,8 @@ def embedded(
             number=number,
             folder=str(shared / name),
             shared=str(shared),
-            programs=programs_folder(),
+            programs=programs_folder(version),
+            version=version,
             address=f"{_PREFIX}{number + 1}",
             api_address=f"{_PREFIX}1",
             cgroup=f"/bmwg-kubernetes-{token}-{name}",
@@ -93,7 +92,8 @@ def embedded(
             other_cpus=other_cpus,
             program_cpus=program_cpus,
             plugin_dirs=tuple(plugin_dirs),
-            flannel=_flannel(network, number),
+            flannel=joined.flannel_of(network, number),
+            cilium=joined.cilium_of(network, number, f"{_PREFIX}1"),
         )
         for number, name in enumerate(nodes)
     }
@@ -128,7 +128,7 @@ def embedded(
             _furnish(api)
             _wait_for_nodes(api, nodes, layouts, started, end_s)
             if network is not None:
-                _wait_for_flannel(api, nodes, layouts, started, end_s)
+                _wait_for_way(api, nodes, layouts, started, end_s)
             made.took_s["ready"] = round(time.monotonic() - began_s, 3)
         first.call(f"{_NODE}:yield_cpus", pid=started[first.place["name"]]["pid"], names=list(CONTROL_PLANE))
         yield made
@@ -232,9 +232,11 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     for other in layouts.values():
         if other.name != name:
             node.call(f"{_ROUTING}:add_route", destination=other.pod_network, via=other.address)
-    told = layouts[name].flannel
+    told = joined.underlay(layouts[name])
     if told is not None:
-        node.call(f"{_INTERFACES}:add_address", interface=told.interface, address=told.address)
+        node.call(f"{_INTERFACES}:add_address", **told)
+        for route in joined.routes(layouts, name):
+            node.call(f"{_ROUTING}:add_route", **route)
 
 
 def _wait_for_runtime(
@@ -285,29 +287,18 @@ def _wait_for_nodes(
         _still(nodes[late], layouts[late], started[late], end_s, f"node {late} ready")
 
 
-def _flannel(network: FlannelNetwork | None, number: int) -> Flannel | None:
-    """Return what flanneld of a node is told: the pods' subnet of one side of a path over two nodes."""
-    if network is None:
-        return None
-    subnet = INNER[number].subnets[0]
-    return flannel.of_node(number, backend=network.backend, interface=network.interface, subnet=subnet)
-
-
-def _wait_for_flannel(
+def _wait_for_way(
     api: Cluster,
     nodes: Mapping[str, PlacedNode],
     layouts: Mapping[str, Layout],
     started: Mapping[str, Mapping[str, JsonValue]],
     end_s: float,
 ) -> None:
-    """Give each node its part of flannel's network; wait until flanneld has made the way to the others."""
-    told = {name: layout.flannel for name, layout in layouts.items() if layout.flannel is not None}
-    for name, one in told.items():
-        api.merge(f"/api/v1/nodes/{name}", {"spec": {"podCIDR": one.subnet, "podCIDRs": [one.subnet]}})
-    for name, one in told.items():
-        others = [other.subnet for key, other in told.items() if key != name]
-        while awaited := nodes[name].call(f"{_FLANNEL}:ready", subnet=one.subnet, others=others):
-            _still(nodes[name], layouts[name], started[name], end_s, f"flanneld with {awaited}")
+    """Wait until what joins the nodes' pods has made its way on each."""
+    joined.begin(api, layouts)
+    for name, node in nodes.items():
+        while awaited := joined.awaited(node, name, layouts):
+            _still(node, layouts[name], started[name], end_s, awaited)
 
 
 def is_ready(node: Mapping[str, JsonValue]) -> bool:

@@ -1,7 +1,8 @@
 """The first process of an embedded cluster's node: keeps its programs running, and collects orphans.
 
 It runs in a PID and mount namespace of its own inside the node's network namespace. When it ends, the kernel
-ends every program, shim and container of the node with it.
+ends every program, shim and container of the node with it; what is pinned in a bpf file system of its mount
+namespace goes with that namespace.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ KERNEL_SETTINGS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
+# Settings of the whole machine, which a daemon of the network would set as well: it finds them read-only.
+_OF_THE_MACHINE = ("/proc/sys/kernel", "/proc/sys/vm", "/proc/sys/fs")
 _PAUSE_S = 0.5  # choice: between a program's end and its next start
 _STARTS = 60  # choice: after that it stays down, and says so
 
@@ -64,6 +67,10 @@ def main() -> int:
 
     order = json.loads(Path(sys.argv[1]).read_text())
     folder = Path(order["folder"])
+    if order["bpf_root"]:
+        for place in _OF_THE_MACHINE:
+            mounts.bind_read_only(source=place, target=place)
+        mounts.file_system(kind="bpf", target=order["bpf_root"])
     for name, value in KERNEL_SETTINGS.items():
         if not os.path.exists(f"/proc/sys/{name}"):
             continue

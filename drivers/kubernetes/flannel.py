@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
+from bmwg.drivers.kubernetes import built
 
 FOLDER_VARIABLE = "BMWG_FLANNEL"  # a folder with the programs, instead of what set-up built
 BUILT = "/var/cache/bmwg/flannel/current"
@@ -57,19 +58,7 @@ def missing() -> dict[str, str] | None:
 
 def versions() -> dict[str, JsonValue]:
     """Node function: versions and SHA-256 of the programs as set-up recorded them."""
-    told: dict[str, JsonValue] = {}
-    hashes: dict[str, str] = {}
-    try:
-        lines = Path(folder(), "versions").read_text().splitlines()
-    except OSError as error:
-        return {"reason": f"{folder()}/versions: {error.strerror}"}
-    for line in lines:
-        words = line.split()
-        if words[0] == "sha256":
-            hashes[words[1]] = words[2]
-        else:
-            told[words[0]] = words[1]
-    return {**told, "sha256": hashes}
+    return built.versions(folder())
 
 
 def of_node(number: int, *, backend: str, interface: str, subnet: str) -> Flannel:

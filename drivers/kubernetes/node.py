@@ -24,7 +24,7 @@ import yaml
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import bounded, cgroups, cpu_placement, mounts, process
 from bmwg.drivers.hosting import programs as running
-from bmwg.drivers.kubernetes import flannel, image, programs, settings
+from bmwg.drivers.kubernetes import cilium, flannel, image, programs, settings
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.methodology.errors import DriverError, TestbedError
 
@@ -43,10 +43,10 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
 
     Nothing is waited for. Raises TestbedError KUBE-01.
     """
-    lack = programs.missing()
+    node = settings.layout_of(layout)
+    lack = programs.missing(node.version)
     if lack:
         raise TestbedError("KUBE-01", f"no {lack['what']}", found=lack["reason"], hint=lack["mend"])
-    node = settings.layout_of(layout)
     folder = Path(node.folder)
     folder.mkdir(parents=True, exist_ok=True)
     make_cgroup(cgroup=node.cgroup)
@@ -58,7 +58,8 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
     if control_plane:
         wanted = settings.control_plane(node) + wanted
     order = folder / "order.json"
-    order.write_text(json.dumps({"folder": node.folder, "cgroup": node.program_cgroup, "programs": wanted}))
+    told = {"folder": node.folder, "cgroup": node.program_cgroup, "programs": wanted}
+    order.write_text(json.dumps({**told, "bpf_root": "" if node.cilium is None else cilium.BPF_ROOT}))
     begun = running.start(
         command=[*_UNSHARE, "--propagation", "private", sys.executable, "-m", _FIRST, str(order)],
         folder=node.folder,

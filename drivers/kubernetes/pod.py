@@ -203,10 +203,7 @@ class KubernetesPod:
         found = self._runtime.api.get(pods.pods_path(self._runtime.namespace, self.pod_id))
         if found is None:
             return "the pod is gone"
-        status = found.get("status") or {}
-        if status.get("phase") == "Running" and pods.restarts(found) == pods.restarts(self._found):
-            return None
-        return f"phase {status.get('phase')}, {pods.restarts(found)} restarts: {status.get('message', '')}"
+        return pods.fault(self._runtime.api, found, restarted=pods.restarts(self._found))
 
     def describe(self) -> dict[str, JsonValue]:
         """Return the pod as the cluster has it and as the kernel enforces it, with the times of its start."""

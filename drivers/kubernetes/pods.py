@@ -172,8 +172,38 @@ def wait_running(
         "KUBE-40",
         f"pod {name}",
         expected=f"a running container within {within_s:g} s",
-        found=f"{_state(last)}; {'; '.join(events(api, namespace, name)) or 'no event'}"[:1500],
+        found="; ".join(
+            [_state(last), *node_fault(api, last), *(events(api, namespace, name) or ["no event"])]
+        )[:1500],
     )
+
+
+def node_fault(api: Cluster, found: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the node of a pod, in words; none when it is ready, or may not be asked."""
+    node = str((found.get("spec") or {}).get("nodeName") or "")
+    if not node:
+        return []
+    with contextlib.suppress(ToolkitError):
+        ready = _condition(
+            (api.get(f"/api/v1/nodes/{node}", within_s=5.0) or {}).get("status") or {}, "Ready"
+        )
+        if ready and ready.get("status") != "True":
+            return [f"its node is not ready: {ready.get('message') or ready.get('reason') or 'no word'}"]
+    return []
+
+
+def fault(api: Cluster, found: Mapping[str, Any], *, restarted: int) -> str | None:
+    """Say why a pod that ran no longer does, as the cluster has it; None while it does.
+
+    `restarted` is how often its container had been started again when it ran.
+    """
+    status = found.get("status") or {}
+    if status.get("phase") == "Running" and restarts(found) == restarted:
+        if _condition(status, "Ready").get("status") != "False":
+            return None
+        return next(iter(node_fault(api, found)), None)
+    reason = f"{status['reason']}: " if status.get("reason") else ""
+    return f"phase {status.get('phase')}, {restarts(found)} restarts: {reason}{status.get('message', '')}"
 
 
 def _never(placed: Mapping[str, Any]) -> bool:

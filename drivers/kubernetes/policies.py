@@ -21,7 +21,7 @@ from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.client import OWNER_LABEL, Cluster
 from bmwg.drivers.kubernetes.policy_rules import END, INGRESS, TABLE
 from bmwg.drivers.kubernetes.settings import Layout
-from bmwg.drivers.paths import uplinks
+from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.methodology.errors import DriverError
 
 USER = "policies"
@@ -165,6 +165,8 @@ def unenforced(node: Node, network: NetworkDriver, *, owns_cluster: bool) -> Mis
     reason = "its frames pass no netfilter of the node"
     if not owns_cluster:
         reason = "the toolkit's agent is for the run's own cluster"
+    elif endpoints.own_router(network):
+        pass  # programs carry them from pod to pod, whatever the node would route
     elif network.spec.uplink == uplinks.ROUTED:
         return None
     elif network.spec.uplink == uplinks.BRIDGE_PORT:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.kubernetes import flannel, manifest, settings
+from bmwg.drivers.kubernetes import cilium, flannel, manifest, settings
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import Embedded
 from bmwg.methodology.errors import ToolkitError
@@ -69,11 +69,21 @@ def cluster(api: Cluster, made: Embedded | None) -> dict[str, JsonValue]:
         told["distribution_reason"] = "declared by the user, or seen in the version's suffix"
         return told
     first = next(iter(made.layouts.values()))
-    told["programs"] = made.nodes[first.name].call("bmwg.drivers.kubernetes.programs:versions")
+    told["programs"] = made.nodes[first.name].call(
+        "bmwg.drivers.kubernetes.programs:versions", folder=first.programs
+    )
     told["image"] = dict(made.image)
     told["took_s"] = dict(made.took_s)
     if first.flannel is not None:
         told["flannel"] = flannel.evidence({"backend": first.flannel.backend})
+    if first.cilium is not None:
+        told["cilium"] = {
+            **cilium.evidence(),
+            "agents": {
+                f"node{number}": made.nodes[name].call("bmwg.drivers.kubernetes.cilium:effective")
+                for number, name in enumerate(made.layouts)
+            },
+        }
     told["program_cpus"] = made.nodes[first.name].call(
         "bmwg.drivers.hosting.cgroups:read_limits", cgroup=first.program_cgroup
     )["cpuset_cpus"]

@@ -10,7 +10,8 @@ import json
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.kubernetes import flannel
+from bmwg.drivers.kubernetes import cilium, flannel
+from bmwg.drivers.kubernetes.cilium import Cilium
 from bmwg.drivers.kubernetes.flannel import Flannel
 
 API_PORT = 6443
@@ -29,7 +30,8 @@ class Layout:
     """One node of a cluster. `folder` is its part of the run's folder, `shared` that of the whole cluster.
 
     `address` is the node's own, by which the others reach it, `api_address` that of the control plane.
-    `plugin_dirs` are the folders of CNI plugins, which a node sees as one; `flannel` is set where it runs.
+    `plugin_dirs` are the folders of CNI plugins, which a node sees as one; `flannel` or `cilium` is set
+    where it runs. `version` is the minor version of the cluster's programs, empty for the default.
     `cgroup` is the root of all cgroups of its pods. `function_cpus` (for pods with CPUs of their own),
     `other_cpus` (for other pods) and `program_cpus` (for the cluster's own programs) are cpuset lists.
     """
@@ -47,6 +49,8 @@ class Layout:
     program_cpus: str
     plugin_dirs: tuple[str, ...] = (PLUGIN_DIR,)
     flannel: Flannel | None = None
+    cilium: Cilium | None = None
+    version: str = ""
 
     @property
     def program_cgroup(self) -> str:
@@ -67,8 +71,11 @@ class Layout:
 
 def layout_of(data: dict[str, JsonValue]) -> Layout:
     """Return a layout from what `asdict` made of it."""
-    told = data.get("flannel")
-    return Layout(**{**data, "flannel": Flannel(**told) if told else None})
+    joined: dict[str, JsonValue] = {
+        name: kind(**data[name]) if data.get(name) else None
+        for name, kind in (("flannel", Flannel), ("cilium", Cilium))
+    }
+    return Layout(**{**data, **joined})
 
 
 def kubeconfig(layout: Layout, user: str) -> dict[str, JsonValue]:
@@ -146,7 +153,11 @@ def control_plane(layout: Layout) -> list[dict[str, JsonValue]]:
         "--bind-address=127.0.0.1",
         "--profiling=false",
     ]
+    more = []
+    if layout.cilium is not None:
+        more.append(cilium.store(layout.api_address, programs=layout.programs, shared=shared))
     return [
+        *more,
         {"name": "etcd", "argv": etcd},
         {"name": "kube-apiserver", "argv": server},
         {"name": "kube-controller-manager", "argv": manager},
@@ -162,6 +173,8 @@ def node_programs(layout: Layout) -> list[dict[str, JsonValue]]:
         more.append(
             flannel.program(layout.flannel, node=layout.name, node_folder=folder, shared=layout.shared)
         )
+    if layout.cilium is not None:
+        more.append(cilium.program(layout.cilium, node=layout.name, node_folder=folder))
     return [
         *more,
         {"name": "containerd", "argv": ["containerd", "--config", f"{folder}/containerd.toml"]},

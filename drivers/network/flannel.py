@@ -25,6 +25,8 @@ _NODE = "bmwg.drivers.kubernetes.flannel"
 class FlannelNetwork(CniNetwork):
     """One option of `networks:` with `driver: flannel`, attached by flannel's own CNI plugin."""
 
+    ipv4_alone = True  # flannel here has leases of IPv4, and so have its pods
+
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
         where = f"networks.{spec.name}"
         given = [key for key in ("conflist", "plugin_dir") if getattr(spec, key)]

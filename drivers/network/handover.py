@@ -1,4 +1,5 @@
-"""What a network hands over to a pod: an interface of the kernel, a vhost-user socket or an AF_XDP device.
+"""What a network hands over to a pod: an interface of the kernel, a vhost-user socket, an AF_XDP device, or a
+PCI device by VFIO.
 
 A function says which of them it drives (`PodFunction.drives`); a cell with another is refused by name.
 """
@@ -11,7 +12,8 @@ from typing import ClassVar
 
 from bmwg.drivers.api import Attached, JsonValue, Missing, NetworkDriver, Node, PlacedNode, PodParts
 
-NETDEV, VHOST_USER, AF_XDP = "netdev", "vhost-user", "af-xdp"
+NETDEV, VHOST_USER, AF_XDP, VFIO = "netdev", "vhost-user", "af-xdp", "vfio"
+COMBINED = "combined"  # of several kinds, an interface of the pod each
 
 
 class NetdevHandover:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.drivers.testbed import NetworkSpec, cpu_list
@@ -47,6 +47,13 @@ class Options:
             hint = f"did you mean {near!r}?" if near else ""
             raise self.refusal(key, expected=f"one of {', '.join(choices)}", found=repr(value), hint=hint)
         return str(value)
+
+    def part(self, key: str) -> Mapping[str, Any]:
+        """Read the settings of a part, which reads them itself."""
+        value = self._take(key, {})
+        if not isinstance(value, Mapping):
+            raise self.refusal(key, expected="settings by their names", found=repr(value))
+        return value
 
     def cpus(self, key: str, *, default: tuple[int, ...], among: tuple[int, ...]) -> tuple[int, ...]:
         """Read CPU numbers (`"2-3,6"`), all of them among the DUT's."""

@@ -34,7 +34,7 @@ from bmwg.drivers.testbed import NetworkSpec
 IN_POD = "/run/bmwg-vhost"
 MTU_OCTETS = 1500  # of every port, as a vSwitch has it unless mtu_request says otherwise
 _NODE = "bmwg.drivers.network.ovs_switch"
-_ADD_DEADLINE_S = 60.0
+_ADD_DEADLINE_S = 240.0  # the switch's start and a few of its commands, each with a deadline of its own
 _MAX_SOCKET_OCTETS = 107  # sun_path without the final zero
 
 

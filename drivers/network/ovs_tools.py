@@ -16,7 +16,7 @@ from bmwg.methodology.errors import DriverError
 
 FOLDER = Path("/run/bmwg-vswitch")
 PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
-COMMAND_DEADLINE_S = 10.0
+COMMAND_DEADLINE_S = 30.0
 
 
 def ask(*words: str) -> str:

@@ -46,24 +46,13 @@ class SriovNetwork(CniNetwork):
     """One option of `networks:` with `driver: sriov`. Keeps no state of its own."""
 
     def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
-        options = Options(spec, f"networks.{spec.name}.options")
-        self._count = options.count("virtual_functions", default=1, least=1, most=_MOST)
-        options.finish()
+        self._count = count_of(spec)
         plugged = replace(spec, conflist=_CONFLIST, plugin_dir=spec.plugin_dir or "/usr/lib/cni")
         super().__init__(plugged, run_dir=run_dir, undo=undo)
 
     def probe(self, node: Node) -> Missing | None:
         """Return what is missing: NICs with as many virtual functions, the plugin."""
-        enough = {
-            name: total for name, total in node.call(f"{_NODE}:capable").items() if total >= self._count
-        }
-        if not enough:
-            return Missing(
-                what=f"a NIC with {self._count} virtual functions",
-                reason="no interface of the node has so many (SR-IOV)",
-                mend="sh setup/sriov.sh, then bmwg run --in-guest --testbed testbeds/guest-sriov.yaml",
-            )
-        return super().probe(node)
+        return no_nic(node, self._count) or super().probe(node)
 
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the plugin and the option's settings."""
@@ -90,29 +79,56 @@ class SriovNetwork(CniNetwork):
             interfaces.move(interface=str(made["interface"]), pid=int(node.place["pid"]), name=name)
             named = {"pod_id": pod_id, "pod_pid": pod_pid, "bridge": bridge, "netns": netns}
             with super().attach(node, replace(attachment, uplink=name), **named) as attached:  # type: ignore[arg-type]
-                function = {
-                    "nic": attachment.uplink,
-                    "nic_address": nic["address"],
-                    "nic_driver": nic["driver"],
-                    "total": nic["total"],
-                    "configured": self._count,
-                    "address": made["address"],
-                    "driver": made["driver"],
-                    "iommu_group": made["iommu_group"],
-                }
+                told = function_evidence(nic, self._count, made)
+                if cpus := list(self.spec.dut_cpus):
+                    told["interrupts"] = virtual_functions.place_interrupts(address=first, cpus=cpus)
                 yield replace(
                     attached,
                     attachment=attachment,
                     link_kind=LINK_KIND,
-                    evidence={
-                        **attached.evidence,
-                        "mapping": {"nic": attachment.uplink},
-                        "virtual_function": function,
-                    },
+                    evidence={**attached.evidence, **told},
                 )
         finally:
             virtual_functions.remove(address=nic["address"])
             self._undo.done(entry)
+
+
+def count_of(spec: NetworkSpec) -> int:
+    """Return how many functions a NIC is to make; ConfigError NET-04 for any other setting."""
+    options = Options(spec, f"networks.{spec.name}.options")
+    count = options.count("virtual_functions", default=1, least=1, most=_MOST)
+    options.finish()
+    return count
+
+
+def no_nic(node: Node, count: int) -> Missing | None:
+    """Return what is missing where no NIC of the node can have so many functions."""
+    if any(total >= count for total in node.call(f"{_NODE}:capable").values()):
+        return None
+    return Missing(
+        what=f"a NIC with {count} virtual functions",
+        reason="no interface of the node has so many (SR-IOV)",
+        mend="sh setup/sriov.sh, then bmwg run --in-guest --testbed testbeds/guest-sriov.yaml",
+    )
+
+
+def function_evidence(
+    nic: Mapping[str, JsonValue], configured: int, made: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
+    """Return which function of which NIC a pod has, by which driver, and its IOMMU group."""
+    return {
+        "mapping": {"nic": nic["interface"]},
+        "virtual_function": {
+            "nic": nic["interface"],
+            "nic_address": nic["address"],
+            "nic_driver": nic["driver"],
+            "total": nic["total"],
+            "configured": configured,
+            "address": made["address"],
+            "driver": made["driver"],
+            "iommu_group": made["iommu_group"],
+        },
+    }
 
 
 _: type[NetworkDriver] = SriovNetwork

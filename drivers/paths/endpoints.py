@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmwg.drivers.api import (
     Attached,
@@ -27,6 +27,7 @@ from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.port_kind import XDP
+from bmwg.methodology.records import Cell, FrameFormat
 
 INTERFACE = "net0"
 TESTER, KERNEL = "the tester", "the pod's kernel"  # who speaks for the addresses of a pod at a path's end
@@ -101,13 +102,29 @@ Made = tuple[tuple[Endpoint, Endpoint], dict[str, JsonValue]]  # what stands, an
 
 
 def own_way(network: NetworkDriver) -> Missing | None:
-    """Return why pods of one node are no cell of a network that joins nodes, or None for another network."""
-    if not getattr(network, "between_nodes", ""):
+    """Return why pods of one node are no cell of a network that joins nodes alone, or None for another."""
+    if not getattr(network, "between_nodes", None) or getattr(network, "on_one_node", None):
         return None
     return Missing(
         what=f"two pods of one node on network {network.spec.name}",
         reason="frames would pass the bridge alone, and nothing of what joins the nodes",
         mend="path p2p-cluster for this option",
+    )
+
+
+def own_router(network: NetworkDriver) -> bool:
+    """Whether the network's own programs are the router of its pods, with no part of the node's kernel."""
+    return bool(getattr(network, "own_router", False))
+
+
+def no_ipv6(cell: Cell, network: NetworkDriver) -> Missing | None:
+    """Return why frames of IPv6 are no cell of a network whose pods have addresses of IPv4 alone, or None."""
+    if not getattr(network, "ipv4_alone", False) or cell.frame_format is not FrameFormat.IPV6_UDP:
+        return None
+    return Missing(
+        what=f"IPv6 frames on network {network.spec.name}",
+        reason="its pods have addresses of IPv4",
+        mend="another network option for IPv6",
     )
 
 
@@ -178,10 +195,10 @@ def endpoint(
         (attached,), (check,) = pod.attached, pod.checks
         by_tester = speaker == TESTER
         keep = not by_tester or attached.link_kind == "ipvlan"  # it is told apart by its addresses only
-        for address in () if keep else addresses:
+        for address in () if keep else _given(attached):
             pod.inside("bmwg.drivers.hosting.interfaces:remove_address", interface=INTERFACE, address=address)
         pod.start()
-        if routed:
+        if routed and not own_router(network):
             router = BRIDGE if getattr(network, "between_nodes", "") else uplinks.host_side(node, attached)
             node.call("bmwg.drivers.hosting.routing:disable_reverse_path_filter", interface=router)
             if by_tester:
@@ -194,6 +211,20 @@ def endpoint(
         if by_tester and attached.host_interface is not None:
             queue = queues.isolate(bed, node, attached.host_interface, number)
         yield Endpoint(number=number, pod=pod, attached=attached, check=check, queue=queue, speaker=speaker)
+
+
+def _given(attached: Attached) -> tuple[str, ...]:
+    """Return the attachment's addresses as the plugins have set them, whose prefix may be another."""
+    wanted = {ipaddress.ip_interface(text).ip for text in attached.attachment.addresses}
+    return tuple(text for text in attached.addresses if ipaddress.ip_interface(text).ip in wanted)
+
+
+def joined(network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
+    """Wait until the network's daemons know both pods, where they must; return what they know of them."""
+    if not hasattr(network, "joined"):
+        return {}
+    known: dict[str, JsonValue] = network.joined([(end.node, end.attached) for end in pair])
+    return known
 
 
 def ends(pair: tuple[Endpoint, Endpoint]) -> tuple[PodEnd, PodEnd]:
@@ -247,6 +278,8 @@ def subnets(end: Endpoint) -> tuple[str, ...]:
 def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
+    if getattr(network, "ipv4_alone", False):  # its router has no address of IPv6 to be asked for
+        return replace(first, gateway_ipv6=None), replace(second, gateway_ipv6=None)
     return first, second
 
 

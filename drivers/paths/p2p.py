@@ -35,7 +35,12 @@ class PodToPodPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: the frame's room, the network option on the node."""
-        return too_large(self._cell) or self.probe_pods() or endpoints.no_program(self._bed, self._network)
+        return (
+            too_large(self._cell)
+            or endpoints.no_ipv6(self._cell, self._network)
+            or self.probe_pods()
+            or endpoints.no_program(self._bed, self._network)
+        )
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing with the pods' own kernels at the ends."""
@@ -75,7 +80,8 @@ class PodToPodPath:
                 endpoints.pod_pair(bed, network, (node, node), nic=nic, speaker=speaker)
             )
             policies = stack.enter_context(policed.policed(bed, network, node, pair))
-            between = {
+            known = endpoints.joined(network, pair)
+            between = getattr(network, "on_one_node", "") or {
                 uplinks.ROUTED: "the node's kernel routes",
                 uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
             }.get(uplink, "the plugin's own switching")
@@ -85,6 +91,7 @@ class PodToPodPath:
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     **policies,
+                    **({"known_to_network": known} if known else {}),
                     "hops": [
                         *pair[0].hops(),
                         {"at": node.name, "what": between},

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver, TesterPort
+from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import destinations, endpoints, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import NOTHING, POD, Cell, FrameFormat
+from bmwg.methodology.records import NOTHING, POD, Cell
 
 _ROUTING = "bmwg.drivers.hosting.routing"
 
@@ -50,14 +49,10 @@ class ClusterPath:
             return Missing(
                 what=f"network {name} between nodes",
                 reason="it makes nothing between nodes",
-                mend="a network option with `driver: flannel`; p2p-underlay and p2p-vxlan join bridges",
+                mend="driver: flannel or driver: cilium; paths p2p-underlay and p2p-vxlan join bridges",
             )
-        if self._cell.frame_format is FrameFormat.IPV6_UDP:
-            return Missing(
-                what=f"IPv6 frames on network {name}",
-                reason="its pods have addresses of IPv4",
-                mend="another path for IPv6",
-            )
+        if found := endpoints.no_ipv6(self._cell, self._network):
+            return found
         for end in self._bed.underlay():
             missing = self._bed.missing(name, end.node)
             if missing is not None:
@@ -74,15 +69,18 @@ class ClusterPath:
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            for node in nodes:  # the plugin makes the bridge, and leaves it
+            bridged = () if endpoints.own_router(network) else nodes
+            for node in bridged:  # the plugin makes the bridge, and leaves it
                 stack.enter_context(
                     uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
                 )
             pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None))
-            for node in nodes:
+            for node in bridged:
                 stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
+            known = endpoints.joined(network, pair)
+            at_node = f"bridge {endpoints.BRIDGE}, routed" if bridged else network.on_one_node  # type: ignore[attr-defined]
             yield Deployment(
-                ports=_ipv4_alone(endpoints.ports(bed, network, pair)),
+                ports=endpoints.ports(bed, network, pair),
                 evidence={
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
@@ -90,23 +88,18 @@ class ClusterPath:
                     "routes": {
                         node.name: _way(node, to) for node, to in zip(nodes, reversed(pair), strict=True)
                     },
+                    **({"known_to_network": known} if known else {}),
                     "hops": [
                         *pair[0].hops(),
-                        {"at": nodes[0].name, "what": f"bridge {endpoints.BRIDGE}, routed"},
+                        {"at": nodes[0].name, "what": at_node},
                         {"at": str(under[0]), "what": joins_nodes(network)},
                         {"at": str(under[1]), "what": joins_nodes(network)},
-                        {"at": nodes[1].name, "what": f"bridge {endpoints.BRIDGE}, routed"},
+                        {"at": nodes[1].name, "what": at_node},
                         *reversed(pair[1].hops()),
                     ],
                     "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
                 },
             )
-
-
-def _ipv4_alone(ports: tuple[TesterPort, TesterPort]) -> tuple[TesterPort, TesterPort]:
-    """Return the ports without a next hop of IPv6, which flannel's bridge is not."""
-    first, second = (replace(port, gateway_ipv6=None) for port in ports)
-    return first, second
 
 
 def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:

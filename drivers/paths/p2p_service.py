@@ -46,7 +46,8 @@ class ServicePath:
                 reason=f"pods.runtime is {self._bed.testbed.pods.runtime}, which has none",
                 mend="pods.runtime: kubernetes",
             )
-        if self._network.spec.uplink != uplinks.ROUTED or endpoints.own_way(self._network) is not None:
+        own = endpoints.own_way(self._network) is not None or endpoints.own_router(self._network)
+        if self._network.spec.uplink != uplinks.ROUTED or own:
             return Missing(
                 what=f"a Service on network {name}",
                 reason="the node does not route between the pods, so its rules see no frame",

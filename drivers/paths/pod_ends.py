@@ -35,10 +35,11 @@ def queue(bed: Bed, network: NetworkDriver, pod: Pod, side: Side, attached: Atta
     A virtual function has a queue of the NIC's own, and nothing is isolated.
     """
     if attached.link_kind == LINK_KIND:
+        by = "polled by the pod's program" if attached.device else "in the interrupts of the virtual function"
         return {
             "at": f"{pod.pod_id}/{attached.attachment.interface}",
             "device_queue": OF_FUNCTION,
-            "forwarding": "in the interrupts of the virtual function",
+            "forwarding": by,
         }
     if network.spec.uplink == uplinks.MASTER and attached.host_interface is None and attached.took_nic:
         return queues.isolate(bed, pod, attached.attachment.interface, side.number)

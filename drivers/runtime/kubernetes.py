@@ -25,15 +25,15 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import batch, manifest, pods, policies, record, services
+from bmwg.drivers.kubernetes import batch, manifest, pods, policies, programs, record, services
 from bmwg.drivers.kubernetes.access import Access
-from bmwg.drivers.kubernetes.batch import Batch
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
+from bmwg.drivers.kubernetes.joined import Joining
 from bmwg.drivers.kubernetes.pod import KubernetesPod
-from bmwg.drivers.kubernetes.policies import Policies
 from bmwg.drivers.kubernetes.rights import NETWORK_RIGHTS, POD_RIGHTS, RIGHTS
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
+from bmwg.drivers.network.cilium import CiliumNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.testbed import cpu_list
@@ -44,7 +44,7 @@ _NODE = "bmwg.drivers.kubernetes.node"
 EMBEDDED = "embedded"
 _KEYS = {
     "cluster", "kubeconfig", "context", "namespace", "node_selector", "image", "nodes", "interface",
-    "ready_s",
+    "ready_s", "version",
 }  # fmt: skip
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
 _REMOVED_S = 120.0  # choice: the same of its end
@@ -58,6 +58,7 @@ class KubernetesRuntime:
     ) -> None:
         self._options = dict(options or {})
         _require_sound(self._options)
+        self._version = str(self._options.get("version", ""))
         self._run_dir = Path(run_dir)
         self._undo = undo
         self._token = secrets.token_hex(3)
@@ -101,7 +102,7 @@ class KubernetesRuntime:
             )
         if not self.owns_cluster:
             return None
-        found = node.call("bmwg.drivers.kubernetes.programs:missing")
+        found = node.call("bmwg.drivers.kubernetes.programs:missing", version=self._version)
         return Missing(**found) if found else None
 
     def refuses(self, network: NetworkDriver) -> Missing | None:
@@ -157,10 +158,8 @@ class KubernetesRuntime:
             if self.owns_cluster:
                 access = stack.enter_context(self._made(nodes, cpus, kept_off, networks))
             else:
-                access = Access(
-                    kubeconfig=str(self._options["kubeconfig"]),
-                    context=str(self._options.get("context", "")),
-                )
+                given = self._options
+                access = Access(kubeconfig=str(given["kubeconfig"]), context=str(given.get("context", "")))
             self._api = stack.enter_context(Cluster(access))
             stack.callback(self._closed)
             if not self.owns_cluster:
@@ -202,6 +201,7 @@ class KubernetesRuntime:
             program_cpus=_others(str(online), [cpu_list(cpus), *kept_off]),
             plugin_dirs=_plugin_dirs(networks),
             network=network,
+            version=self._version,
             interface=str(self._options.get("interface", "")),
             within_s=float(self._options.get("ready_s", READY_S)),
         ) as made:
@@ -218,11 +218,7 @@ class KubernetesRuntime:
             pods.make_namespace(self.api, self.namespace, self._token)
             yield
             return
-        undo: dict[str, JsonValue] = {
-            "access": access.data(),
-            "name": self.namespace,
-            "owner": self._token,
-        }
+        undo: dict[str, JsonValue] = {"access": access.data(), "name": self.namespace, "owner": self._token}
         entry = self._undo.before(UNDO_KIND, {"kind": "local"}, **undo)
         try:
             pods.make_namespace(self.api, self.namespace, self._token)
@@ -277,7 +273,7 @@ class KubernetesRuntime:
 
     def at_once(
         self, node: PlacedNode, wanted: Sequence[tuple[PodSpec, Sequence[PodNetwork]]]
-    ) -> AbstractContextManager[Batch]:
+    ) -> AbstractContextManager[batch.Batch]:
         """Yield so many pods that can be asked for at the same time; none of them has CPUs for itself."""
         return batch.at_once(
             self.api,
@@ -295,7 +291,7 @@ class KubernetesRuntime:
         """Return why no NetworkPolicy is enforced between pods of a node on this option, or None."""
         return policies.unenforced(node, network, owns_cluster=self.owns_cluster)
 
-    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[Policies]:
+    def policies(self, node: PlacedNode, network: NetworkDriver) -> AbstractContextManager[policies.Policies]:
         """Yield policies of the run's namespace on a node, enforced while this is open."""
         layout = self.layout(node.name)
         return policies.enforced(self.api, node, network, layout, namespace=self.namespace, owner=self._token)
@@ -346,6 +342,11 @@ def _require_sound(options: Mapping[str, JsonValue]) -> None:
         problems += [f"{key} with cluster: embedded" for key in ("kubeconfig", "context") if key in options]
     elif cluster != "kubeconfig" or "kubeconfig" not in options:
         problems.append(f"cluster: {cluster} without a kubeconfig")
+    version = options.get("version", programs.VERSIONS[0])
+    if version not in programs.VERSIONS:
+        problems.append(f"version {version!r}, which is none of {', '.join(programs.VERSIONS)} (a text)")
+    elif "version" in options and "kubeconfig" in options:
+        problems.append("version with a kubeconfig, whose cluster has its own")
     nodes = options.get("nodes", [])
     if not isinstance(nodes, list) or not all(isinstance(name, str) for name in nodes):
         problems.append("nodes that are no list of names")
@@ -355,27 +356,30 @@ def _require_sound(options: Mapping[str, JsonValue]) -> None:
         raise ConfigError(
             "KUBE-12",
             "pods.options of the testbed file",
-            expected="cluster: embedded (nodes, interface), or kubeconfig and context",
+            expected="cluster: embedded (nodes, interface, version), or kubeconfig and context",
             found="; ".join(problems),
             hint="docs/my-cluster.md explains each key",
         )
 
 
-def _joining(networks: Sequence[NetworkDriver], node: Node) -> FlannelNetwork | None:
+def _joining(networks: Sequence[NetworkDriver], node: Node) -> Joining | None:
     """Return the option whose daemon is to join the nodes; None where there is none, or no program of it.
 
     Raises ConfigError KUBE-12 for two: they would give the same nodes' pods two ways.
     """
-    found = [one for one in networks if isinstance(one, FlannelNetwork)]
+    found = [one for one in networks if isinstance(one, FlannelNetwork | CiliumNetwork)]
     if len(found) > 1:
         raise ConfigError(
             "KUBE-12",
             "networks of the testbed file",
-            expected="at most one option with driver: flannel in a cluster",
+            expected="at most one option with driver: flannel or driver: cilium in a cluster",
             found=", ".join(one.spec.name for one in found),
-            hint="a testbed file for each backend",
+            hint="a testbed file for each",
         )
-    return found[0] if found and not node.call("bmwg.drivers.kubernetes.flannel:missing") else None
+    if not found:
+        return None
+    module = "cilium" if isinstance(found[0], CiliumNetwork) else "flannel"
+    return None if node.call(f"bmwg.drivers.kubernetes.{module}:missing") else found[0]
 
 
 def _plugin_dirs(networks: Sequence[NetworkDriver]) -> list[str]:

@@ -18,7 +18,7 @@ _IN_PORT = re.compile(r"(?:^|,)in_port=([^,]+)")
 Check = Callable[[Mapping[str, Any]], bool]
 
 
-def _deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Mapping[str, Any]]:
+def deployments(scope: Scope, model: str, **driven: str | bool) -> dict[str, Mapping[str, Any]]:
     """Return the evidence of those deployments of this scope's trials whose network is of a model.
 
     `driven` are further words of the network, or settings of the option.
@@ -43,7 +43,7 @@ def is_driven(network: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 def _each(scope: Scope, model: str, what: str, check: Check, **driven: str | bool) -> Answer:
     """Whether the evidence of every deployment of a model shows something."""
-    mine = _deployments(scope, model, **driven)
+    mine = deployments(scope, model, **driven)
     if not mine:
         return not_applicable(f"no deployment on such a network ({model})")
     lacking = sorted(name for name, evidence in mine.items() if not check(evidence))
@@ -51,23 +51,25 @@ def _each(scope: Scope, model: str, what: str, check: Check, **driven: str | boo
     return held(not lacking, what, found)
 
 
-def _attachments(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def attachments(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return what a deployment told of each interface of its pods."""
     found = evidence.get("attachments")
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 def _outer(evidence: Mapping[str, Any], check: Check) -> bool:
     """Whether something holds of each attachment that reaches a NIC; within a chain others reach a pod."""
-    found = [one for one in _attachments(evidence) if _part(one, "mapping", "nic") or "member" not in one]
+    found = [one for one in attachments(evidence) if part(one, "mapping", "nic") or "member" not in one]
     return bool(found) and all(check(one) for one in found)
 
 
 def _every(evidence: Mapping[str, Any], check: Check) -> bool:
-    attachments = _attachments(evidence)
-    return bool(attachments) and all(check(one) for one in attachments)
+    found = attachments(evidence)
+    return bool(found) and all(check(one) for one in found)
 
 
-def _part(attachment: Mapping[str, Any], *keys: str) -> Any:
+def part(attachment: Mapping[str, Any], *keys: str) -> Any:
+    """Return what stands below these keys; None where nothing does."""
     found: Any = attachment
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -75,7 +77,7 @@ def _part(attachment: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _pollers(attachment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for one in _part(attachment, "vswitch", "pollers") or ():
+    for one in part(attachment, "vswitch", "pollers") or ():
         if isinstance(one, Mapping):
             yield one
 
@@ -91,18 +93,18 @@ def _queues(attachment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nic_polled(attachment: Mapping[str, Any]) -> bool:
-    nic = _part(attachment, "mapping", "nic")
+    nic = part(attachment, "mapping", "nic")
     return nic is not None and nic in _queues(attachment)
 
 
 def _mapped(attachment: Mapping[str, Any]) -> bool:
-    named = [_part(attachment, "mapping", key) for key in ("nic", "vswitch_port")]
-    return all(named) and bool(_part(attachment, "interface", "name"))
+    named = [part(attachment, "mapping", key) for key in ("nic", "vswitch_port")]
+    return all(named) and bool(part(attachment, "interface", "name"))
 
 
 def _joined(attachment: Mapping[str, Any]) -> bool:
     """Whether flows lead from each of two ports to the other, or more ports in pairs, and back."""
-    said = [str(line).split() for line in _part(attachment, "vswitch", "flows") or ()]
+    said = [str(line).split() for line in part(attachment, "vswitch", "flows") or ()]
     pairs = set()
     for line in said:
         entered = _IN_PORT.search(line[0]) if len(line) > 1 else None
@@ -122,8 +124,8 @@ def shared_memory(scope: Scope) -> Answer:
     """The pod's interfaces are vhost-user sockets that a virtio device in the pod has opened."""
 
     def opened(attachment: Mapping[str, Any]) -> bool:
-        kind = _part(attachment, "interface", "kind")
-        status = _part(attachment, "vswitch", "vhost_user", "status")
+        kind = part(attachment, "interface", "kind")
+        status = part(attachment, "vswitch", "vhost_user", "status")
         return bool(kind == "vhost-user" and status == "connected")
 
     return _each(scope, USER_SPACE, "connected vhost-user interfaces", lambda one: _every(one, opened))
@@ -134,7 +136,7 @@ def versions(scope: Scope) -> Answer:
     """The versions of the switch and of its DPDK stand in the record."""
 
     def told(evidence: Mapping[str, Any]) -> bool:
-        said = " ".join(map(str, _part(evidence, "network", "vswitch", "supported_versions") or ()))
+        said = " ".join(map(str, part(evidence, "network", "vswitch", "supported_versions") or ()))
         return "DPDK" in said and "vSwitch" in said
 
     return _each(scope, USER_SPACE, "versions of switch and DPDK", told)
@@ -145,7 +147,7 @@ def ports_added(scope: Scope) -> Answer:
     """The pod's port is one of the switch's, and polled."""
 
     def there(attachment: Mapping[str, Any]) -> bool:
-        return _part(attachment, "mapping", "vswitch_port") in _queues(attachment)
+        return part(attachment, "mapping", "vswitch_port") in _queues(attachment)
 
     return _each(
         scope, USER_SPACE, "each pod's port among those of the switch", lambda one: _every(one, there)
@@ -182,8 +184,8 @@ def switch_cores(scope: Scope) -> Answer:
     """The number of the switch's cores stands in the record, and is that of its polling threads."""
 
     def counted(evidence: Mapping[str, Any]) -> bool:
-        wanted = _part(evidence, "network", "settings", "pmd_cpus")
-        polling = {one.get("cpu") for part in _attachments(evidence) for one in _pollers(part)}
+        wanted = part(evidence, "network", "settings", "pmd_cpus")
+        polling = {one.get("cpu") for port in attachments(evidence) for one in _pollers(port)}
         return isinstance(wanted, list) and bool(polling) and polling == set(wanted)
 
     return _each(scope, USER_SPACE, "polling threads on the cores that were asked for", counted)
@@ -194,7 +196,7 @@ def queues_placed(scope: Scope) -> Answer:
     """The core of each NIC's receive queue stands in the record."""
 
     def placed(attachment: Mapping[str, Any]) -> bool:
-        return isinstance(_queues(attachment).get(str(_part(attachment, "mapping", "nic"))), int)
+        return isinstance(_queues(attachment).get(str(part(attachment, "mapping", "nic"))), int)
 
     return _each(scope, USER_SPACE, "the core of each NIC's receive queue", lambda one: _outer(one, placed))
 
@@ -204,13 +206,13 @@ def joined_by_programs(scope: Scope) -> Answer:
     """On networks of the tc hook, programs on the NIC and on the pod's end lead to each other."""
 
     def joined(attachment: Mapping[str, Any]) -> bool:
-        members = _part(attachment, "programs", "members") or ()
+        members = part(attachment, "programs", "members") or ()
         targets = {one.get("interface"): one.get("target") for one in members if one.get("program_tag")}
-        ends = {_part(attachment, "mapping", "nic"), _part(attachment, "mapping", "host_interface")}
+        ends = {part(attachment, "mapping", "nic"), part(attachment, "mapping", "host_interface")}
         if (
-            "member" in attachment and _part(attachment, "mapping", "nic") is None
+            "member" in attachment and part(attachment, "mapping", "nic") is None
         ):  # it reaches another pod's end
-            ends = set(targets) if _part(attachment, "mapping", "host_interface") in targets else set()
+            ends = set(targets) if part(attachment, "mapping", "host_interface") in targets else set()
         return len(ends) == 2 and set(targets) == ends and set(targets.values()) == ends and None not in ends
 
     return _each(
@@ -230,8 +232,8 @@ def busy_polling_told(scope: Scope) -> Answer:
     """
 
     def told(attachment: Mapping[str, Any]) -> bool:
-        busy = _part(attachment, "af_xdp", "busy_polling")
-        budget = _part(attachment, "af_xdp", "busy_budget_frames")
+        busy = part(attachment, "af_xdp", "busy_polling")
+        budget = part(attachment, "af_xdp", "busy_budget_frames")
         prefer = [one.get("prefer_busy_poll") for one in _sockets(attachment)]
         as_asked = all(found is None or found is busy for found in prefer)
         return isinstance(busy, bool) and isinstance(budget, int) and busy is (budget > 0) and as_asked
@@ -244,8 +246,8 @@ def pollers_dedicated(scope: Scope) -> Answer:
     """The core of each polling thread stands beside the pod's, so that a reader sees what they share."""
 
     def told(evidence: Mapping[str, Any]) -> bool:
-        cores = [one.get("cpu") for part in _attachments(evidence) for one in _pollers(part)]
-        pod = _part(evidence, "pod", "cpuset_cpus")
+        cores = [one.get("cpu") for port in attachments(evidence) for one in _pollers(port)]
+        pod = part(evidence, "pod", "cpuset_cpus")
         return bool(cores) and all(isinstance(core, int) for core in cores) and bool(pod)
 
     return _each(scope, USER_SPACE, "the cores of the polling threads, and the pod's beside them", told)
@@ -272,10 +274,10 @@ def mapped_to_nics(scope: Scope) -> Answer:
     """On networks of the eBPF model each interface of a pod is told with the NIC that it is mapped to."""
 
     def mapped(attachment: Mapping[str, Any]) -> bool:
-        plugins = _part(attachment, "conflist", "plugins") or ()
+        plugins = part(attachment, "conflist", "plugins") or ()
         taken = [one.get("device") for one in plugins if isinstance(one, Mapping)]
-        nic = _part(attachment, "mapping", "nic") or next(filter(None, taken), None)
-        return bool(nic) and bool(_part(attachment, "interface", "name"))
+        nic = part(attachment, "mapping", "nic") or next(filter(None, taken), None)
+        return bool(nic) and bool(part(attachment, "interface", "name"))
 
     return _each(scope, EBPF, "the NIC of each interface of the pod", lambda one: _outer(one, mapped))
 
@@ -288,7 +290,7 @@ def switch_on_sockets(scope: Scope) -> Answer:
     """
 
     def by_sockets(attachment: Mapping[str, Any]) -> bool:
-        return _part(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
+        return part(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
 
     return _each(
         scope,
@@ -309,7 +311,7 @@ def cores_without_busy_polling(scope: Scope) -> Answer:
             [one.get("cpu") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
         )
         placed = bool(queues) and all(isinstance(core, int) for core in queues)
-        return placed and bool(_part(evidence, "pod", "cpuset_cpus"))
+        return placed and bool(part(evidence, "pod", "cpuset_cpus"))
 
     return _each(
         scope,
@@ -326,7 +328,7 @@ def functions_attached(scope: Scope) -> Answer:
     """On networks of the SR-IOV model each interface of a pod is a virtual function with its own address."""
 
     def attached(evidence: Mapping[str, Any]) -> bool:
-        found = [_part(one, "virtual_function", "address") for one in _attachments(evidence)]
+        found = [part(one, "virtual_function", "address") for one in attachments(evidence)]
         return bool(found) and all(found) and len(set(found)) == len(found)
 
     return _each(scope, SR_IOV, "a virtual function with its address for each interface of the pod", attached)
@@ -337,7 +339,7 @@ def nic_capable(scope: Scope) -> Answer:
     """How many virtual functions each NIC can have is told, and no more were made."""
 
     def capable(attachment: Mapping[str, Any]) -> bool:
-        total, made = (_part(attachment, "virtual_function", key) for key in ("total", "configured"))
+        total, made = (part(attachment, "virtual_function", key) for key in ("total", "configured"))
         return isinstance(total, int) and isinstance(made, int) and 0 < made <= total
 
     return _each(
@@ -350,7 +352,7 @@ def functions_driven(scope: Scope) -> Answer:
     """The number of functions that were made, and the driver of each that a pod has, are told."""
 
     def driven(attachment: Mapping[str, Any]) -> bool:
-        function = _part(attachment, "virtual_function")
+        function = part(attachment, "virtual_function")
         return bool(function) and bool(function.get("configured")) and bool(function.get("driver"))
 
     return _each(
@@ -359,7 +361,7 @@ def functions_driven(scope: Scope) -> Answer:
 
 
 def _sockets(attachment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = _part(attachment, "af_xdp", "sockets")
+    found = part(attachment, "af_xdp", "sockets")
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 

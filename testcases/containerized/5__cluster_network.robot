@@ -1,8 +1,9 @@
 *** Settings ***
 Documentation       What a cluster itself makes: the way between the pods of two nodes by its network's
-...                 daemons (flannel), and a Service in front of a pod (ClusterIP, by the rules of
-...                 kube-proxy). They are host bridge and routes of draft-ietf-bmwg-containerized-infra
-...                 5.1.1. The profile names the network options; without a cluster that has them the
+...                 daemons (flannel, Cilium), the way between pods of one node by Cilium's programs, and a
+...                 Service in front of a pod (ClusterIP, by the rules of kube-proxy). They are host bridge and
+...                 routes of draft-ietf-bmwg-containerized-infra 5.1.1, and with Cilium the eBPF model of
+...                 5.1.3. The profile names the network options; without a cluster that has them the
 ...                 cells are not assessed, by name.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
@@ -19,10 +20,18 @@ Throughput Pod To Pod Through A Service
     [Tags]    id:CN-TPUT-4.2    path:p2p-service    metric:throughput
     Measure Its Cells
 
+Throughput Pod To Pod On One Node By The Network Of The Cluster
+    [Tags]    id:CN-TPUT-4.3    path:p2p    metric:throughput
+    Measure Its Cells
+
 Latency Pod To Pod On Two Nodes By The Network Of The Cluster
     [Tags]    id:CN-LAT-4.1    path:p2p-cluster    metric:latency
     Measure Its Cells
 
 Latency Pod To Pod Through A Service
     [Tags]    id:CN-LAT-4.2    path:p2p-service    metric:latency
+    Measure Its Cells
+
+Latency Pod To Pod On One Node By The Network Of The Cluster
+    [Tags]    id:CN-LAT-4.3    path:p2p    metric:latency
     Measure Its Cells

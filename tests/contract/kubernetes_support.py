@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import ssl
 import threading
 
 import yaml
@@ -43,8 +44,8 @@ class Answers:
 
 
 @contextlib.contextmanager
-def api_server(answers):
-    """Serve the answers on loopback; yields the server's URL."""
+def api_server(answers, *, certificate=None):
+    """Serve the answers on loopback, with a certificate and key (files) by TLS; yields the server's URL."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -68,24 +69,29 @@ def api_server(answers):
     for method in ("GET", "POST", "PATCH", "DELETE"):
         setattr(Handler, f"do_{method}", Handler._serve)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
 
 
-def kubeconfig(folder, url, *, context="lab"):
-    """Write a kubeconfig for a server and return its path."""
+def kubeconfig(folder, url, *, context="lab", authority=""):
+    """Write a kubeconfig for a server and return its path; `authority` is the file of its certificates'."""
+    cluster = {"server": url, **({"certificate-authority": authority} if authority else {})}
     path = folder / "kubeconfig"
     path.write_text(
         yaml.safe_dump(
             {
                 "apiVersion": "v1",
                 "kind": "Config",
-                "clusters": [{"name": "c", "cluster": {"server": url}}],
+                "clusters": [{"name": "c", "cluster": cluster}],
                 "users": [{"name": "u", "user": {"token": "t"}}],
                 "contexts": [{"name": context, "context": {"cluster": "c", "user": "u"}}],
                 "current-context": context,

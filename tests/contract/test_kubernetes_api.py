@@ -1,5 +1,7 @@
 """The client against what an API server may answer: asked again where that helps, named where it does not."""
 
+import datetime
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +10,7 @@ from tests.contract.kubernetes_support import Answers, api_server, kubeconfig, s
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.kubernetes import pods
 from bmwg.drivers.kubernetes.access import Access
+from bmwg.drivers.kubernetes.certificates import Authority
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -51,6 +54,16 @@ def listed(*found, version="5"):
     return (200, {"kind": "PodList", "metadata": {"resourceVersion": version}, "items": list(found)}, {})
 
 
+def certificate(folder, valid_h):
+    """Write an authority and a server's certificate of it; another authority's without a validity (hours)."""
+    authority = Authority()
+    authority.pair.write(folder, "ca")
+    signer = authority if valid_h else Authority()
+    valid = datetime.timedelta(hours=valid_h or 1)
+    signer.server("server", ["127.0.0.1", "localhost"], valid=valid).write(folder, "server")
+    return folder / "server.crt", folder / "server.key"
+
+
 RUNNING = {
     "phase": "Running",
     "containerStatuses": [{"state": {"running": {}}, "containerID": "containerd://a"}],
@@ -72,6 +85,39 @@ def test_too_many_requests_are_repeated_when_the_server_says(answers, cluster):
     assert "429" in cluster.repeats[0]
 
 
+@pytest.fixture
+def pauses(monkeypatch):
+    """What the client wanted to wait (seconds); it waits a hundredth of it."""
+    wanted = []
+    sleep = time.sleep
+    monkeypatch.setattr(
+        "bmwg.drivers.kubernetes.client.time.sleep",
+        lambda pause_s: (wanted.append(pause_s), sleep(pause_s / 100)),
+    )
+    return wanted
+
+
+def test_the_server_says_how_long_to_wait_also_on_a_watch(answers, cluster, pauses):
+    busy = (429, status(429, "TooManyRequests", "slow down"), {"Retry-After": "2"})
+    answers.on("GET", POD, busy, FINE)
+    cluster.get(POD)
+    answers.on("GET", PODS, listed(pod()))
+    change = {"type": "MODIFIED", "object": pod(**RUNNING)}
+    answers.on("GET", PODS + "?watch", busy, (200, [change], {}))
+    assert waits(cluster, within_s=30.0)["status"]["phase"] == "Running"
+    assert pauses == [2.0, 2.0]
+
+
+def test_a_wait_past_the_deadline_is_not_begun(answers, cluster):
+    busy = (429, status(429, "TooManyRequests", "slow down"), {"Retry-After": "50"})
+    answers.on("GET", POD, busy)
+    with pytest.raises(DriverError) as refused:
+        cluster.get(POD)
+    assert refused.value.error_id == "KUBE-21"
+    assert "429" in refused.value.found
+    assert len(answers.asked) == 1
+
+
 @pytest.mark.parametrize("code", [500, 502, 503, 504, 408])
 def test_a_server_in_trouble_is_asked_again(answers, cluster, code):
     answers.on("PATCH", POD, (code, status(code, "InternalError", "etcd leader changed"), {}), FINE)
@@ -82,6 +128,25 @@ def test_a_conflict_of_an_apply_is_asked_again(answers, cluster):
     conflict = status(409, "Conflict", "the object has been modified; please apply your changes again")
     answers.on("PATCH", POD, (409, conflict, {}), FINE)
     assert cluster.apply(POD, {"kind": "Pod"})["metadata"]["name"] == "p"
+
+
+def test_a_conflict_that_stays_is_named_with_what_was_said(answers, cluster, pauses):
+    conflict = status(409, "Conflict", "the object has been modified; please apply your changes again")
+    answers.on("PATCH", POD, (409, conflict, {}))
+    with pytest.raises(DriverError) as refused:
+        cluster.apply(POD, {"kind": "Pod"})
+    assert refused.value.error_id == "KUBE-21"
+    assert "409: the object has been modified" in refused.value.found
+    assert len(answers.asked) > 1
+
+
+def test_a_conflict_with_a_namespace_that_is_going_is_named_at_once(answers, cluster):
+    going = status(409, "AlreadyExists", 'object is being deleted: namespaces "n" already exists')
+    answers.on("PATCH", "/api/v1/namespaces/n", (409, going, {}))
+    with pytest.raises(DriverError) as refused:
+        cluster.apply("/api/v1/namespaces/n", {"kind": "Namespace"})
+    assert refused.value.error_id == "KUBE-20"
+    assert len(answers.asked) == 1
 
 
 def test_what_is_not_there_is_none_and_its_deletion_is_no_failure(cluster):
@@ -142,6 +207,36 @@ def test_a_refusal_is_named_and_not_repeated(answers, cluster, code, reason, mes
         cluster.apply(POD, {"kind": "Pod"})
     assert refused.value.error_id == error_id
     assert len(answers.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "error_id"), [(401, "Unauthorized", "KUBE-24"), (403, "Forbidden", "KUBE-22")]
+)
+def test_a_right_or_certificate_that_ends_in_a_watch_ends_the_wait(answers, cluster, code, reason, error_id):
+    answers.on("GET", PODS, listed(pod()))
+    answers.on("GET", PODS + "?watch", (code, status(code, reason, reason), {}))
+    with pytest.raises(TestbedError) as refused:
+        waits(cluster, within_s=30.0)
+    assert refused.value.error_id == error_id
+
+
+def test_an_error_within_a_watch_is_named(answers, cluster):
+    answers.on("GET", PODS, listed(pod()))
+    told = {"type": "ERROR", "object": status(403, "Forbidden", "the right was taken away")}
+    answers.on("GET", PODS + "?watch", (200, [told], {}))
+    with pytest.raises(TestbedError) as refused:
+        waits(cluster, within_s=30.0)
+    assert refused.value.error_id == "KUBE-22"
+
+
+@pytest.mark.parametrize("valid_h", [-1, None], ids=["expired", "another authority's"])
+def test_a_server_whose_certificate_is_not_believed_is_named_at_once(answers, tmp_path, valid_h):
+    with api_server(answers, certificate=certificate(tmp_path, valid_h)) as url:
+        access = Access(kubeconfig=kubeconfig(tmp_path, url, authority=str(tmp_path / "ca.crt")))
+        with Cluster(access, within_s=30.0) as cluster, pytest.raises(TestbedError) as refused:
+            cluster.get(POD)
+    assert refused.value.error_id == "KUBE-24"
+    assert answers.asked == []
 
 
 def test_a_kind_that_the_cluster_does_not_know_is_named(answers, cluster):
@@ -214,6 +309,38 @@ def test_a_pod_that_does_not_start_is_named_with_what_the_cluster_said(answers, 
     with pytest.raises(DriverError) as refused:
         waits(cluster, within_s=1.0)
     assert "FailedCreatePodSandBox" in refused.value.found
+
+
+def test_a_pod_on_a_node_that_is_lost_is_named_with_its_node(answers, cluster):
+    answers.on("GET", PODS, listed(pod()))
+    answers.on("GET", PODS + "?watch", (200, [], {}))
+    answers.on("GET", "/api/v1/nodes/w", lost_node())
+    with pytest.raises(DriverError) as refused:
+        waits(cluster, within_s=1.0)
+    assert "its node is not ready: Kubelet stopped posting node status." in refused.value.found
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (RUNNING, None),
+        (
+            {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory."},
+            "Evicted: The node",
+        ),
+        ({**RUNNING, "conditions": [{"type": "Ready", "status": "False"}]}, "its node is not ready: Kubelet"),
+    ],
+    ids=["runs", "evicted", "node lost"],
+)
+def test_a_pod_that_ran_and_does_no_longer_says_why(answers, cluster, changed, words):
+    answers.on("GET", "/api/v1/nodes/w", lost_node())
+    found = pods.fault(cluster, pod(**changed), restarted=0)
+    assert found is None if words is None else words in found
+
+
+def lost_node():
+    ready = {"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}
+    return (200, {"kind": "Node", "metadata": {"name": "w"}, "status": {"conditions": [ready]}}, {})
 
 
 # ---- rights, before anything is made

@@ -73,7 +73,7 @@ def test_every_planned_cell_has_exactly_one_outcome(finished):
 
 
 # by profile quick: of the user-space and the eBPF model, and of a cluster
-ABSENT = ("ovs-dpdk", "ebpf-tc", "af-xdp", "flannel")
+ABSENT = ("ovs-dpdk", "ebpf-tc", "af-xdp", "flannel", "cilium")
 
 
 def test_the_known_knee_is_found_behind_the_testers_own_limit(finished):

@@ -200,7 +200,11 @@ def _sriov(group: Group, path: str) -> dict[str, int]:
 
 
 def _interrupts(group: Group, name: str, path: str, device: str) -> dict[str, Any]:
-    """Interrupt name to the CPUs that may take it."""
+    """Interrupt name to the CPUs that may take it.
+
+    A NIC that makes virtual functions gives its interrupts back and has others after, by the same names. So a
+    number stands only where two have one name.
+    """
     own = set(entries(group.source, f"{path}/device/msi_irqs"))
     found: dict[str, Any] = {}
     for row in group.source.read_file("/proc/interrupts").splitlines()[1:]:
@@ -213,7 +217,7 @@ def _interrupts(group: Group, name: str, path: str, device: str) -> dict[str, An
             re.match(rf"{re.escape(known)}([-.:@]|$)", said) for known in (name, device)
         ):
             cpus = group.source.read_file(f"/proc/irq/{match[1]}/smp_affinity_list")
-            found[f"{match[1]} {said}"] = number_list(cpus)
+            found[f"{match[1]} {said}" if said in found else said] = number_list(cpus)
     if not found:
         raise Unread("no interrupt carries the device's name")
     return found

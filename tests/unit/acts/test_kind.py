@@ -326,3 +326,19 @@ def test_the_answer_of_policies_is_their_delay_and_that_of_lifting_them() -> Non
     assert "in force after 64.0 ms" in line_of(ACTS.answered(POLICY, done))
     assert POLICY.cell.cell_id == "p2p/none/ptp/policy/5x/100-others"
     assert dict(POLICY.cell.axes)["policies"] == 100
+
+
+def test_a_hundred_pods_in_a_row_are_one_execution_whose_answer_has_a_rate_and_no_spread() -> None:
+    (planned,) = profile.PROFILES.load("churn").plan()
+    assert (planned.spec.cycles, planned.asked.wanted) == (100, 1)
+    asked = replace(planned.spec, number=1)
+    outcome = ACTS.answered(planned, [ACTS.tried(1, asked, result(1500, cycles=100))])
+    assert outcome.type is OutcomeType.MEASURED
+    assert values(outcome)["pod_churn.mean"] == pytest.approx(100 / (99 * 2.3 + 2.2))
+    assert line_of(outcome) == "measured  26.10 pods made and removed per minute (n = 1)"
+
+
+def test_a_thousand_policies_stand_behind_a_profile_of_their_own() -> None:
+    (planned,) = profile.PROFILES.load("policies").plan()
+    assert planned.spec.policies == 1000
+    assert planned.cell.cell_id == "p2p/none/ptp/policy/5x/1000-others"

@@ -131,6 +131,27 @@ FUNCTIONS = {
 }
 
 
+COMBINED = {
+    "network": {"driver": "combination", "networking_model": "combination"},
+    "attachments": [
+        {**FUNCTIONS["attachments"][0], "network": "combination", "axis": "north-south", "member": "a"},
+        {
+            "network": "combination",
+            "interface": {"name": "net1", "kind": "vhost-user"},
+            "axis": "east-west",
+            "member": "a",
+        },
+        {
+            "network": "combination",
+            "interface": {"name": "net0", "kind": "vhost-user"},
+            "axis": "east-west",
+            "member": "b",
+        },
+        {**FUNCTIONS["attachments"][1], "network": "combination", "axis": "north-south", "member": "b"},
+    ],
+}
+
+
 def deployed(evidence: dict[str, Any], *keys: str | int, value: Any = None) -> Change:
     """Let each deployment of the run have told this, with one value in it replaced where keys name it."""
     evidence = copy.deepcopy(evidence)
@@ -176,6 +197,8 @@ CASES: dict[str, Three] = {
     "CINF08-5.1.2.3-01": three(FUNCTIONS, *SECOND, "virtual_function", "address", value=None),
     "CINF08-5.1.2.3-03": three(FUNCTIONS, *SECOND, "virtual_function", "total", value=0),
     "CINF08-5.1.2.3-04": three(FUNCTIONS, *SECOND, "virtual_function", "driver", value=""),
+    "CINF08-5.1.2.4-01": three(COMBINED, *SECOND, "interface", "kind", value="veth"),
+    "CINF08-5.1.2.4-03": three(COMBINED, *SECOND, "axis", value=None),
     "CINF08-5.2.5-02": three(SOCKETS, "device_queues", 1, "cpu", value=None),
 }
 NOT_YET: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ import pytest
 
 from bmwg.drivers.cloud.embedded import MANAGEMENT_NETWORK
 from bmwg.drivers.hosting import instance
-from bmwg.drivers.kubernetes import flannel, settings
+from bmwg.drivers.kubernetes import cilium, flannel, settings
 from bmwg.drivers.paths import addresses
 from bmwg.drivers.traffic.embedded import extras
 from bmwg.drivers.workload import row, trex_astf
@@ -33,6 +33,8 @@ def used(version):
         yield "services", ip_network(settings.SERVICE_NETWORK)
         own = flannel.of_node(0, backend="vxlan", interface="eth0", subnet="")
         yield "flannel's underlay", ip_interface(own.address).network
+        agents = cilium.of_node(0, interface="eth0", pods="", router="", store="")
+        yield "Cilium's underlay", ip_interface(agents.address).network
         yield "management", ip_network(MANAGEMENT_NETWORK)
         for name, subnet in instance.FORM_NETWORKS.items():
             yield name, ip_network(subnet)

@@ -42,7 +42,9 @@ def test_the_iommu_comes_before_every_nic_and_each_igb_has_a_bus_of_its_own():
     ports = [one for one in made if one.startswith("pcie-root-port")]
     functions = [one for one in made if one.startswith("igb")]
     assert len(ports) == len(functions) == len({one.rpartition("bus=")[2] for one in functions}) == 2
-    assert "intel_iommu=on" in words[words.index("-append") + 1]
+    line = words[words.index("-append") + 1].split()
+    assert {"intel_iommu=on", "iommu=pt"} <= set(line)
+    assert "aw-bits=48" in made[0]
     macs = [word.partition("mac=")[2][:17] for word in made if "mac=" in word]
     assert len(set(macs)) == len(macs) == 4
 

@@ -1,12 +1,13 @@
 """A pod's manifest: guaranteed, and with the fewest rights that its function works by."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import attachments, manifest, record, settings
+from bmwg.drivers.kubernetes import attachments, manifest, programs, record, settings
 from bmwg.drivers.kubernetes.settings import Layout
 from bmwg.drivers.runtime.kubernetes import KubernetesRuntime
 from bmwg.methodology.errors import ConfigError
@@ -83,12 +84,34 @@ def test_what_no_pod_of_a_cluster_can_have_is_refused(changed):
         {"cluster": "other"},
         {"nodes": "dut1"},
         {"nodes": ["dut1", "dut2"]},
+        {"version": "1.32"},
+        {"version": 1.33},
+        {"version": "1.33", "kubeconfig": "x"},
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, tmp_path):
     with pytest.raises(ConfigError) as refused:
         KubernetesRuntime(run_dir=str(tmp_path), undo=None, options=options)
     assert refused.value.error_id == "KUBE-12"
+
+
+@pytest.mark.parametrize("minor", programs.VERSIONS)
+def test_each_version_that_may_be_chosen_is_pinned_by_setup(minor):
+    folder = Path(__file__).parents[3] / "setup" / "kubernetes"
+    modules = folder if minor == programs.VERSIONS[0] else folder / minor
+    text = (modules / "go.mod").read_text()
+    assert f"k8s.io/kubernetes v{minor}." in text
+    assert (modules / "go.sum").exists()
+
+
+def test_a_version_has_a_folder_and_a_mend_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(programs, "BUILT", str(tmp_path))
+    monkeypatch.delenv(programs.FOLDER_VARIABLE, raising=False)
+    assert programs.folder() == f"{tmp_path}/current"
+    assert programs.folder("1.33") == f"{tmp_path}/1.33"
+    found = programs.missing("1.33")
+    assert found["what"] == "Kubernetes 1.33"
+    assert found["mend"].startswith("SETUP_KUBERNETES=1.33 ")
 
 
 LAYOUT = Layout(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
 from bmwg.drivers.kubernetes import policies, policy_agent
 from bmwg.drivers.kubernetes.policy_agent import Enforced, view
 from bmwg.drivers.kubernetes.policy_rules import PodView, script
+from bmwg.drivers.paths import uplinks
 
 CLIENT = PodView(
     name="c", node="dut1", labels={policies.END: "0"}, addresses=("198.18.128.2", "2001:2:0:8000::2")
@@ -196,3 +198,15 @@ def test_the_agent_writes_nothing_when_nothing_changed(agent) -> None:
     enforced.take([pod_of(one) for one in PODS], 1)
     enforced.take([pod_of(CLIENT)], 2)
     assert len(nft.told) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "enforced"),
+    [({}, True), ({"own_router": True}, False), ({"own_router": True, "enforces_policies": True}, True)],
+)
+def test_frames_that_programs_carry_pass_none_of_the_nodes_rules(option, enforced) -> None:
+    network = SimpleNamespace(spec=SimpleNamespace(name="net", uplink=uplinks.ROUTED), **option)
+    found = policies.unenforced(None, network, owns_cluster=True)
+    assert (found is None) == enforced
+    if found is not None:
+        assert "its frames pass no netfilter" in found.reason

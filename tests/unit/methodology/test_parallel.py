@@ -15,7 +15,7 @@ from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import StreamCounts, TrialResult, TrialSpec
 
-TESTS = ("CN-TPUT-9.1", "CN-LAT-9.1")
+TESTS = ("CN-TPUT-11.1", "CN-LAT-11.1")
 
 
 def profile(values, **traffic):

@@ -77,7 +77,7 @@ def test_no_profile_sets_stalls_aside_or_shortens_trials_undeclared():
 def test_the_quick_plan_covers_what_it_promises_in_its_time():
     planned = cells(load_profile("quick"), NETWORKS)
     tput = [one.cell for one in planned if one.measurement == "throughput"]
-    assert len(tput) == 24
+    assert len(tput) == 26
     assert [cell.frame_octets for cell in tput if cell.path in ("wire", "node")] == [64, 512, 1518] * 2
     assert sorted(c.network for c in tput if c.path == "pvp" and c.frame_octets == 64) == [
         "af-xdp",
@@ -122,7 +122,14 @@ def test_networks_of_the_testbed_file_join_and_missing_ones_are_named():
     assert by_network["vlan"].vlan_id == 100
     without = cells(load_profile("quick"), {"ptp": None})
     missing = [one for one in without if one.missing]
-    assert {one.cell.network for one in missing} == {"bridge", "ovs-dpdk", "ebpf-tc", "af-xdp", "flannel"}
+    assert {one.cell.network for one in missing} == {
+        "bridge",
+        "ovs-dpdk",
+        "ebpf-tc",
+        "af-xdp",
+        "flannel",
+        "cilium",
+    }
     assert all(f"'{one.cell.network}'" in one.missing and one.traffic_s == 0 for one in missing)
 
 

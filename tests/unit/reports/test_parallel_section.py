@@ -37,7 +37,7 @@ def test_each_chain_has_a_row_with_what_it_lost_beside_the_sum(tmp_path: Path) -
             cell_id=one.cell_id,
             deployment_id="parallel-ptp",
             metric=THROUGHPUT,
-            test_id="CN-TPUT-9.1",
+            test_id="CN-TPUT-11.1",
             phase="search",
             result=counted,
             validity=Validity.VALID,

@@ -11,9 +11,9 @@ Test Tags           path:parallel    clause:draft-ietf-bmwg-containerized-infra-
 
 *** Test Cases ***
 Throughput Of Chains Beside Each Other
-    [Tags]    id:CN-TPUT-9.1    metric:throughput
+    [Tags]    id:CN-TPUT-11.1    metric:throughput
     Measure Its Cells
 
 Latency Of Chains Beside Each Other
-    [Tags]    id:CN-LAT-9.1    metric:latency
+    [Tags]    id:CN-LAT-11.1    metric:latency
     Measure Its Cells

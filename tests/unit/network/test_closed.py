@@ -1,0 +1,68 @@
+"""What leads out of a run: a device of the machine that no lab port names, but not a lab port's functions."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.drivers.isolation import require_closed
+from bmwg.methodology.errors import TestbedError
+
+
+def seen(name, *, bus_address="", nic_address=""):
+    return {
+        "name": name,
+        "kind": "",
+        "device": bool(bus_address),
+        "bus_address": bus_address,
+        "nic_address": nic_address,
+        "elsewhere": False,
+    }
+
+
+class Place:
+    """A node or a pod that says which interfaces it has."""
+
+    def __init__(self, name, interfaces, node=None):
+        self.name = self.pod_id = name
+        self.pid = 1
+        self.node = node
+        self._interfaces = interfaces
+
+    def call(self, function, **_):
+        assert function == "bmwg.drivers.isolation:survey"
+        return self._interfaces
+
+    inside = call
+
+
+def bed(lab_ports, in_node, in_pod):
+    node = Place("dut1", in_node)
+    return SimpleNamespace(
+        nodes=["dut1"],
+        node=lambda _: node,
+        pods={"p": Place("p", in_pod, node)},
+        testbed=SimpleNamespace(lab_ports=lab_ports),
+    )
+
+
+NIC = seen("eth4", bus_address="0000:01:00.0")
+FUNCTION = seen("net0", bus_address="0000:01:10.0", nic_address="0000:01:00.0")
+
+
+def test_a_virtual_function_of_a_lab_port_stays_within_the_run():
+    require_closed(bed(["eth4"], [NIC, seen("lo")], [FUNCTION]))
+    require_closed(bed(["0000:01:00.0"], [NIC], [FUNCTION]))
+
+
+@pytest.mark.parametrize(
+    ("lab_ports", "pod"),
+    [
+        (["eth4"], seen("net0", bus_address="0000:02:10.0", nic_address="0000:02:00.0")),
+        (["eth4"], seen("net0", bus_address="0000:02:00.0")),
+        (["eth5"], FUNCTION),
+    ],
+)
+def test_a_function_of_another_nic_leads_out(lab_ports, pod):
+    with pytest.raises(TestbedError, match="ISO-02") as caught:
+        require_closed(bed(lab_ports, [NIC] if "eth4" in lab_ports else [], [pod]))
+    assert caught.value.found == "a device of the machine"
