@@ -5,7 +5,7 @@ CPU time, `<part>.window_ns` the time between both readings of that part, `<part
 at the end, `<part>.polling_cpu_ns` the share of threads that poll, `<part>.cycles` processor cycles where the
 processor counts them. `host.dut.cpus.softirq_ns` is time in soft interrupts on the DUT's CPUs; it lies within
 other parts' time as well, so nothing adds it. `host.dut.pod0.net0.frames` are the frames that an interface in
-a pod's network namespace received and sent, `host.dut.vswitch.<port>.frames` those of a port of the vSwitch.
+a pod's network namespace received and sent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bmwg.methodology.records import TrialResult
 
 PREFIX = "host.dut."
 CPU, WINDOW, MEMORY, POLLING, CYCLES = "cpu_ns", "window_ns", "memory_octets", "polling_cpu_ns", "cycles"
-FRAMES = "frames"  # of one interface, or of one port of a vSwitch
+FRAMES = "frames"  # of one interface
 CPUS, SOFTIRQ = "cpus", "softirq_ns"  # of the DUT's CPUs together; no part
 
 

@@ -346,20 +346,7 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    counted = ovs_words.port_frames(ovs_tools.ask("dpctl/show", "-s"))
-    return {
-        "vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)},
-        **{
-            f"vswitch.{name}": {"frames": frames}
-            for name, frames in counted.items()
-            if name in state["ports"]
-        },
-    }
-
-
-def configure(*, words: list[str]) -> str:
-    """Node function: change the configuration of the run's own switch; return what the tool said."""
-    return ovs_tools.configure(*words)
+    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)}}
 
 
 # ---------------------------------------------------------------- state

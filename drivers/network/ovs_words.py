@@ -24,21 +24,6 @@ def pollers(said: str) -> list[dict[str, JsonValue]]:
     return found
 
 
-def port_frames(said: str) -> dict[str, int]:
-    """Read what `dpctl/show -s` says: frames that each port received and sent, both together.
-
-    A port whose peer is not there yet has none, and what is said of it runs into the next port's line.
-    """
-    found: dict[str, int] = {}
-    name = ""
-    for line in said.splitlines():
-        if port := re.search(r"(?:^|\s)port \d+: (\S+)", line):
-            name = port[1]
-        elif frames := re.match(r"\s+[RT]X packets:(\d+)", line):
-            found[name] = found.get(name, 0) + int(frames[1])
-    return found
-
-
 def matches(destinations: Sequence[str]) -> tuple[str, ...]:
     """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
     if not destinations:

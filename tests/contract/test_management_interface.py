@@ -57,11 +57,12 @@ def test_frames_are_counted_at_data_and_management_interfaces_alike(tmp_path, pa
             counted = frames_of(replace(result, auxiliary=tuple(plane.used(read))))
         pods = 2 if axes else 1
         managed = [frames for (_, name), frames in counted.items() if name == "mgmt0"]
-        carried = [
-            frames for (part, name), frames in counted.items() if part == "vswitch" or name.startswith("net")
-        ]
+        carried = [frames for (_, name), frames in counted.items() if name.startswith("net")]
         assert len(managed) == pods
         assert result.received_frames > 0
         assert sum(managed) < 0.01 * result.received_frames
-        assert sum(carried) >= result.received_frames
+        if network == "ovs-dpdk":
+            assert not carried  # sockets, which no kernel counts
+        else:
+            assert sum(carried) >= result.received_frames
         assert names_on(bed) == before  # the bridge for management is gone as well
