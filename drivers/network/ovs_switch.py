@@ -349,6 +349,11 @@ def uses() -> dict[str, JsonValue]:
     return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)}}
 
 
+def configure(*, words: list[str]) -> str:
+    """Node function: change the configuration of the run's own switch; return what the tool said."""
+    return ovs_tools.configure(*words)
+
+
 # ---------------------------------------------------------------- state
 
 
