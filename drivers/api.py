@@ -287,11 +287,15 @@ class Crossed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BetweenPods:
-    """What a path built between two pods, and the interfaces on its way in their order."""
+    """What a path built between two pods, and the interfaces on its way in their order.
+
+    `more` are further pods of the same network, by turns beside the first and beside the second.
+    """
 
     ends: tuple[PodEnd, PodEnd]
     crossed: tuple[Crossed, ...]
     evidence: Mapping[str, JsonValue]
+    more: tuple[PodEnd, ...] = ()
 
 
 class PathDriver(Protocol):

@@ -286,6 +286,14 @@ http_step() {
     }
 }
 
+workloads_step() {
+    title "workloads: the program of MPI_Alltoall, if its source changed"
+    run 60 "$venv/bin/python" -m bmwg.drivers.workload.mpi_build || {
+        show_log
+        stop "the program of MPI_Alltoall was not built" "see $log; the compiler's own lines say what is missing"
+    }
+}
+
 vswitch_step() {
     title "vSwitch: Open vSwitch with DPDK, unpacked and not installed"
     run 1000 sh "$here/vswitch.sh" || {
@@ -379,7 +387,7 @@ case "${1:-}" in
 '') ;;
 tests) mode=tests ;;
 vswitch) vswitch=yes steps=6 ;;
-workloads) workloads=yes ;;
+workloads) workloads=yes steps=6 ;;
 http) mode=http steps=7 ;;
 libvirt) mode=http steps=7 libvirt=yes ;;
 openstack) mode=http steps=8 openstack=yes ;;
@@ -399,6 +407,7 @@ packages_step
 python_step
 tester_step
 if [ "$vswitch" = yes ]; then vswitch_step; fi
+if [ "$workloads" = yes ]; then workloads_step; fi
 if [ "$mode" = http ]; then
     http_step
     guest_step

@@ -80,9 +80,9 @@ def _pollers() -> Iterable[tuple[int, str, int]]:
 # ---------------------------------------------------------------- the switch
 
 
-def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
+def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     """Return the state of the switch, started now if none stands."""
-    state = _state()
+    state = recorded()
     if state:
         return state
     if lack := obstacle(cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner):
@@ -108,18 +108,21 @@ def _ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
         _await((FOLDER / "db.sock").exists, "database", found["database"])
         ovs_tools.configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
         found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
-    _write(found)
+    record(found)
     _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
     ovs_tools.configure(
         "set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}"
     )  # answered when it has taken all
-    found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
+    if "pmd_max_sleep_us" in config:  # none without DPDK, where nothing polls
+        found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
     found["start_s"] = round(time.monotonic() - began_s, 3)
-    _write(found)
+    record(found)
     return found
 
 
 def _settings(config: dict[str, Any]) -> list[str]:
+    if not config.get("dpdk", True):
+        return ["other_config:dpdk-init=false"]
     pages = config["hugepages_2mi"]
     memory = f"-m {pages * HUGEPAGE_MIB}" if pages else f"--no-huge --legacy-mem -m {ORDINARY_MIB}"
     mask = sum(1 << cpu for cpu in config["pmd_cpus"])
@@ -173,7 +176,7 @@ def _complaints(name: str) -> str:
 
 def stop(*, owner: str) -> None:
     """Node function: end the switch, whatever it still has, and remove its folder. Idempotent."""
-    state = _state()
+    state = recorded()
     if state and state["owner"] == owner:
         for name in ("switch", "database"):
             if name == "switch" and name in state:
@@ -204,8 +207,8 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     ports to the socket, and what start and port took (seconds). Raises TestbedError VSW-03, VSW-04,
     DriverError VSW-02.
     """
-    stood = bool(_state())
-    state = _ensure(config, owner)
+    stood = bool(recorded())
+    state = ensure(config, owner)
     began_s = time.monotonic()
     commands = [["--may-exist", "add-br", bridge]]
     commands.append(["set", "bridge", bridge, "datapath_type=netdev", "fail-mode=secure"])
@@ -217,7 +220,7 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     commands.append(["add-port", bridge, port])
     commands.append(["set", "interface", port, "type=dpdkvhostuser"])
     state["ports"][port] = {"bridge": bridge, "nic": nic}
-    _write(state)
+    record(state)
     ovs_tools.configure(*(word for command in commands for word in ("--", *command)))
     for name in filter(None, (nic, port)):
         if said := ovs_tools.read("interface", name, "error"):
@@ -264,7 +267,7 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
     """Node function: take ports and, when they were its last, the bridge away; end the switch with its last
     port. Idempotent.
     """
-    state = _state()
+    state = recorded()
     if not state or state["owner"] != owner:
         stop(owner=owner)
         return
@@ -272,7 +275,7 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
     if not state["ports"]:
         stop(owner=owner)
         return
-    _write(state)
+    record(state)
     ovs_tools.configure("--", "--if-exists", "del-port", bridge, port)
     if not any(one["bridge"] == bridge for one in state["ports"].values()):
         ovs_tools.configure("--", "--if-exists", "del-br", bridge)
@@ -298,16 +301,16 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
             )
         time.sleep(0.02)
     status = ovs_tools.read("interface", port, "status")
-    return {"vhost_user": status, **_nic_status(_state()["ports"][port]["nic"]), **standing(port=port)}
+    return {"vhost_user": status, **_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
 
 
 def _sleep_as_wanted() -> None:
     """Have the polling threads sleep as the option says from now on; before, they give way to the set-up."""
-    state = _state()
+    state = recorded()
     if "pmd_max_sleep_us" in state:
         wanted = state.pop("pmd_max_sleep_us")
         ovs_tools.configure("set", "Open_vSwitch", ".", f"other_config:pmd-maxsleep={wanted}")
-        _write(state)
+        record(state)
 
 
 def _nic_status(nic: str) -> dict[str, JsonValue]:
@@ -322,7 +325,7 @@ def standing(*, port: str) -> dict[str, JsonValue]:
 
     Raises TestbedError VSW-03 when the switch has no such port.
     """
-    if port not in (names := _state().get("ports", {})):
+    if port not in (names := recorded().get("ports", {})):
         raise TestbedError(
             "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
         )
@@ -335,14 +338,14 @@ def standing(*, port: str) -> dict[str, JsonValue]:
 
 def _settings_now() -> dict[str, JsonValue]:
     """Return the settings of the switch; none while its polling threads still sleep for the set-up."""
-    if "pmd_max_sleep_us" in _state():
+    if "pmd_max_sleep_us" in recorded():
         return {}
     return {"settings": ovs_tools.read("Open_vSwitch", ".", "other_config")}
 
 
 def uses() -> dict[str, JsonValue]:
     """Node function: what the switch has used since it began, as `NetworkDriver.uses` tells it."""
-    state = _state()
+    state = recorded()
     if not state:
         return {}
     pid = state["switch"]["pid"]
@@ -357,7 +360,8 @@ def configure(*, words: list[str]) -> str:
 # ---------------------------------------------------------------- state
 
 
-def _state() -> dict[str, Any]:
+def recorded() -> dict[str, Any]:
+    """Return what stands of the switch in its folder; empty where none stands."""
     try:
         found: dict[str, Any] = json.loads((FOLDER / _STATE).read_text())
     except FileNotFoundError:
@@ -365,5 +369,6 @@ def _state() -> dict[str, Any]:
     return found
 
 
-def _write(state: dict[str, Any]) -> None:
+def record(state: dict[str, Any]) -> None:
+    """Write it there."""
     (FOLDER / _STATE).write_text(json.dumps(state))

@@ -85,8 +85,15 @@ def transit(number: int) -> Segment:
     return _segment(f"198.19.{_FIRST_TRANSIT + number}", f"2001:2:0:{0x4000 + number:x}")
 
 
+_MOST_ENDPOINTS = 64
+
+
+def endpoint(number: int) -> tuple[str, str]:
+    """Return both addresses of a pod on one L2 segment with others, 0 to 63."""
+    if not 0 <= number < _MOST_ENDPOINTS:
+        raise ValueError(f"pod on a segment: expected 0..{_MOST_ENDPOINTS - 1}, found {number}")
+    return f"198.18.0.{2 + number}/24", f"2001:2:0:0::{2 + number:x}/64"
+
+
 # Of two pods on one L2 segment.
-ENDPOINTS = (
-    ("198.18.0.2/24", "2001:2:0:0::2/64"),
-    ("198.18.0.3/24", "2001:2:0:0::3/64"),
-)
+ENDPOINTS = (endpoint(0), endpoint(1))

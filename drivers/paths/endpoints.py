@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from bmwg.drivers.api import (
     Attached,
     Attachment,
+    BetweenPods,
     Crossed,
     JsonValue,
     Missing,
@@ -23,7 +24,8 @@ from bmwg.drivers.api import (
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
-from bmwg.drivers.paths.addresses import ENDPOINTS, INNER, host
+from bmwg.drivers.paths.addresses import INNER, host
+from bmwg.drivers.paths.addresses import endpoint as address_of
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.port_kind import XDP
@@ -98,7 +100,24 @@ class Endpoint:
         return hops
 
 
-Made = tuple[tuple[Endpoint, Endpoint], dict[str, JsonValue]]  # what stands, and the evidence of it
+Made = tuple[tuple[Endpoint, ...], dict[str, JsonValue]]  # what stands, two or more, and the evidence of it
+_PAIR = 2
+
+
+def wanted(cell: Cell) -> int:
+    """Return how many pods a cell wants in all: two, where its load does not say otherwise."""
+    return int(dict(cell.axes).get("pods", _PAIR))
+
+
+def too_many(cell: Cell, network: NetworkDriver) -> Missing | None:
+    """Return why a network cannot join as many pods as a cell wants, or None."""
+    if wanted(cell) == _PAIR or network.spec.uplink != uplinks.ROUTED:
+        return None
+    return Missing(
+        what=f"{wanted(cell)} pods on network {network.spec.name}",
+        reason=f"its uplink is {network.spec.uplink}: each pod has a subnet of its own, and there are two",
+        mend="a network option with another uplink",
+    )
 
 
 def own_way(network: NetworkDriver) -> Missing | None:
@@ -151,7 +170,22 @@ def pod_pair(
     nic: str | None,
     speaker: str = TESTER,
 ) -> Iterator[tuple[Endpoint, Endpoint]]:
-    """Make one pod on each of `nodes` (they may be the same) and attach both to the network option.
+    """Make one pod on each of `nodes` (they may be the same) and attach both, as `pods` does."""
+    with pods(bed, network, nodes, nic=nic, speaker=speaker) as (first, second):
+        yield first, second
+
+
+@contextmanager
+def pods(
+    bed: Bed,
+    network: NetworkDriver,
+    nodes: tuple[NamespaceNode, NamespaceNode],
+    *,
+    nic: str | None,
+    speaker: str = TESTER,
+    count: int = _PAIR,
+) -> Iterator[tuple[Endpoint, ...]]:
+    """Make pods by turns on the first and the second of `nodes`, and attach all to the network option.
 
     On one L2 segment the pods share a subnet; where the node routes (`uplink: routed`) each has its own. Pods
     whose kernels speak are left as their runtime and the plugins made them: no device queue is theirs alone.
@@ -159,23 +193,25 @@ def pod_pair(
     with ExitStack() as stack:
         for node in dict.fromkeys(nodes):
             stack.enter_context(uplinks.cleared(node, network.spec.uplink, nic=nic, bridge=BRIDGE))
-        first, second = (
-            stack.enter_context(endpoint(bed, network, node, number=number, nic=nic, speaker=speaker))
-            for number, node in enumerate(nodes)
+        made = tuple(
+            stack.enter_context(
+                endpoint(bed, network, nodes[number % _PAIR], number=number, nic=nic, speaker=speaker)
+            )
+            for number in range(count)
         )
         for node in dict.fromkeys(nodes):
             if network.spec.uplink == uplinks.BRIDGE_PORT:
                 stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=BRIDGE))
-        yield first, second
+        yield made
 
 
 @contextmanager
 def endpoint(
     bed: Bed, network: NetworkDriver, node: NamespaceNode, *, number: int, nic: str | None, speaker: str
 ) -> Iterator[Endpoint]:
-    """Make one pod and attach it; number 0 or 1 says which of a path's two addresses it gets."""
+    """Make one pod and attach it; its number says which of a path's addresses it gets."""
     routed = network.spec.uplink == uplinks.ROUTED
-    addresses = INNER[number].far if routed else ENDPOINTS[number]
+    addresses = INNER[number].far if routed else address_of(number)
     routes: tuple[tuple[str, str], ...] = ()
     if routed:
         routes = tuple(
@@ -219,7 +255,7 @@ def _given(attached: Attached) -> tuple[str, ...]:
     return tuple(text for text in attached.addresses if ipaddress.ip_interface(text).ip in wanted)
 
 
-def joined(network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
+def joined(network: NetworkDriver, pair: tuple[Endpoint, ...]) -> dict[str, JsonValue]:
     """Wait until the network's daemons know both pods, where they must; return what they know of them."""
     if not hasattr(network, "joined"):
         return {}
@@ -227,28 +263,34 @@ def joined(network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> dict[str,
     return known
 
 
-def ends(pair: tuple[Endpoint, Endpoint]) -> tuple[PodEnd, PodEnd]:
-    """Return the two pods as ends of a path for what runs in them."""
-    first, second = (
+def between(
+    made: tuple[Endpoint, ...],
+    evidence: dict[str, JsonValue],
+    way: Sequence[tuple[NamespaceNode, str, str]] = (),
+) -> BetweenPods:
+    """Return what stands for programs in the pods; `way` is what `crossed` takes."""
+    first, second, *more = (
         PodEnd(pod=end.pod, interface=INTERFACE, address=host(end.attached.attachment.addresses[0]))
-        for end in pair
+        for end in made
     )
-    return first, second
+    return BetweenPods(ends=(first, second), crossed=crossed(made, way), evidence=evidence, more=tuple(more))
 
 
 def crossed(
-    pair: tuple[Endpoint, Endpoint], between: Sequence[tuple[NamespaceNode, str, str]] = ()
+    made: tuple[Endpoint, ...], between: Sequence[tuple[NamespaceNode, str, str]] = ()
 ) -> tuple[Crossed, ...]:
     """Return the interfaces from the first pod to the second; `between` are the nodes' own on the way.
 
-    Each of these is node, interface and the counter that tells what goes forward.
+    Each of these is node, interface and the counter that tells what goes forward. Of further pods, those of
+    an even number send forward.
     """
-    first, second = pair
     nodes = [
         Crossed(at=f"{node.name}/{interface}", place=node, interface=interface, forward=forward)
         for node, interface, forward in between
     ]
-    return (*crossed_by(first, outwards=True), *nodes, *crossed_by(second, outwards=False))
+    sending = [one for end in made[::_PAIR] for one in crossed_by(end, outwards=True)]
+    receiving = [one for end in made[1::_PAIR] for one in crossed_by(end, outwards=False)]
+    return (*sending, *nodes, *receiving)
 
 
 def crossed_by(end: Endpoint, *, outwards: bool) -> tuple[Crossed, ...]:
@@ -275,7 +317,7 @@ def subnets(end: Endpoint) -> tuple[str, ...]:
     return tuple(str(ipaddress.ip_interface(one).network) for one in end.attached.attachment.addresses)
 
 
-def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> tuple[TesterPort, TesterPort]:
+def ports(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> tuple[TesterPort, TesterPort]:
     """Return the tester's ports: the other pod's MAC as destination on L2, the node as next hop on L3."""
     first, second = (_port(bed, network, pair[number], pair[1 - number]) for number in (0, 1))
     if getattr(network, "ipv4_alone", False):  # its router has no address of IPv6 to be asked for
@@ -301,7 +343,7 @@ def _port(bed: Bed, network: NetworkDriver, mine: Endpoint, other: Endpoint) -> 
     )
 
 
-def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, Endpoint]) -> dict[str, JsonValue]:
+def evidence(bed: Bed, network: NetworkDriver, pair: tuple[Endpoint, ...]) -> dict[str, JsonValue]:
     """Return what all paths of this kind have in common for the platform record."""
     return {
         "hosting": "pod",

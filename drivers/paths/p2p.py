@@ -46,6 +46,7 @@ class PodToPodPath:
         """Return what is missing with the pods' own kernels at the ends."""
         return (
             endpoints.own_way(self._network)
+            or endpoints.too_many(self._cell, self._network)
             or undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
             or self._bed.missing(self._cell.network, self._bed.sides()[0].node, policed=True)
             or policed.unenforced(self._bed, self._network)
@@ -64,7 +65,7 @@ class PodToPodPath:
         """The same for what runs in the pods."""
         refuse(self.probe_pods())
         with self._made(endpoints.KERNEL) as (pair, evidence):
-            yield BetweenPods(ends=endpoints.ends(pair), crossed=endpoints.crossed(pair), evidence=evidence)
+            yield endpoints.between(pair, evidence)
 
     @contextmanager
     def _made(self, speaker: str) -> Iterator[endpoints.Made]:
@@ -77,9 +78,11 @@ class PodToPodPath:
                 stack.enter_context(routers.forwarding(node))
             nic = side.nic if uplink == uplinks.MASTER else None
             pair = stack.enter_context(
-                endpoints.pod_pair(bed, network, (node, node), nic=nic, speaker=speaker)
+                endpoints.pods(
+                    bed, network, (node, node), nic=nic, speaker=speaker, count=endpoints.wanted(self._cell)
+                )
             )
-            policies = stack.enter_context(policed.policed(bed, network, node, pair))
+            policies = stack.enter_context(policed.policed(bed, network, node, (pair[0], pair[1])))
             known = endpoints.joined(network, pair)
             between = getattr(network, "on_one_node", "") or {
                 uplinks.ROUTED: "the node's kernel routes",

@@ -6,14 +6,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, NetworkDriver, PathDriver
+from bmwg.drivers.api import (
+    BetweenPods,
+    Deployment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    PodPathDriver,
+)
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import destinations, endpoints, uplinks
+from bmwg.drivers.paths.addresses import UNDERLAY
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell
 
+_Way = list[tuple[NamespaceNode, str, str]]
 _ROUTING = "bmwg.drivers.hosting.routing"
 
 
@@ -33,6 +42,7 @@ class ClusterPath:
         scenario="pod to pod on two nodes, by the cluster's network",
         between_nodes="the network's own: overlay or routes",
         apart=True,
+        ends_in_pods=True,
     )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
@@ -42,6 +52,16 @@ class ClusterPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: a network that joins nodes, its daemon on both, room for the frame."""
+        if missing := self.probe_pods():
+            return missing
+        if found := endpoints.no_ipv6(self._cell, self._network):
+            return found
+        node = self._bed.node(self._bed.underlay()[0].node)
+        mtu_octets: int = self._network.mtu_octets(node)  # type: ignore[attr-defined]
+        return too_large(self._cell, mtu_octets=mtu_octets, because=f" (of {joins_nodes(self._network)})")
+
+    def probe_pods(self) -> Missing | None:
+        """Return what is missing with the pods' own kernels at the ends."""
         name = self._cell.network
         if found := destinations.unroutable(self._cell, "behind a pod is its own address alone"):
             return found
@@ -49,44 +69,64 @@ class ClusterPath:
             return Missing(
                 what=f"network {name} between nodes",
                 reason="it makes nothing between nodes",
-                mend="driver: flannel or driver: cilium; paths p2p-underlay and p2p-vxlan join bridges",
+                mend="driver: flannel, cilium or ovs; paths p2p-underlay and p2p-vxlan join bridges",
             )
-        if found := endpoints.no_ipv6(self._cell, self._network):
-            return found
+        if missing := endpoints.too_many(self._cell, self._network):
+            return missing
         for end in self._bed.underlay():
             missing = self._bed.missing(name, end.node)
             if missing is not None:
                 return missing
-        node = self._bed.node(self._bed.underlay()[0].node)
-        mtu_octets: int = self._network.mtu_octets(node)  # type: ignore[attr-defined]
-        return too_large(self._cell, mtu_octets=mtu_octets, because=f" (of {joins_nodes(self._network)})")
+        return None
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make both pods; remove them on leaving."""
         refuse(self.probe())
+        with self._made(endpoints.TESTER) as (pair, evidence, _):
+            yield Deployment(ports=endpoints.ports(self._bed, self._network, pair), evidence=evidence)
+
+    @contextmanager
+    def between_pods(self) -> Iterator[BetweenPods]:
+        """The same for what runs in the pods."""
+        refuse(self.probe_pods())
+        with self._made(endpoints.KERNEL) as (made, evidence, way):
+            yield endpoints.between(made, evidence, way)
+
+    @contextmanager
+    def _made(
+        self, speaker: str
+    ) -> Iterator[tuple[tuple[endpoints.Endpoint, ...], dict[str, JsonValue], _Way]]:
         bed, network = self._bed, self._network
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            bridged = () if endpoints.own_router(network) else nodes
+            bridged = nodes if _routed(network) and not endpoints.own_router(network) else ()
             for node in bridged:  # the plugin makes the bridge, and leaves it
                 stack.enter_context(
                     uplinks.cleared(node, uplinks.BRIDGE_PORT, nic=None, bridge=endpoints.BRIDGE)
                 )
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None))
+            count = endpoints.wanted(self._cell)
+            pair = stack.enter_context(
+                endpoints.pods(bed, network, nodes, nic=None, speaker=speaker, count=count)
+            )
             for node in bridged:
                 stack.enter_context(uplinks.bridged(node, interfaces=(), bridge=endpoints.BRIDGE))
+            way = [(nodes[0], under[0].interface, "tx"), (nodes[1], under[1].interface, "rx")]
+            if joining := getattr(network, "joining", None):
+                at = (UNDERLAY.router_ipv4, UNDERLAY.far_ipv4)
+                nics = (under[0].interface, under[1].interface)
+                stack.enter_context(joining(list(zip(nodes, nics, at, strict=True)), bridge=endpoints.BRIDGE))
             known = endpoints.joined(network, pair)
             at_node = f"bridge {endpoints.BRIDGE}, routed" if bridged else network.on_one_node  # type: ignore[attr-defined]
-            yield Deployment(
-                ports=endpoints.ports(bed, network, pair),
-                evidence={
+            yield (
+                pair,
+                {
                     "path": self.kind.name,
                     **endpoints.evidence(bed, network, pair),
                     "between_nodes": joins_nodes(network),
                     "routes": {
-                        node.name: _way(node, to) for node, to in zip(nodes, reversed(pair), strict=True)
+                        node.name: _way(node, to) for node, to in zip(nodes, (pair[1], pair[0]), strict=True)
                     },
                     **({"known_to_network": known} if known else {}),
                     "hops": [
@@ -97,9 +137,17 @@ class ClusterPath:
                         {"at": nodes[1].name, "what": at_node},
                         *reversed(pair[1].hops()),
                     ],
-                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues",
+                    "forwarding": "both nodes' kernels, in the threads of the pods' device queues if any"
+                    if _routed(network)
+                    else "the vSwitch of each node",
                 },
+                way,
             )
+
+
+def _routed(network: NetworkDriver) -> bool:
+    """Whether the pods of a node have a subnet of their own, and the node routes."""
+    return network.spec.uplink == uplinks.ROUTED
 
 
 def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:
@@ -108,4 +156,4 @@ def _way(node: NamespaceNode, other: endpoints.Endpoint) -> list[JsonValue]:
     return [one for one in node.call(f"{_ROUTING}:routes") if one["destination"] == subnet]
 
 
-_: type[PathDriver] = ClusterPath
+_: type[PodPathDriver] = ClusterPath

@@ -76,9 +76,7 @@ class UnderlayPath:
                 (self._bed.node(mine.node), mine.interface, "tx"),
                 (self._bed.node(other.node), other.interface, "rx"),
             ]
-            yield BetweenPods(
-                ends=endpoints.ends(pair), crossed=endpoints.crossed(pair, way), evidence=evidence
-            )
+            yield endpoints.between(pair, evidence, way)
 
     @contextmanager
     def _made(self, speaker: str) -> Iterator[endpoints.Made]:
@@ -86,7 +84,10 @@ class UnderlayPath:
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None, speaker=speaker))
+            count = endpoints.wanted(self._cell)
+            pair = stack.enter_context(
+                endpoints.pods(bed, network, nodes, nic=None, speaker=speaker, count=count)
+            )
             for node, end in zip(nodes, under, strict=True):
                 ports = (end.interface,)
                 stack.enter_context(uplinks.bridged(node, interfaces=ports, bridge=endpoints.BRIDGE))

@@ -72,9 +72,7 @@ class VxlanPath:
                 (there, other.interface, "rx"),
                 (there, TUNNEL, "rx"),
             ]
-            yield BetweenPods(
-                ends=endpoints.ends(pair), crossed=endpoints.crossed(pair, way), evidence=evidence
-            )
+            yield endpoints.between(pair, evidence, way)
 
     @contextmanager
     def _made(self, speaker: str) -> Iterator[endpoints.Made]:
@@ -82,7 +80,10 @@ class VxlanPath:
         under = bed.underlay()
         nodes = (bed.node(under[0].node), bed.node(under[1].node))
         with ExitStack() as stack:
-            pair = stack.enter_context(endpoints.pod_pair(bed, network, nodes, nic=None, speaker=speaker))
+            count = endpoints.wanted(self._cell)
+            pair = stack.enter_context(
+                endpoints.pods(bed, network, nodes, nic=None, speaker=speaker, count=count)
+            )
             for number, node in enumerate(nodes):
                 stack.enter_context(_tunnel(node, under[number].interface, number))
                 stack.enter_context(uplinks.bridged(node, interfaces=(TUNNEL,), bridge=endpoints.BRIDGE))

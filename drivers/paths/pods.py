@@ -28,8 +28,12 @@ def created_pod(
     name: str,
     networks: Sequence[PodNetwork],
     parts: PodParts = _SLEEPS,
+    netns: str = "",
 ) -> Iterator[Pod]:
-    """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving."""
+    """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving.
+
+    `netns` is a network namespace that it joins as that is: it is then a further container of a pod.
+    """
     limits = bed.testbed.pods
     spec = PodSpec(
         pod_id=name,
@@ -44,6 +48,7 @@ def created_pod(
         root=parts.root,
         least=True,
         endpoint=parts is _SLEEPS,
+        netns=netns,
     )
     with bed.runtime.made(node, spec, networks) as pod, _managed(bed, pod, networks):
         bed.pods[name] = pod

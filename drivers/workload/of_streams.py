@@ -48,12 +48,21 @@ class OfStreams(OfPrograms[PodEnd]):
 
         Raises TestbedError PROG-01, DriverError PROG-02, PROG-03 (the port is taken), EXEC-01, EXEC-02.
         """
+        end.pod.inside(f"{_PROGRAMS}:require_free", address=end.address, port=port)
+        with self.started(end, command) as folder:
+            end.pod.inside(f"{IN_POD}:wait_listening", port=port, transport=transport)
+            yield folder
+
+    @contextmanager
+    def started(self, end: PodEnd, command: list[str]) -> Iterator[str]:
+        """Have a program run in a pod while this is entered; gives the folder of its output on the node.
+
+        Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01, EXEC-03.
+        """
         pod = end.pod
         folder = f"/run/bmwg-streams/{pod.pod_id}"
-        pod.inside(f"{_PROGRAMS}:require_free", address=end.address, port=port)
         started = pod.node.call(f"{IN_POD}:start", command=command, folder=folder, mend=MEND, **_of(end))
         try:
-            pod.inside(f"{IN_POD}:wait_listening", port=port, transport=transport)
             yield folder
         finally:
             pod.node.call(f"{_PROGRAMS}:stop", folder=folder, **started)

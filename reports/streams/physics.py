@@ -52,6 +52,12 @@ def _counts(spec: StreamsSpec, result: StreamsResult) -> Iterator[Count]:
     if spec.transport is Transport.UDP and spec.exchange is Exchange.BULK:
         octets = result.sent_messages * spec.message_octets
         yield Count(what="sent_octets", found=result.sent_octets, least=octets, most=octets)
+    if spec.exchange is Exchange.ALL_TO_ALL:
+        octets = result.operations * spec.leaving_octets
+        yield Count(what="octets that left a pod", found=result.sent_octets, least=octets, most=octets)
+        yield Count(what="octets that arrived", found=result.received_octets, least=octets, most=octets)
+        longest = result.operation_ns.get("max", 0)
+        yield Count(what="time of one operation, ns", found=longest, most=result.elapsed_ns)
     if result.round_trips:
         busy_ns = result.mean_round_trip_ns * result.round_trips
         yield Count(what="time of all round trips, ns", found=busy_ns, most=_most_busy_ns(spec, result))

@@ -8,13 +8,13 @@ from typing import Any
 
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
-from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Transport
+from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
-from bmwg.reports.streams import sweeps
+from bmwg.reports.streams import collective, sweeps
 from bmwg.reports.streams.answers import Answered, interface_of
 
 _OFFLOADS = {
@@ -52,6 +52,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
             lines += _answers(mine)
             lines += _compared(mine)
+            lines += collective.lines(run, mine)
     return [
         *lines,
         *_crossed(answers),
@@ -91,10 +92,17 @@ def _conditions(one: Answered, source: str) -> str:
 def _settings(one: Answered) -> str:
     spec = one.planned.spec
     load = unit(spec.load_bps, "bit/s") if spec.load_bps else "as fast as it goes"
+    if spec.exchange is Exchange.ALL_TO_ALL:
+        return f"blocks of {spec.message_octets} octets, {spec.pods} pods, {spec.parallel} processes a pod"
     parts = [f"{spec.message_octets} octets a message", load]
     parts += [f"{spec.parallel} streams"] if spec.parallel > 1 else []
     parts += [f"buffers of {spec.window_octets} octets"] if spec.window_octets else []
     return ", ".join(parts)
+
+
+def _way(spec: StreamsSpec) -> str:
+    words = {Exchange.PING_PONG: "there and back", Exchange.ALL_TO_ALL: "each with each"}
+    return words.get(spec.exchange, spec.way.value)
 
 
 def _answers(answers: Sequence[Answered]) -> list[str]:
@@ -104,7 +112,7 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
         rows.append(
             [
                 esc(_place(one)),
-                esc(spec.way.value if spec.exchange is Exchange.BULK else "there and back"),
+                esc(_way(spec)),
                 esc(_settings(one)),
                 one.type_cell,
                 esc(_number(one)),
@@ -122,7 +130,7 @@ def _number(one: Answered) -> str:
         return NONE
     values = one.values
     half = values.get("half_width_95")
-    if one.planned.spec.exchange is Exchange.PING_PONG:
+    if one.planned.spec.exchange is not Exchange.BULK:
         spread = f" ± {nanoseconds(half)}" if half is not None else ""
         return f"{nanoseconds(values['mean'])}{spread} (n = {values['repetitions']})"
     spread = f" ± {half / 1e6:.1f}" if half is not None else ""
@@ -136,6 +144,8 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
         names = [name for name in ("p50", "p99", "p99.9", "max") if name in results[-1].round_trip_ns]
         told = " / ".join(nanoseconds(results[-1].round_trip_ns[name]) for name in names)
         return f"{' / '.join(names)} of the last: {told}" if names else NONE
+    if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
+        return collective.beside(results)
     if one.planned.spec.transport is Transport.UDP:
         return f"{percent(one.values['lost_ratio'], 2)} of the datagrams lost"
     resent = [result.retransmits for result in results if result.retransmits is not None]
@@ -156,7 +166,7 @@ def _compared(answers: Sequence[Answered]) -> list[str]:
         rows.append(
             [
                 esc(_place(one)),
-                esc(one.planned.spec.way.value),
+                esc(_way(one.planned.spec)),
                 esc(_settings(one)),
                 esc(_place(base)),
                 esc(f"{one.values['mean'] / base.values['mean']:.3f}"),
@@ -173,6 +183,8 @@ _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 def _samples(one: Answered) -> list[float]:
     if one.planned.spec.exchange is Exchange.PING_PONG:
         return [float(result.mean_round_trip_ns) for result in one.results]
+    if one.planned.spec.exchange is Exchange.ALL_TO_ALL:
+        return [result.mean_operation_ns for result in one.results]
     return [result.goodput_bps for result in one.results]
 
 

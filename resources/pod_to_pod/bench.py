@@ -14,7 +14,7 @@ from bmwg.drivers.standing import Standing
 from bmwg.drivers.workload.of_streams import StreamsWorkload
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
+from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Way
 from bmwg.methodology.records import NOTHING, Outcome
 from bmwg.resources.pod_to_pod import crossings
 from bmwg.resources.pod_to_pod.line import line_of
@@ -84,7 +84,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
             fault = Standing(bed).fault
             while left:
                 workload = workloads[left[0].planned.spec.workload]
-                workload.attach(between.ends)
+                workload.attach((*between.ends, *between.more))
                 stand = Stand(
                     deployment_id=deployment_id,
                     run=between_looks(between, workload),
@@ -114,11 +114,16 @@ def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[
         first = crossings.look(crossed)
         result = workload.run(spec)
         last = crossings.look(crossed)
-        return replace(result, crossings=crossings.between(crossed, spec.way, first, last))
+        return replace(result, crossings=crossings.between(crossed, _ways(spec), first, last))
 
     return run
 
 
-def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str]:
+def _ways(spec: StreamsSpec) -> tuple[Way, ...]:
+    """Return the directions in which payload goes; each of them is held against the counters."""
+    return (Way.FORWARD, Way.REVERSE) if spec.exchange is Exchange.ALL_TO_ALL else (spec.way,)
+
+
+def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str, int]:
     """Return what has to stand for a cell."""
-    return planned.cell.path, planned.cell.hosting, planned.cell.network
+    return planned.cell.path, planned.cell.hosting, planned.cell.network, planned.spec.pods

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bmwg.drivers.api import Crossed, Pod
 from bmwg.methodology.kinds.streams.records import Crossing, Way
@@ -22,8 +23,16 @@ def look(crossed: Sequence[Crossed]) -> Look:
     ]
 
 
-def between(crossed: Sequence[Crossed], way: Way, first: Look, last: Look) -> tuple[Crossing, ...]:
-    """Return what went in the data's direction between two looks."""
+def between(crossed: Sequence[Crossed], ways: Sequence[Way], first: Look, last: Look) -> tuple[Crossing, ...]:
+    """Return what went in the data's directions between two looks; the second way's stand there as "back"."""
+    return tuple(
+        replace(one, at=f"{one.at}, back") if number else one
+        for number, way in enumerate(ways)
+        for one in _one_way(crossed, way, first, last)
+    )
+
+
+def _one_way(crossed: Sequence[Crossed], way: Way, first: Look, last: Look) -> tuple[Crossing, ...]:
     found = []
     for one, before, after in zip(crossed, first, last, strict=True):
         counter = one.forward if way is Way.FORWARD else _OTHER[one.forward]

@@ -19,3 +19,7 @@ Between Pods Of Two Nodes
 Between Pods Of Two Nodes By VXLAN
     [Tags]    id:PP-UDP-3    path:p2p-vxlan
     Measure Its Cells
+
+Between Pods Of Two Nodes By The Network's Own Way
+    [Tags]    id:PP-UDP-5    path:p2p-cluster
+    Measure Its Cells

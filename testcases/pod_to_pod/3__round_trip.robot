@@ -19,3 +19,11 @@ Between Pods Of Two Nodes
 Between Pods Of Two Nodes By VXLAN
     [Tags]    id:PP-RTT-3    path:p2p-vxlan
     Measure Its Cells
+
+Between Pods Of Two Nodes By The Network's Own Way
+    [Tags]    id:PP-RTT-5    path:p2p-cluster
+    Measure Its Cells
+
+Between Containers Of One Pod
+    [Tags]    id:PP-RTT-6    path:c2c    req:DCN-s4-04
+    Measure Its Cells

@@ -93,4 +93,4 @@ def offered(workload, between, asked: StreamsSpec):
     first = crossings.look(between.crossed)
     result = workload.run(asked)
     last = crossings.look(between.crossed)
-    return replace(result, wall_ns=1, crossings=crossings.between(between.crossed, asked.way, first, last))
+    return replace(result, wall_ns=1, crossings=crossings.between(between.crossed, (asked.way,), first, last))

@@ -16,6 +16,7 @@ from tests.contract.streams_support import WAYS, needs, offered, opened, path_of
 
 from bmwg.drivers.hosting import process
 from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
@@ -191,3 +192,39 @@ def test_a_program_that_is_absent_is_told_with_the_line_that_supplies_it(bed):
         pytest.raises(TestbedError, match="PROG-01"),
     ):
         made.asked(between.ends[0], ["no-such-program"], 1.0)
+
+
+def test_two_containers_of_a_pod_speak_over_its_loopback(bed):
+    before = seen(bed)
+    with path_of(bed, "c2c", "none").between_pods() as between:
+        require_closed(bed)
+        first, second = (os.readlink(f"/proc/{end.pod.pid}/ns/net") for end in between.ends)
+        assert first == second
+        found = offered(workload(bed), between, spec())
+        assert found.faults == ()
+        assert STREAMS.assessed(spec(), found).validity is Validity.VALID
+        assert [one.at for one in found.crossings] == ["pod0/lo"]
+        assert found.crossings[0].octets >= found.received_octets > 0
+    assert seen(bed) == before
+
+
+@pytest.mark.skipif(
+    not isinstance(ovs_parts.find(), ovs_parts.OvsParts), reason="no Open vSwitch: sh setup/vswitch.sh"
+)
+@pytest.mark.parametrize(
+    ("path", "network", "crossed"),
+    [("p2p", "ovs-vlan", 4), ("p2p-cluster", "ovs-vlan", 6), ("p2p-cluster", "ovs-vxlan", 6)],
+)
+def test_streams_go_through_open_vswitch_both_ways_and_nothing_stays(bed, path, network, crossed):
+    driver = path_of(bed, path, network)
+    before = seen(bed)
+    with driver.between_pods() as between:
+        require_closed(bed)
+        for asked in (spec(), spec(way=Way.REVERSE)):
+            found = offered(workload(bed), between, asked)
+            assert found.faults == ()
+            assert STREAMS.assessed(asked, found).validity is Validity.VALID
+            assert len(found.crossings) == crossed
+            for one in found.crossings:
+                assert one.octets >= found.received_octets > 0
+    assert seen(bed) == before

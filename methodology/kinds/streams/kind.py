@@ -8,7 +8,14 @@ from typing import Any
 from bmwg.methodology import repeated
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.kinds.streams.profile import FORMAT, GOODPUT, PROFILES, ROUND_TRIP, cell_of_axes
+from bmwg.methodology.kinds.streams.profile import (
+    FORMAT,
+    GOODPUT,
+    OPERATION,
+    PROFILES,
+    ROUND_TRIP,
+    cell_of_axes,
+)
 from bmwg.methodology.kinds.streams.records import (
     KIND,
     Exchange,
@@ -32,8 +39,8 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
     unit = "bit/s"
     schema = load(KIND)
     profile_format = FORMAT
-    families = (GOODPUT, ROUND_TRIP)
-    headline = (f"{GOODPUT}.mean", f"{ROUND_TRIP}.mean")
+    families = (GOODPUT, ROUND_TRIP, OPERATION)
+    headline = (f"{GOODPUT}.mean", f"{ROUND_TRIP}.mean", f"{OPERATION}.mean")
     spec_type = StreamsSpec
     result_type = StreamsResult
     profiles = PROFILES
@@ -53,7 +60,9 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
         return Assessment(validity=Validity.VALID)
 
     def values(self, planned: Planned[StreamsSpec], results: Sequence[StreamsResult]) -> tuple[Quantity, ...]:
-        """Return goodput, of UDP with what was lost, or the time of round trips."""
+        """Return goodput, of UDP with what was lost, or the time of round trips or of operations."""
+        if planned.spec.exchange is Exchange.ALL_TO_ALL:
+            return repeated.quantities(OPERATION, interval([one.mean_operation_ns for one in results]), "ns")
         if planned.spec.exchange is Exchange.PING_PONG:
             means = [float(one.mean_round_trip_ns) for one in results]
             return repeated.quantities(ROUND_TRIP, interval(means), "ns")

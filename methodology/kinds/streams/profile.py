@@ -10,14 +10,16 @@ from itertools import product
 from typing import Any
 
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
-from bmwg.methodology.kinds.streams.records import KIND, Exchange, StreamsSpec, Transport, Way
+from bmwg.methodology.kinds.streams.records import KIND, PAIR, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
 
 FORMAT = "streams_profile/1.0"
 SCHEMA = "streams_profile"
 TEST_IDS = ("PP-", "SK-")  # how the ids of all tests of these suites begin
-GOODPUT, ROUND_TRIP = "goodput", "round_trip_time"
-_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server")  # in the ids' order: append, never renumber
+GOODPUT, ROUND_TRIP, OPERATION = "goodput", "round_trip_time", "all_to_all_time"
+_METRICS = {Exchange.BULK: GOODPUT, Exchange.PING_PONG: ROUND_TRIP, Exchange.ALL_TO_ALL: OPERATION}
+# in the ids' order: append, never renumber
+_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster", "c2c")
 EXPERIMENTS = {  # how a test's id begins
     "tcp": "PP-TCP",
     "udp": "PP-UDP",
@@ -26,6 +28,7 @@ EXPERIMENTS = {  # how a test's id begins
     "request_sizes": "SK-UDP",
     "socket_sizes_twin": "SK-TCPT",
     "request_sizes_twin": "SK-UDPT",
+    "all_to_all": "PP-MPI",
 }
 SWEPT = {  # the axis of experiments that are curves over it
     "socket_sizes": "window_octets",
@@ -61,7 +64,8 @@ def _cells(
     profile: Mapping[str, Any], path: str, hosting: str, network: str, experiment: Mapping[str, Any]
 ) -> Iterator[Planned[StreamsSpec]]:
     axes = ("ways", "parallel", "message_octets", "window_octets", "load_bps")
-    for way, parallel, message, window, load in product(*(experiment[name] for name in axes)):
+    whole = {"pods": (PAIR,), **experiment}
+    for way, parallel, message, window, load, pods in product(*(whole[name] for name in (*axes, "pods"))):
         spec = StreamsSpec(
             workload=experiment["workload"],
             transport=Transport(experiment["transport"]),
@@ -73,10 +77,11 @@ def _cells(
             load_bps=load,
             duration_s=experiment["duration_s"],
             omit_s=experiment["omit_s"],
+            pods=pods,
         )
         yield Planned(
             test_id=id_of(experiment["id"], path),
-            metric=GOODPUT if spec.exchange is Exchange.BULK else ROUND_TRIP,
+            metric=_METRICS[spec.exchange],
             cell=cell_of(path, network, experiment["id"], spec, hosting),
             spec=spec,
             asked=repetitions_of(profile),
@@ -100,11 +105,12 @@ def every_id() -> tuple[str, ...]:
 
 def cell_of(path: str, network: str, experiment: str, spec: StreamsSpec, hosting: str = POD) -> Cell:
     """Return the cell of an experiment's settings on a path."""
-    told = {"experiment": experiment, **{name: getattr(spec, name) for name in _AXES}}
+    told = {"experiment": experiment, **{name: getattr(spec, name) for name in _axes(spec.exchange)}}
     where = [path, hosting] if path == _SERVER else [path]
     parts = [*where, network, experiment, spec.way.value, f"{spec.message_octets}o", f"{spec.parallel}s"]
     parts += [f"{spec.window_octets}w"] if spec.window_octets else []
     parts += [f"{spec.load_bps}bps"] if spec.load_bps else []
+    parts += [f"{spec.pods}p"] if spec.exchange is Exchange.ALL_TO_ALL else []
     return Cell(
         kind=KIND,
         path=path,
@@ -116,12 +122,18 @@ def cell_of(path: str, network: str, experiment: str, spec: StreamsSpec, hosting
     )
 
 
+def _axes(exchange: str) -> tuple[str, ...]:
+    return (*_AXES, "pods") if exchange == Exchange.ALL_TO_ALL else _AXES
+
+
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    if sorted(told) != sorted(("experiment", *_AXES)):
-        raise ValueError(f"axes: expected {', '.join(('experiment', *_AXES))}, found {', '.join(told)}")
-    spec = StreamsSpec.from_builtins({**{name: told[name] for name in _AXES}, "duration_s": 1.0, "omit_s": 0})
+    wanted = ("experiment", *_axes(told.get("exchange", "")))
+    if sorted(told) != sorted(wanted):
+        raise ValueError(f"axes: expected {', '.join(wanted)}, found {', '.join(told)}")
+    asked = {name: told[name] for name in wanted[1:]}
+    spec = StreamsSpec.from_builtins({**asked, "duration_s": 1.0, "omit_s": 0})
     if axes["function"] != NOTHING or (axes["hosting"] != POD and axes["path"] != _SERVER):
         raise ValueError(f"hosting, function: expected {POD}, {NOTHING}")
     return cell_of(axes["path"], axes["network"], told["experiment"], spec, axes["hosting"])

@@ -24,15 +24,20 @@ class Transport(StrEnum):
 
 
 class Exchange(StrEnum):
-    """What is exchanged: as much as goes one way, or one message after the other there and back."""
+    """What is exchanged: as much as goes one way, one message after the other there and back, or all to all.
+
+    All to all: every process sends a block to every process, one operation after the other (MPI_Alltoall).
+    """
 
     BULK = "bulk"
     PING_PONG = "ping_pong"
+    ALL_TO_ALL = "all_to_all"
 
 
 # choice: of the time asked for. Bulk transfers end within a few timer ticks of it; a program that measures
 # round trips leaves out its own beginning and end.
-_LEAST_DURATION = {Exchange.BULK: 0.9, Exchange.PING_PONG: 0.25}
+_LEAST_DURATION = {Exchange.BULK: 0.9, Exchange.PING_PONG: 0.25, Exchange.ALL_TO_ALL: 0.25}
+PAIR = 2  # the pods at the ends of a path; of an all-to-all test there may be more
 
 
 class Way(StrEnum):
@@ -50,6 +55,9 @@ class StreamsSpec:
     the payload of a datagram. `window_octets` is the socket buffer that both ends ask for, 0: the system's
     own. `load_bps` is the payload's rate of all streams together, 0: as fast as it goes. What is sent in the
     first `omit_s` is in no count of the program's. `number` counts the executions of a cell.
+
+    Of an all-to-all test `parallel` is the processes in each pod, `message_octets` the block from one process
+    to another, `pods` the pods in all, on two nodes half of them on each.
     """
 
     workload: str
@@ -63,6 +71,7 @@ class StreamsSpec:
     duration_s: float
     omit_s: int
     number: int = 0
+    pods: int = PAIR
 
     def __post_init__(self) -> None:
         """Refuse what no execution can be."""
@@ -74,11 +83,28 @@ class StreamsSpec:
             raise ValueError("window_octets, load_bps, omit_s: expected 0 or more")
         if not 0 < self.duration_s < 1e6:
             raise ValueError(f"duration_s: expected above 0, found {self.duration_s}")
+        if self.pods < PAIR or self.pods % PAIR:
+            raise ValueError(f"pods: expected an even number of {PAIR} or more, found {self.pods}")
+        if self.pods != PAIR and self.exchange is not Exchange.ALL_TO_ALL:
+            raise ValueError(f"pods: expected {PAIR} with exchange {self.exchange}, found {self.pods}")
+
+    @property
+    def processes(self) -> int:
+        """Processes of an all-to-all test in all pods together."""
+        return self.parallel * self.pods
+
+    @property
+    def leaving_octets(self) -> int:
+        """Payload that leaves each pod for the others in one all-to-all operation."""
+        return self.parallel * (self.processes - self.parallel) * self.message_octets
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds."""
+        told = asdict(self)
+        if self.exchange is not Exchange.ALL_TO_ALL:
+            del told["pods"]  # always a pair
         return {
-            **asdict(self),
+            **told,
             "transport": self.transport.value,
             "exchange": self.exchange.value,
             "way": self.way.value,
@@ -119,6 +145,9 @@ class StreamsResult:
     counts TCP's segments that were sent again (None: not told). `round_trip_ns` holds percentiles of single
     round trips, of which there were `round_trips`. `effective` are settings as they were in force, by name.
     `crossings` are the interfaces on the path, from the first end to the second. `faults` are sentences.
+
+    Of an all-to-all test `operations` were made in `elapsed_ns`, `operation_ns` are percentiles of single
+    ones as the first process saw them, and the octets are what left each pod for the others.
     """
 
     sent_octets: int = 0
@@ -136,6 +165,13 @@ class StreamsResult:
     effective: Mapping[str, int | str] = field(default_factory=dict)
     crossings: tuple[Crossing, ...] = ()
     faults: tuple[str, ...] = ()
+    operations: int = 0
+    operation_ns: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def mean_operation_ns(self) -> float:
+        """Time of one all-to-all operation; 0 when none was made."""
+        return self.elapsed_ns / self.operations if self.operations else 0.0
 
     @property
     def goodput_bps(self) -> float:
@@ -152,7 +188,8 @@ class StreamsResult:
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds beside the faults, which stand in the line's head."""
         told = asdict(self)
-        del told["faults"]
+        for name in ("faults", *(() if self.operations else ("operations", "operation_ns"))):
+            del told[name]
         return {**told, "crossings": [dict(one) for one in told["crossings"]]}
 
     @classmethod
@@ -204,6 +241,8 @@ def shortcomings(spec: StreamsSpec, result: StreamsResult) -> tuple[str, ...]:
         found.append(f"it went on for {result.elapsed_ns / 1e9:.3f} s of {spec.duration_s:g} s")
     if spec.exchange is Exchange.PING_PONG and not result.round_trips:
         found.append("no message came back")
+    elif spec.exchange is Exchange.ALL_TO_ALL and not result.operations:
+        found.append("no operation was made")
     elif not result.received_octets:
         found.append("nothing arrived")
     return tuple(found)

@@ -31,9 +31,11 @@ def test_every_profile_keeps_to_its_schema_and_plans_each_cell_once() -> None:
 
 def test_quick_measures_every_way_between_pods_in_less_than_ten_minutes() -> None:
     plan = [one for one in QUICK.plan() if one.test_id.startswith("PP-")]
-    assert {one.cell.path for one in plan} == {"p2p", "p2p-underlay", "p2p-vxlan"}
-    assert {one.cell.network for one in plan} == {"bridge", "ptp", "macvlan"}
-    seconds = sum((one.spec.duration_s + one.spec.omit_s) * one.asked.wanted for one in plan)
+    assert {one.cell.path for one in plan} == {"p2p", "p2p-underlay", "p2p-vxlan", "p2p-cluster", "c2c"}
+    options = {"bridge", "ptp", "macvlan", "ovs-vlan", "ovs-vxlan", "flannel", "none"}
+    assert {one.cell.network for one in plan} == options
+    runs_here = [one for one in plan if one.cell.network != "flannel"]  # which is of a cluster alone
+    seconds = sum((one.spec.duration_s + one.spec.omit_s) * one.asked.wanted for one in runs_here)
     assert seconds < 420  # the rest of ten minutes is for pods and programs
 
 
@@ -49,7 +51,7 @@ def test_quick_sweeps_every_form_by_the_same_sizes_and_native_first() -> None:
 
 
 def test_cells_of_one_deployment_stand_together() -> None:
-    places = [(one.cell.path, one.cell.hosting, one.cell.network) for one in QUICK.plan()]
+    places = [(one.cell.path, one.cell.hosting, one.cell.network, one.spec.pods) for one in QUICK.plan()]
     assert places == sorted(places, key=places.index)
 
 
@@ -91,16 +93,27 @@ def test_an_id_stands_for_the_same_for_ever() -> None:
         "PP-TCP-1",
         "PP-TCP-2",
         "PP-TCP-3",
+        "PP-TCP-5",
+        "PP-TCP-6",
         "PP-UDP-1",
         "PP-UDP-2",
         "PP-UDP-3",
+        "PP-UDP-5",
+        "PP-UDP-6",
         "PP-RTT-1",
         "PP-RTT-2",
         "PP-RTT-3",
+        "PP-RTT-5",
+        "PP-RTT-6",
         "SK-TCP-4",
         "SK-UDP-4",
         "SK-TCPT-4",
         "SK-UDPT-4",
+        "PP-MPI-1",
+        "PP-MPI-2",
+        "PP-MPI-3",
+        "PP-MPI-5",
+        "PP-MPI-6",
     )
     made = profile.PROFILES.of(data())
     assert made.plan()[0].cell.cell_id == "p2p/bridge/tcp/forward/131072o/1s"

@@ -1,0 +1,197 @@
+"""Pods joined by Open vSwitch without DPDK: kernel interfaces as ports of a switch of the run's own.
+
+Our own attachment over `ovs-vsctl`, in the manner of OpenStack's Kuryr: a veth pair, one end in the pod, the
+other an access port. Two nodes are joined by VLAN or VXLAN. The datapath is `netdev`, in user space; the
+kernel's is another one, and where a kernel has none it is not measured (docs/adr/0401). `options`: `join`
+(vlan, vxlan), `vlan`, `vni`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from bmwg.drivers.api import (
+    Attached,
+    Attachment,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    UndoLog,
+)
+from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
+from bmwg.drivers.network import ovs_system
+from bmwg.drivers.network.handover import NetdevHandover
+from bmwg.drivers.network.options import Options
+from bmwg.drivers.network.ovs_dpdk import vswitch_owner
+from bmwg.drivers.testbed import NetworkSpec
+
+VLAN, VXLAN = "vlan", "vxlan"
+_MTU_OCTETS = 1500
+_TAG, _VNI = 254, 2544  # choice: any of 12 and of 24 bits
+_NODE = "bmwg.drivers.network.ovs_system"
+_DEADLINE_S = 60.0
+
+
+class OvsNetwork(NetdevHandover):
+    """One option of `networks:` with `driver: ovs`. Keeps no state of its own."""
+
+    on_one_node: ClassVar[str] = "a bridge of Open vSwitch (netdev)"  # joins pods of one node as well
+
+    def __init__(self, spec: NetworkSpec, *, run_dir: Path, undo: UndoLog) -> None:
+        options = Options(spec, f"networks.{spec.name}.options")
+        self.join = options.choice("join", (VLAN, VXLAN))
+        self._tag = options.count("vlan", default=_TAG, least=1, most=4094) if self.join == VLAN else 0
+        self._vni = (
+            options.count("vni", default=_VNI, least=1, most=(1 << 24) - 1) if self.join == VXLAN else 0
+        )
+        options.finish()
+        if spec.uplink != "none":
+            raise options.refusal("uplink", expected="none: the switch itself joins pods", found=spec.uplink)
+        self._config = ovs_system.config(list(spec.dut_cpus or (0,)))
+        self.spec = spec
+        self._undo = undo
+        self._owner = vswitch_owner(run_dir)
+
+    @property
+    def between_nodes(self) -> str:
+        """How the pods' nodes are joined."""
+        return f"Open vSwitch (netdev): {self.join}"
+
+    def mtu_octets(self, node: Node) -> int:
+        """Return the MTU of pods (octets)."""
+        return _MTU_OCTETS - (VXLAN_OVERHEAD_OCTETS if self.join == VXLAN else 0)
+
+    def probe(self, node: Node) -> Missing | None:
+        """Return what is missing: the programs."""
+        found = node.call("bmwg.drivers.network.ovs_parts:probe")
+        return Missing(**found) if found else None
+
+    def transit(self) -> Missing | None:
+        """It joins pods; a node's NIC towards the tester has no part in it."""
+        return Missing(
+            what=f"a forwarding pod on {self.spec.name}",
+            reason="this switch joins pods; the NICs towards the tester are none of its ports",
+            mend="`driver: ovs-dpdk`, whose ports are NIC and pod",
+        )
+
+    def describe(self, node: Node) -> dict[str, JsonValue]:
+        """Return the switch's program and versions, and the option's settings."""
+        return {
+            "driver": "ovs",
+            "network": self.spec.name,
+            "networking_model": self.spec.model,
+            "uplink": self.spec.uplink,
+            "vswitch": node.call("bmwg.drivers.network.ovs_parts:describe"),
+            "datapath": "netdev, ports by packet sockets",
+            "settings": {"join": self.join, "vlan": self._tag, "vni": self._vni},
+        }
+
+    @contextmanager
+    def attach(
+        self,
+        node: PlacedNode,
+        attachment: Attachment,
+        *,
+        pod_id: str,
+        pod_pid: int,
+        bridge: str,
+        netns: str = "",
+    ) -> Iterator[Attached]:
+        """Make a veth pair into the pod, its end on the node an access port; undo both on leaving."""
+        host = f"bmwg{zlib.crc32(f'{pod_id}/{attachment.interface}'.encode()):08x}"
+        link = self._undo.before("interface", node.place, interface=host)
+        processes = self._undo.before("owner", node.place, owner=self._owner)
+        try:
+            node.call(
+                "bmwg.drivers.network.ebpf_node:add_pair",
+                host=host,
+                pid=pod_pid,
+                interface=attachment.interface,
+                addresses=list(attachment.addresses),
+                mtu_octets=self.mtu_octets(node),
+            )
+            offloads = node.call(
+                "bmwg.drivers.hosting.inside:run",
+                pid=pod_pid,
+                function=f"{_NODE}:finish",
+                arguments={"interface": attachment.interface},
+            )
+            made = node.call(
+                f"{_NODE}:add",
+                deadline_s=_DEADLINE_S,
+                config=self._config,
+                owner=self._owner,
+                bridge=bridge,
+                port=host,
+                tag=self._tag,
+            )
+            view = node.call(
+                "bmwg.drivers.network.datapath:attachment_view",
+                netns=f"/proc/{pod_pid}/ns/net",
+                interface=attachment.interface,
+            )
+            inside, other = view["inside"], view["host_side"]
+            yield Attached(
+                attachment=attachment,
+                link_kind=inside["kind"],
+                mac=inside["mac"],
+                mtu_octets=inside["mtu_octets"],
+                addresses=tuple(inside["addresses"]),
+                host_interface=other["name"],
+                host_mac=other["mac"],
+                took_nic=False,
+                evidence={
+                    "network": self.spec.name,
+                    "interface": inside,
+                    "host_side": other,
+                    "mapping": {"bridge": bridge, "vswitch_port": host, "access_vlan": made["tag"]},
+                    "offloads_in_the_pod": offloads,
+                    "vswitch_start_s": made["vswitch_start_s"],
+                },
+            )
+        finally:
+            node.call(f"{_NODE}:remove", deadline_s=_DEADLINE_S, owner=self._owner, bridge=bridge, port=host)
+            self._undo.done(processes)
+            self._undo.done(link)
+
+    @contextmanager
+    def joining(self, ends: Sequence[tuple[PlacedNode, str, str]], *, bridge: str) -> Iterator[None]:
+        """Join the bridges of two nodes while this is entered.
+
+        `ends` are node, NIC and, for a tunnel, the NIC's address in prefix notation.
+        """
+        with ExitStack() as stack:
+            for (node, nic, local), (_, _, remote) in zip(ends, reversed(ends), strict=True):
+                stack.callback(node.call, f"{_NODE}:apart", nic=nic)
+                if self.join == VLAN:
+                    node.call(f"{_NODE}:trunk", bridge=bridge, nic=nic, tag=self._tag)
+                else:
+                    node.call(
+                        f"{_NODE}:tunnel",
+                        bridge=bridge,
+                        nic=nic,
+                        local=local,
+                        remote=remote.partition("/")[0],
+                        vni=self._vni,
+                        mtu_octets=_MTU_OCTETS,
+                    )
+            yield
+
+    def uses(self, node: Node) -> dict[str, JsonValue]:
+        """Return what the switch has used."""
+        found: dict[str, JsonValue] = node.call("bmwg.drivers.network.ovs_switch:uses")
+        return found
+
+    def check(self, node: Node, attached: Attached, *, pod_id: str) -> dict[str, JsonValue]:
+        """Return the switch's ports as its datapath has them."""
+        bridge = attached.evidence["mapping"]["bridge"]
+        return {"checked": True, **node.call(f"{_NODE}:standing", bridge=bridge)}
+
+
+_: type[NetworkDriver] = OvsNetwork

@@ -1,0 +1,118 @@
+"""MPI_Alltoall in real pods: on one node and two, by a way around the path, with a daemon that is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from tests.contract.streams_support import opened, spec
+
+from bmwg.drivers import registry
+from bmwg.drivers.hosting import process
+from bmwg.drivers.workload.mpi import Mpi
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.records import Exchange
+from bmwg.methodology.records import Validity
+from bmwg.resources.pod_to_pod.bench import between_looks
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    pytest.mark.skipif(
+        shutil.which("mpicc") is None or shutil.which("orted") is None,
+        reason="no Open MPI; sh setup/install.sh workloads",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("run")) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
+def asked(**changes):
+    told = {"workload": "mpi", "exchange": Exchange.ALL_TO_ALL, "message_octets": 16384, "omit_s": 0}
+    return spec(**{**told, "duration_s": 0.2, "number": 1, **changes})
+
+
+@contextlib.contextmanager
+def attached(bed, path, network, pods):
+    cell = profile.cell_of(path, network, "all_to_all", asked(pods=pods))
+    driver = registry.load(registry.PATH, path)(cell, bed)
+    if missing := driver.probe_pods():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with driver.between_pods() as between:
+        made = Mpi([bed.node(node.name) for node in bed.testbed.nodes])
+        assert made.probe() is None
+        made.attach((*between.ends, *between.more))
+        yield between, made
+
+
+@pytest.mark.parametrize(
+    ("path", "network", "pods"),
+    [("p2p", "bridge", 4), ("p2p-vxlan", "bridge", 4), ("p2p-cluster", "ovs-vlan", 4)],
+)
+def test_blocks_cross_every_interface_in_both_directions_and_no_program_stays(bed, path, network, pods):
+    with attached(bed, path, network, pods) as (between, made):
+        wanted = asked(pods=pods, parallel=2)
+        found = between_looks(between, made)(wanted)
+        assert found.faults == ()
+        assert STREAMS.assessed(wanted, found).validity is Validity.VALID
+        assert len(found.crossings) == 2 * len(between.crossed)
+        assert found.received_octets == found.operations * wanted.leaving_octets
+        for one in found.crossings:
+            assert one.octets >= found.received_octets > 0, one.at
+        assert found.effective["processes"] == 8
+        left = [words for _, words in process.each("cmdline") if words[0].endswith((b"orted", b"alltoall"))]
+        assert left == []
+
+
+def test_blocks_that_go_around_the_path_are_no_measurement(bed):
+    """Both pods get a second wire, by which their kernels reach each other's address."""
+    with attached(bed, "p2p", "bridge", 2) as (between, made):
+        mine, other = between.ends
+
+        def ip(pid: int, *words: str) -> None:
+            subprocess.run(["nsenter", "-t", str(pid), "-n", "ip", *words], check=True, timeout=10)
+
+        peer = ("peer", "name", "around1", "netns", str(other.pod.pid))
+        ip(mine.pod.pid, "link", "add", "around0", "type", "veth", *peer)
+        for end, name, far in ((mine, "around0", other), (other, "around1", mine)):
+            ip(end.pod.pid, "link", "set", name, "up")
+            ip(end.pod.pid, "route", "add", f"{far.address}/32", "dev", name)
+        found = between_looks(between, made)(asked())
+        assert found.faults == ()
+        assert STREAMS.assessed(asked(), found).validity is Validity.INCONSISTENT
+
+
+def test_a_daemon_that_is_killed_is_a_fault_and_the_next_execution_holds(bed):
+    with attached(bed, "p2p", "bridge", 2) as (between, made):
+        killed: list[int] = []
+
+        def kill() -> None:
+            end_s = time.monotonic() + 10
+            while not killed and time.monotonic() < end_s:
+                for pid, words in process.each("cmdline"):
+                    if words[0] == b"orted":
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                            killed.append(pid)
+                time.sleep(0.02)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        found = between_looks(between, made)(asked(duration_s=3.0))
+        thread.join()
+        assert killed
+        assert found.faults, found
+        assert STREAMS.assessed(asked(duration_s=3.0), replace(found, wall_ns=1)).validity is Validity.FAULT
+        assert between_looks(between, made)(asked()).faults == ()
