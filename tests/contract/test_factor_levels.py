@@ -18,6 +18,7 @@ from bmwg.methodology.records import Cell
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
     pytest.mark.skipif(
         not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"

@@ -33,8 +33,8 @@ def names_on(bed):
     ("path", "network", "function", "axes"),
     [
         ("pvp", "ebpf-tc", "kernel-l3", ()),
-        ("pvp", "af-xdp", "testpmd", ()),
-        ("chain", "ovs-dpdk", "testpmd", (("chain", "a>b"),)),
+        pytest.param("pvp", "af-xdp", "testpmd", (), marks=pytest.mark.slow),
+        pytest.param("chain", "ovs-dpdk", "testpmd", (("chain", "a>b"),), marks=pytest.mark.slow),
     ],
 )
 def test_frames_are_counted_at_data_and_management_interfaces_alike(tmp_path, path, network, function, axes):

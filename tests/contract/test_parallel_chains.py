@@ -68,11 +68,16 @@ def standing(bed):
 
 
 CELLS = [
-    cell("a+b"),
-    cell("a>b+c+b>a"),
-    cell("a>s+b>s", "ptp", "testpmd"),
-    cell("a+b", "ovs-dpdk", "testpmd"),
-    cell("a>s+b>s", "ovs-dpdk", "testpmd"),
+    cell("a>s+b>s"),
+    *(
+        pytest.param(one, marks=pytest.mark.slow)  # `tox -e models`
+        for one in (
+            cell("a>b+c+b>a"),
+            cell("a>s+b>s", "ptp", "testpmd"),
+            cell("a+b", "ovs-dpdk", "testpmd"),
+            cell("a>s+b>s", "ovs-dpdk", "testpmd"),
+        )
+    ),
 ]
 
 
