@@ -48,6 +48,8 @@ class Truth:
 
     What the bucket lets through beyond the rate must be small against a trial. `waiting_frames` are what may
     be held back for a while without loss, since queues and bucket take it; 0: a stall sets a trial aside.
+    `link_behind` is the function of a chain behind which the policer stands, so that a link amid the chain is
+    its slowest; empty: it stands where the path ends.
     """
 
     cell: Cell
@@ -55,6 +57,7 @@ class Truth:
     bucket_frames: int = 34
     duration_s: float = 0.9
     waiting_frames: int = 0
+    link_behind: str = ""
 
     @property
     def goal(self) -> ThroughputGoal:
@@ -94,6 +97,12 @@ MODELS = {
         waiting_frames=200,
     ),
 }
+# A chain carries what its slowest link does: the one between two functions, at half of what the others carry.
+CHAIN = Truth(
+    cell=replace(CELL, path="chain", hosting="pod", network="bridge", axes=(("chain", "a>b"),)),
+    fps=60_000,
+    link_behind="a",
+)
 
 
 def police_in_switch(node: Node, truth: Truth) -> None:
@@ -129,7 +138,7 @@ def policed(folder: Path, io: str = "auto", truth: Truth = NODE) -> Iterator[Tra
     with open_bed(testbed, Ledger(folder / "ledger.jsonl", index_dir=folder), folder) as bed:
         node = bed.node("dut1")
         switched = truth.cell.network == "ovs-dpdk"
-        if not switched:
+        if not switched and not truth.link_behind:
             police(node.pid, "nic1", truth)
         with (
             path_driver(truth.cell, bed).deploy() as deployment,
@@ -137,6 +146,9 @@ def policed(folder: Path, io: str = "auto", truth: Truth = NODE) -> Iterator[Tra
         ):
             if switched:
                 police_in_switch(node, truth)
+            for member in deployment.evidence.get("chain", {}).get("members", ()):
+                if member["name"] == truth.link_behind:
+                    police(bed.pods[member["pod"]].pid, "net1", truth)
             tester.attach(deployment.ports)
             tester.learn(truth.goal.spec(1_000))
             yield tester
@@ -170,9 +182,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--io", default="auto")
-    options.add_argument("--model", choices=sorted(MODELS), help="a pod on a network of this model")
+    named = {**MODELS, "chain": CHAIN}
+    options.add_argument(
+        "--model", choices=sorted(named), help="a pod on a network of this model, or a chain"
+    )
     wanted = options.parse_args()
-    truth = MODELS.get(wanted.model, NODE)
+    truth = named.get(wanted.model, NODE)
     answers: list[int] = []
     types: list[str] = []
     validity: Counter[str] = Counter()

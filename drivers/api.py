@@ -5,7 +5,7 @@ A driver does one trial or one act and counts. It never searches, repeats, judge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -219,6 +219,29 @@ class NetworkDriver(Protocol):
         self, node: Node, attached: Attached, *, pod_id: str, pod_pid: int
     ) -> dict[str, JsonValue]: ...
     def uses(self, node: Node) -> dict[str, JsonValue]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What enters by one member of a network for these destinations (prefixes) leaves by another one.
+
+    A member is an attachment, or the node's NIC by its name.
+    """
+
+    incoming: Attached | str
+    outgoing: Attached | str
+    destinations: tuple[str, ...]
+
+
+@runtime_checkable
+class SteeringNetwork(NetworkDriver, Protocol):
+    """A network that can lead frames by their destination, between more than two members of one bridge.
+
+    `steer` replaces whatever led frames on that bridge before; what no way is for goes nowhere. It returns
+    what then stands, as the network itself tells it. All of it goes with the attachments.
+    """
+
+    def steer(self, node: Node, *, bridge: str, ways: Sequence[Way]) -> list[JsonValue]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ _SUMS = (names.CPU, names.POLLING, names.CYCLES, names.SOFTIRQ)
 _AT = "at_ns"
 _PROC = Path("/proc")
 _STAT_SOFTIRQ = 7  # column of /proc/stat behind the CPU's name
+_DEV_HEAD, _DEV_RECEIVED, _DEV_SENT = 2, 1, 9  # of /proc/net/dev: lines of headings, columns of frames
 Reading = dict[str, dict[str, int]]  # by part: its counts, and when they were read (`at_ns`)
 
 _events: dict[str, list[cycles.Event]] = {}  # of the deployment that stands, by part
@@ -99,6 +100,10 @@ class DataPlane:
             yield from (partial(network.uses, node) for node in self._nodes)
         for role, pod in self._pods.items():
             yield partial(_of_pod, role, pod)
+        for node in self._nodes:
+            pids = {role: pod.pid for role, pod in self._pods.items() if pod.node.name == node.name}
+            if pids:
+                yield partial(node.call, f"{_HERE}:interfaces", pids=pids)
         for number, machine in enumerate(self._machines):
             yield partial(_of_pod, f"machine{number}", machine)
 
@@ -129,6 +134,8 @@ def between(before: Reading, after: Reading) -> list[tuple[str, int]]:
     counts: list[tuple[str, int]] = []
     for part in sorted(before.keys() & after.keys()):
         old, new = before[part], after[part]
+        if names.FRAMES in old and new.get(names.FRAMES, -1) >= old[names.FRAMES]:
+            counts.append((f"{names.PREFIX}{part}.{names.FRAMES}", new[names.FRAMES] - old[names.FRAMES]))
         sums = [what for what in _SUMS if what in old and what in new]
         if _AT not in old or _AT not in new or any(new[what] < old[what] for what in sums):
             continue
@@ -175,6 +182,24 @@ def kernel(*, queues: list[int], cpus: list[int]) -> dict[str, JsonValue]:
     for part, events in _events.items():
         if events:
             found.setdefault(part, {})[names.CYCLES] = sum(event.read() for event in events)
+    return found
+
+
+def interfaces(*, pids: dict[str, int]) -> dict[str, JsonValue]:
+    """Node function: the frames of each interface in the network namespaces of pods, received and sent.
+
+    Parts are `<pod>.<interface>`; the loopback interface is none, a pod that has ended has none.
+    """
+    found: dict[str, Any] = {}
+    for role, pid in pids.items():
+        with contextlib.suppress(OSError):
+            for line in (_PROC / str(pid) / "net" / "dev").read_text().splitlines()[_DEV_HEAD:]:
+                name, _, columns = line.partition(":")
+                if name.strip() != "lo":
+                    told = columns.split()
+                    found[f"{role}.{name.strip()}"] = {
+                        names.FRAMES: int(told[_DEV_RECEIVED]) + int(told[_DEV_SENT])
+                    }
     return found
 
 

@@ -115,8 +115,9 @@ class NetworkSpec:
 class PodSpec:
     """What each pod gets. `cpus` are CPU numbers (a cpuset, not a count); hugepages are page counts.
 
-    `runtime` names what makes it, `options` are that one's own settings. `policies` are network policies for
-    the pod that receives.
+    `runtime` names what makes it, `options` are that one's own settings. `management` is the network option
+    of an interface beside those for data, in pods of accelerated models (empty: none). `policies` are network
+    policies for the pod that receives.
     """
 
     cpus: tuple[int, ...]
@@ -125,6 +126,7 @@ class PodSpec:
     hugepages_1gi: int = 0
     policies: int = 0
     runtime: str = CRUN
+    management: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -362,6 +364,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),
+            management=pods.get("management", ""),
             policies=int(pods.get("policies", 0)),
             options=pods.get("options", {}),
         ),

@@ -9,6 +9,7 @@ from bmwg.drivers.testbed import AUTO, CABLE, TESTER, Endpoint, NodeKind, Testbe
 from bmwg.drivers.testbed_row import row_problems
 from bmwg.schemas.validation import Problem, near_name
 
+BRIDGE_PORT = "bridge_port"
 _WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports
 _IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
 
@@ -20,7 +21,21 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
     yield from _cable_problems(testbed)
     yield from _port_problems(testbed)
     yield from _cpu_problems(testbed)
+    yield from _management_problems(testbed)
     yield from row_problems(testbed.data)
+
+
+def _management_problems(testbed: Testbed) -> Iterator[Problem]:
+    """The management of pods is by an option that needs no NIC: those are for test traffic."""
+    able = [one.name for one in testbed.networks if one.driver == "cni" and one.uplink == BRIDGE_PORT]
+    name = testbed.pods.management
+    if name and name not in able:
+        yield Problem(
+            location=("pods", "management"),
+            expected=f"an option of this file with driver cni and uplink {BRIDGE_PORT} ({', '.join(able)})",
+            found=repr(name),
+            near=near_name(name, able),
+        )
 
 
 def _node_problems(testbed: Testbed) -> Iterator[Problem]:

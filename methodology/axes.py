@@ -1,9 +1,9 @@
 """What cells of frames vary beside path, option and frame: axes by name, with what their values may be. Pure.
 
-A path says which axes it has (`PathKind.axes`), and every path has two kinds more: `replicate`, which counts
-repetitions of a design, and settings of the testbed file, whose axes are named by their place in it
-(`pods.memory`, `networks.ovs-dpdk.options.rx_queues`). A line of a profile's plan names the values, and each
-combination of values is a cell.
+A path says which axes it has (`PathKind.axes`), and every path has three kinds more: `replicate`, which
+counts repetitions of a design, `numa`, which places its pods, and settings of the testbed file, whose axes
+are named by their place in it (`pods.memory`, `networks.ovs-dpdk.options.rx_queues`). A line of a profile's
+plan names the values, and each combination of values is a cell.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from bmwg.methodology import chains
+from bmwg.methodology import chains, parallel
 
 Value = int | str
 REPLICATE = "replicate"
+NUMA, SAME, CROSS = "numa", "same", "cross"  # CINF08-5.2.2-06: pods on the DUT's NUMA node, or on another
 MOST_REPLICATES = 99
 _PODS = ("cpus", "memory", "hugepages_2Mi", "hugepages_1Gi", "policies")
 _READ = re.compile(r"true|false|\[.*\]")  # values that are no text: a switch, a list
@@ -38,10 +39,16 @@ def _wrong_replicate(value: object) -> str:
     return f"a whole number from 1 to {MOST_REPLICATES}, found {value!r}"
 
 
+def _wrong_numa(value: object) -> str:
+    return "" if value in (SAME, CROSS) else f"{SAME} or {CROSS}, found {value!r}"
+
+
 AXES: Mapping[str, Axis] = {
     one.name: one
     for one in (
         Axis(name=chains.AXIS, wrong=chains.wrong, words=chains.words),
+        Axis(name=parallel.AXIS, wrong=parallel.wrong, words=parallel.words),
+        Axis(name=NUMA, wrong=_wrong_numa, words=lambda value: f"NUMA node {value}"),
         Axis(name=REPLICATE, wrong=_wrong_replicate, words=lambda value: f"replicate {value}"),
     )
 }
@@ -87,9 +94,13 @@ def contradictions(
     for name, values in axes.items():
         if setting_place(name):
             continue
-        if name not in AXES or name not in (*known, REPLICATE):
+        if name not in AXES or name not in (*known, REPLICATE, NUMA):
             mine = f"an axis of this path ({', '.join(known) or 'it has none'})"
-            yield (name,), f"{mine}, {REPLICATE}, or a setting by its place such as pods.memory", repr(name)
+            yield (
+                (name,),
+                f"{mine}, {REPLICATE}, {NUMA}, or a setting by its place such as pods.memory",
+                repr(name),
+            )
             continue
         for place, value in enumerate(values):
             if said := AXES[name].wrong(value):

@@ -4,7 +4,8 @@ Pure. A driver counts (`drivers/data_plane.py`) under names that begin with `hos
 CPU time, `<part>.window_ns` the time between both readings of that part, `<part>.memory_octets` what it held
 at the end, `<part>.polling_cpu_ns` the share of threads that poll, `<part>.cycles` processor cycles where the
 processor counts them. `host.dut.cpus.softirq_ns` is time in soft interrupts on the DUT's CPUs; it lies within
-other parts' time as well, so nothing adds it.
+other parts' time as well, so nothing adds it. `host.dut.pod0.net0.frames` are the frames that an interface in
+a pod's network namespace received and sent.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bmwg.methodology.records import TrialResult
 
 PREFIX = "host.dut."
 CPU, WINDOW, MEMORY, POLLING, CYCLES = "cpu_ns", "window_ns", "memory_octets", "polling_cpu_ns", "cycles"
+FRAMES = "frames"  # of one interface
 CPUS, SOFTIRQ = "cpus", "softirq_ns"  # of the DUT's CPUs together; no part
 
 
@@ -103,6 +105,16 @@ def counts_of(result: TrialResult) -> dict[str, dict[str, int]]:
             if dot:
                 found.setdefault(part, {})[what] = value
     return {part: counts for part, counts in found.items() if CPU in counts and counts.get(WINDOW, 0) > 0}
+
+
+def frames_of(result: TrialResult) -> dict[tuple[str, str], int]:
+    """Return the frames of a trial by part and interface, both directions together; no key: not counted."""
+    found = {}
+    for name, value in result.auxiliary:
+        words = name.removeprefix(PREFIX).split(".") if name.startswith(PREFIX) else []
+        if len(words) >= 3 and words[-1] == FRAMES:
+            found[words[0], ".".join(words[1:-1])] = value
+    return found
 
 
 def _summed(name: str, counts: Sequence[Mapping[str, int]]) -> Part:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bmwg.methodology.records import NOTHING
 
+ACCELERATED = ("user-space", "ebpf", "sr-iov", "combination")  # CINF08-5.1.2: models of networks
 ONE_NODE = ""  # `between_nodes` of a path that stays on one node
 
 

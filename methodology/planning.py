@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from bmwg.methodology import axes, suites
+from bmwg.methodology import axes, parallel, suites
 from bmwg.methodology.benchmarks import imix
 from bmwg.methodology.measurements.measurement import Cost, Measurement
 from bmwg.methodology.measurements.registry import measurement
@@ -244,8 +244,19 @@ def _asked(
                             ):
                                 continue
                             for cell in _cells(profile, plan, case, name, networks.get(name), size):
-                                if measurement(case.measurement).applies(profile, cell):
-                                    yield case, replace(cell, axes=varied), missing
+                                one = _varied(cell, varied)
+                                if one and measurement(case.measurement).applies(profile, one):
+                                    yield case, one, missing
+
+
+def _varied(cell: Cell, varied: tuple[tuple[str, axes.Value], ...]) -> Cell | None:
+    """Return a cell with its axes; chains beside each other have a destination network each, and no more."""
+    chains_at_once = parallel.networks(varied)
+    if chains_at_once == 1:
+        return replace(cell, axes=varied)
+    if cell.destination_networks != 1:
+        return None
+    return replace(cell, axes=varied, destination_networks=chains_at_once)
 
 
 def _paths(profile: Profile, suite: str) -> tuple[PathPlan, ...]:

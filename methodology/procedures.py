@@ -195,6 +195,13 @@ CHANGES: tuple[Change, ...] = (
         "designs of CPUs and memory are judged by what deployments told",
         versions={RULES: 6},
     ),
+    Change(  # docs/adr/0389, docs/adr/0391
+        after="6123078a90c0",
+        what="chains beside each other are judged by the frames of every one in each trial; what carried the "
+        "data of accelerated pods is judged by the counters of management and data interfaces, and the "
+        "draft's examples of the kernel model by those that were deployed",
+        versions={RULES: 7},
+    ),
 )
 CURRENT: Mapping[str, int] = {
     name: version for change in CHANGES for name, version in change.versions.items()

@@ -27,11 +27,12 @@ MODELS = (
     COMBINATION,
 )  # networking models with suites of their own
 CHAINS, CLUSTER_NETWORK, MACHINES = "chains", "cluster-network", "machines"
-FACTORS = "factors"
+FACTORS, PARALLEL = "factors", "parallel"
 NAMED = (
     *MODELS,
     CLUSTER_NETWORK,
     CHAINS,
+    PARALLEL,
     FACTORS,
     MACHINES,
 )  # suites whose cells a profile names, or that measure none
@@ -109,6 +110,10 @@ USER_SPACE_CASES, EBPF_CASES, SR_IOV_CASES = _model(USER_SPACE, 2), _model(EBPF,
 CHAINS_CASES = (
     Case(test_id="CN-TPUT-5.1", suite=CHAINS, measurement="throughput", path="chain"),
     Case(test_id="CN-LAT-5.1", suite=CHAINS, measurement="latency", path="chain"),
+)
+PARALLEL_CASES = (  # more cells than the default folder has time for: a profile names them
+    Case(test_id="CN-TPUT-11.1", suite=PARALLEL, measurement="throughput", path="parallel"),
+    Case(test_id="CN-LAT-11.1", suite=PARALLEL, measurement="latency", path="parallel"),
 )
 # a chain of one pod is north-south alone, one of two has east-west in it; each direction is a cell of its own
 COMBINATION_CASES = tuple(

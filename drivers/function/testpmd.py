@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
+from bmwg.drivers.hosting import cgroups
 from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
@@ -28,6 +29,7 @@ CAPABILITIES = (
     "CAP_IPC_LOCK",
 )  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
+_POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 READY_DEADLINE_S = 90.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK's over 9p
 _READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
@@ -48,12 +50,19 @@ class Testpmd:
     def __init__(self, bed: Bed) -> None:
         self._kinds = ""
         self._cpu = bed.testbed.pods.cpus[0]
+        self._pages = bed.testbed.pods.hugepages_2mi
 
     def probe(self) -> Missing | None:
-        """Return what is missing: the program."""
-        if Path(BINARY).exists():
-            return None
-        return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+        """Return what is missing: the program, or hugepages that its pod is to have."""
+        if not Path(BINARY).exists():
+            return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
+        if self._pages and not cgroups.has_controller("hugetlb"):
+            return Missing(
+                what=f"{self._pages} hugepages of 2 MiB for testpmd",
+                reason="this kernel has no hugetlb controller for cgroups, by which a pod gets a share",
+                mend="a kernel with CONFIG_CGROUP_HUGETLB, or pods.hugepages_2Mi: 0",
+            )
+        return lacking_pages(self._pages)
 
     @contextmanager
     def parts(self, pod_id: str) -> Iterator[PodParts]:
@@ -67,6 +76,7 @@ class Testpmd:
             devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
+            hugepages_2mi=self._pages,
         )
         kinds = set(_DRIVER.findall(" ".join(line)))
         if any(word.startswith("--allow=") for word in line):
@@ -80,6 +90,7 @@ class Testpmd:
             "name": "testpmd",
             "forward_mode": "mac",
             "port_kind": self._kinds,
+            "memory": f"{self._pages} hugepages of 2 MiB" if self._pages else "ordinary pages",
             "said": wait_ready(pod),
         }
 
@@ -89,12 +100,37 @@ def _packet_device(number: int, link: FunctionLink) -> str:
     return f"net_af_packet{number},iface={link.interface},framesz=2048,blocksz=65536,framecnt=4096"
 
 
-def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int) -> tuple[str, ...]:
+def lacking_pages(pages: int, pool: Path = _POOL) -> Missing | None:
+    """Return why a pod cannot have so many hugepages of 2 MiB for testpmd; None where it can, or has none."""
+    if not pages:
+        return None
+    free = int((pool / "free_hugepages").read_text()) if pool.exists() else 0
+    least = MEMORY_MIB // 2
+    if pages < least:
+        return Missing(
+            what=f"{pages} hugepages of 2 MiB for testpmd",
+            reason=f"it needs {least}",
+            mend=f"pods.hugepages_2Mi: {least} or more, or 0 for ordinary pages",
+        )
+    if free < pages:
+        return Missing(
+            what=f"{pages} hugepages of 2 MiB for testpmd",
+            reason=f"{free} are free",
+            mend=f"echo {pages} > {pool}/nr_hugepages, or pods.hugepages_2Mi: 0",
+        )
+    return None
+
+
+def arguments(
+    *, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int, hugepages_2mi: int = 0
+) -> tuple[str, ...]:
     """Return the command line: two EAL devices, one forwarding core beside the idle main one.
 
-    EAL numbers PCI devices by their addresses, then the others in the order of the command line.
+    With hugepages all of its memory lies in them, in one file, which a vSwitch can share. EAL numbers PCI
+    devices by their addresses, then the others in the order of the command line.
     """
     ports = sorted(zip(devices, neighbours, strict=True), key=lambda port: _place(port[0]))
+    memory = ("--huge-dir=/dev/hugepages", "--single-file-segments") if hugepages_2mi else ("--no-huge",)
     peers = [f"--eth-peer={number},{mac}" for number, (_, mac) in enumerate(ports)]
     behind_iommu = any(_PCI_ADDRESS.fullmatch(device) for device in devices)
     # ordinary memory has no other addresses than the process's, and the IOMMU translates those
@@ -104,7 +140,7 @@ def arguments(*, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int
         "-oL",
         BINARY,
         f"--lcores=(0-1)@{cpu}",
-        "--no-huge",
+        *memory,
         f"-m{MEMORY_MIB}",
         *buses,
         "--no-telemetry",

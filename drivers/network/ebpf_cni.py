@@ -1,15 +1,20 @@
 """The network of programs at the tc hook as a CNI plugin, for a kubelet, which attaches by plugins alone.
 
 Each call is a process of its own: who is joined stands in a file of the node's /run; program and map live by
-what they are attached to, as in `ebpf_node`. Addresses come from the configuration's IPAM plugin.
+what they are attached to, as in `ebpf_node`. Addresses come from the configuration's IPAM plugin. A pod
+waits for that process: it imports no more than it needs, and `ip` does what rtnetlink does elsewhere
+(docs/adr/0390).
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
+import socket
+import subprocess
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -17,13 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyroute2 import NetNS
-
-from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import interfaces
-from bmwg.drivers.hosting.interfaces import index, rtnetlink
-from bmwg.drivers.network import ebpf_build, libbpf, plugins
-from bmwg.drivers.network.ebpf_words import KEY, TARGET, member_told
+from bmwg.drivers.network import libbpf
+from bmwg.drivers.network.ebpf_words import KEY, OBJECT_NOTE, TARGET, member_told
 from bmwg.drivers.network.exec import run_plugin
 from bmwg.methodology.errors import ToolkitError
 
@@ -31,7 +31,8 @@ PLUGIN = "bmwg-tc"
 VERSIONS = ["0.4.0", "1.0.0"]
 _STATE = Path("/run/bmwg-tc")
 _OTHER = 100  # of the CNI specification: a plugin's own error
-_IPAM_S = 10.0
+_IPAM_S = _IP_S = 10.0
+JsonValue = Any  # as in drivers.api
 
 
 def main() -> int:
@@ -48,7 +49,7 @@ def main() -> int:
             _delete(config)
         elif command != "CHECK":
             raise ValueError(f"CNI_COMMAND {command!r}")
-    except (ToolkitError, OSError, ValueError, KeyError) as error:
+    except (ToolkitError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
         print(json.dumps({"cniVersion": "1.0.0", "code": _OTHER, "msg": str(error)}))
         return 1
     return 0
@@ -101,41 +102,42 @@ def _delete(config: Mapping[str, Any]) -> None:
                 for member in held["members"].values():
                     libbpf.detach(member["number"])
                 _file(segment).unlink(missing_ok=True)
-        interfaces.delete(interface=host)
+        with contextlib.suppress(OSError):
+            socket.if_nametoindex(host)
+            _ip(f"link del {host}")
     _ipam(config, "DEL")
 
 
 def _pair(host: str, netns: str, interface: str, addresses: list[str], mtu_octets: int) -> str:
     """Make a veth pair, one end up in the pod with these addresses; returns that end's MAC."""
-    descriptor = os.open(netns, os.O_RDONLY)
-    try:
-        with rtnetlink(f"make veth pair {host}") as kernel:
-            peer = {"ifname": interface, "net_ns_fd": descriptor}
-            kernel.link("add", ifname=host, kind="veth", peer=peer)
-    finally:
-        os.close(descriptor)
-    interfaces.set_mtu(interface=host, mtu_octets=mtu_octets)
-    with NetNS(netns, flags=0) as pod:
-        number = pod.link_lookup(ifname=interface)[0]
-        pod.link("set", index=number, mtu=mtu_octets, state="up")
-        for address in addresses:
-            ip, _, length = address.partition("/")
-            pod.addr("add", index=number, address=ip, prefixlen=int(length))
-        mac = str(pod.get_links(number)[0].get("address"))
-    interfaces.up(interface=host)
+    drawn = hashlib.sha256(f"{host}/{netns}".encode()).digest()
+    mac = ":".join(f"{octet:02x}" for octet in (0x02, *drawn[:5]))
+    there = f"peer name {interface} address {mac} mtu {mtu_octets} netns {netns}"
+    _ip(f"link add {host} mtu {mtu_octets} type veth {there}", f"link set {host} up")
+    lines = [f"addr add {address} dev {interface}" for address in addresses]
+    _ip(f"link set {interface} up", *lines, netns=netns)
     return mac
+
+
+def _ip(*lines: str, netns: str = "") -> None:
+    """Have `ip` do these lines in a network namespace. Raises ValueError with what it said."""
+    command = [*(["nsenter", f"--net={netns}"] if netns else []), "ip", "-batch", "-"]
+    done = subprocess.run(
+        command, input="\n".join(lines), capture_output=True, text=True, timeout=_IP_S, check=False
+    )
+    if done.returncode:
+        raise ValueError(f"ip {'; '.join(lines)}: {done.stderr.strip()[:300]}")
 
 
 def _enter(members: dict[str, Any], nic: str, host: str) -> None:
     for name, peer in ((nic, 0), (host, 1)):
         if name and name not in members:
-            with rtnetlink(f"look up {name}") as kernel:
-                members[name] = {"number": index(kernel, name), "peer": peer}
+            members[name] = {"number": socket.if_nametoindex(name), "peer": peer}
 
 
 def _join(segment: str, members: dict[str, Any]) -> None:
     """Attach a program with a map of its own to all members: two lead to each other, others nowhere."""
-    loaded = libbpf.Object(ebpf_build.ensure_built())
+    loaded = libbpf.Object(_object())
     try:
         program, targets = loaded.program("redirect"), loaded.map("targets")
         for name, member in members.items():
@@ -149,6 +151,17 @@ def _join(segment: str, members: dict[str, Any]) -> None:
         _file(segment).write_text(json.dumps({"map": libbpf.map_number(targets), "members": members}))
     finally:
         loaded.close()
+
+
+def _object() -> Path:
+    """Return the program that this node was found to take (`ebpf_node.probe`), or build it now."""
+    with contextlib.suppress(OSError):
+        noted = Path(OBJECT_NOTE.read_text())
+        if noted.is_file():
+            return noted
+    from bmwg.drivers.network import ebpf_build
+
+    return ebpf_build.ensure_built()
 
 
 def _host() -> str:
@@ -184,7 +197,7 @@ def _ipam(config: Mapping[str, Any], command: str) -> dict[str, Any]:
     if not kind:
         return {}
     variables = {key: value for key, value in os.environ.items() if key.startswith("CNI_")}
-    program = plugins.find(os.environ["CNI_PATH"], kind)
+    program = Path(os.environ["CNI_PATH"]) / kind
     done = run_plugin(program, command, variables, json.dumps(config).encode(), deadline_s=_IPAM_S)
     if done.exit_status != 0:
         raise ValueError(f"IPAM plugin {kind}: {(done.stdout.decode(errors='replace') or done.stderr)[:300]}")

@@ -14,7 +14,7 @@ from bmwg.drivers.hosting import inside, interfaces
 from bmwg.drivers.hosting.interfaces import index, rtnetlink
 from bmwg.drivers.network import ebpf_build, libbpf
 from bmwg.drivers.network.datapath import attachment_view
-from bmwg.drivers.network.ebpf_words import KEY, TARGET, member_told
+from bmwg.drivers.network.ebpf_words import KEY, OBJECT_NOTE, TARGET, member_told
 from bmwg.methodology.errors import TestbedError
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
@@ -39,7 +39,10 @@ def probe() -> dict[str, str] | None:
     if missing is not None:
         return {"what": missing.what, "reason": missing.reason, "mend": missing.mend}
     try:
-        libbpf.Object(ebpf_build.ensure_built()).close()
+        built = ebpf_build.ensure_built()
+        libbpf.Object(built).close()
+        OBJECT_NOTE.parent.mkdir(parents=True, exist_ok=True)
+        OBJECT_NOTE.write_text(str(built))
     except TestbedError as error:
         reason = error.what + (f": {error.found}" if error.found else "")
         return {"what": "programs at the tc hook", "reason": reason, "mend": error.hint}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from bmwg.drivers.api import JsonValue
 from bmwg.drivers.record import bpf
 
 TARGET = struct.Struct("=IIQ")  # struct target of redirect.bpf.c
+OBJECT_NOTE = Path("/run/bmwg-tc/object")  # of a node: which object file its kernel was found to take
+JsonValue = Any  # as in drivers.api
 KEY = struct.Struct("=I")
 
 

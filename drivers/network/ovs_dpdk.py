@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,14 +18,15 @@ from bmwg.drivers.api import (
     Attachment,
     JsonValue,
     Missing,
-    NetworkDriver,
     Node,
     PlacedNode,
     PodParts,
+    SteeringNetwork,
     UndoLog,
+    Way,
 )
 from bmwg.drivers.links import mac_of
-from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network import ovs_switch, ovs_tools
 from bmwg.drivers.network.handover import VHOST_USER
 from bmwg.drivers.network.options import Options
 from bmwg.drivers.testbed import NetworkSpec
@@ -105,7 +106,7 @@ class OvsDpdkNetwork:
     @contextmanager
     def pod_parts(self, node: PlacedNode, pod_id: str) -> Iterator[PodParts]:
         """The pod sees the folder of the switch's sockets."""
-        source = str(ovs_switch.FOLDER / ovs_switch.SOCKETS)
+        source = str(ovs_tools.FOLDER / ovs_switch.SOCKETS)
         node.call("bmwg.drivers.hosting.programs:write_files", folder=source, files={})
         yield PodParts(binds=((source, self._in_pod, True),))
 
@@ -171,6 +172,15 @@ class OvsDpdkNetwork:
         port = _port(pod_id, attached.attachment.interface)
         return {"vswitch": node.call(f"{_NODE}:connected", port=port)}
 
+    def steer(self, node: Node, *, bridge: str, ways: Sequence[Way]) -> list[JsonValue]:
+        """Have the bridge forward by port and destination; return its flows."""
+        told = [
+            {"from": _member(way.incoming), "to": _member(way.outgoing), "destinations": way.destinations}
+            for way in ways
+        ]
+        found: list[JsonValue] = node.call("bmwg.drivers.network.ovs_flows:steer", bridge=bridge, ways=told)
+        return found
+
     def uses(self, node: Node) -> dict[str, JsonValue]:
         """Return what the switch has used."""
         found: dict[str, JsonValue] = node.call(f"{_NODE}:uses")
@@ -187,4 +197,8 @@ def _port(pod_id: str, interface: str) -> str:
     return f"{interface}-{zlib.crc32(pod_id.encode()):08x}"
 
 
-_: type[NetworkDriver] = OvsDpdkNetwork
+def _member(member: Attached | str) -> str:
+    return member if isinstance(member, str) else str(member.evidence["mapping"]["vswitch_port"])
+
+
+_: type[SteeringNetwork] = OvsDpdkNetwork

@@ -16,7 +16,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,19 +23,18 @@ from typing import Any
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, programs
-from bmwg.drivers.network import ovs_parts, ovs_words
+from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
+from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
-FOLDER = Path("/run/bmwg-vswitch")
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
 HUGEPAGE_MIB = 2
 MEMORY_MIB = 512  # choice: the least for one pod; about 60 MiB of buffers a port with its queues
 ORDINARY_MIB = 1536  # choice: without hugepages, for a chain of eight; a page is taken when it is first used
 _HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+SETUP_SLEEP_US = 1000  # choice: until all peers came, idle pollers leave the CPU to what is set up
 _STATE = "state.json"
-_PLACES = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(FOLDER))
 _START_DEADLINE_S = 60.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK over 9p
-_COMMAND_DEADLINE_S = 30.0
 _COMPLAINT = re.compile(r"\|(WARN|ERR|EMER)\|")
 _POLLER = re.compile(r"pmd-c\d+")
 
@@ -98,7 +96,7 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     began_s = time.monotonic()
     for name in ("database", "switch", SOCKETS):
         (FOLDER / name).mkdir(parents=True, exist_ok=True)  # pods that wait see the sockets' folder already
-    _run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
+    ovs_tools.run([parts.database_tool, "create", str(FOLDER / "conf.db"), parts.schema])
     cpus = ",".join(map(str, config["cpus"]))
     found: dict[str, Any] = {"ports": {}, "owner": owner}
     with process.owned(owner):
@@ -108,11 +106,15 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
             cpus,
         )
         _await((FOLDER / "db.sock").exists, "database", found["database"])
-        _configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
+        ovs_tools.configure("--no-wait", "init", "--", "set", "Open_vSwitch", ".", *_settings(config))
         found["switch"] = _program("switch", [parts.switch, f"unix:{FOLDER}/db.sock"], cpus)
     record(found)
     _await((FOLDER / "switch.ctl").exists, "switch", found["switch"])
-    _configure("set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}")  # answered when it has taken all
+    ovs_tools.configure(
+        "set", "Open_vSwitch", ".", f"external_ids:bmwg={owner}"
+    )  # answered when it has taken all
+    if "pmd_max_sleep_us" in config:  # none without DPDK, where nothing polls
+        found["pmd_max_sleep_us"] = config["pmd_max_sleep_us"]
     found["start_s"] = round(time.monotonic() - began_s, 3)
     record(found)
     return found
@@ -134,14 +136,14 @@ def _settings(config: dict[str, Any]) -> list[str]:
         "per-port-memory": "true",  # as many buffers as its queues need, not 262,144 for all
         "emc-insert-inv-prob": str(config["emc_insert_inverse_probability"]),
         "smc-enable": str(config["smc"]).lower(),
-        "pmd-maxsleep": str(config["pmd_max_sleep_us"]),
+        "pmd-maxsleep": str(max(SETUP_SLEEP_US, config["pmd_max_sleep_us"])),
     }
     return [f"other_config:{key}={value}" for key, value in settings.items()]
 
 
 def _program(name: str, command: list[str], cpus: str) -> dict[str, int]:
     files = [f"--unixctl={FOLDER}/{name}.ctl", f"--log-file={FOLDER}/{name}.log", "--no-chdir"]
-    places = [f"{key}={value}" for key, value in _PLACES.items()]
+    places = [f"{key}={value}" for key, value in PLACES.items()]
     return programs.start(
         command=["env", *places, "taskset", "--cpu-list", cpus, *command, *files],
         folder=str(FOLDER / name),
@@ -179,18 +181,18 @@ def stop(*, owner: str) -> None:
         for name in ("switch", "database"):
             if name == "switch" and name in state:
                 with contextlib.suppress(ToolkitError):  # taps of bridges outlive a switch that is killed
-                    ask("exit", "--cleanup")
+                    ovs_tools.ask("exit", "--cleanup")
                 _gone(state[name]["pid"], state[name]["start_ticks"])
             if name in state:
                 programs.stop(folder=str(FOLDER / name), **state[name])
                 # its first thread may have ended while others still free the switch's memory
-                process.reap(state[name]["pid"], deadline_s=_COMMAND_DEADLINE_S)
+                process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 def _gone(pid: int, ticks: int) -> None:
-    end_s = time.monotonic() + _COMMAND_DEADLINE_S
+    end_s = time.monotonic() + COMMAND_DEADLINE_S
     while process.same(pid, ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
 
@@ -219,13 +221,15 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     commands.append(["set", "interface", port, "type=dpdkvhostuser"])
     state["ports"][port] = {"bridge": bridge, "nic": nic}
     record(state)
-    _configure(*(word for command in commands for word in ("--", *command)))
+    ovs_tools.configure(*(word for command in commands for word in ("--", *command)))
     for name in filter(None, (nic, port)):
-        if said := column("interface", name, "error"):
+        if said := ovs_tools.read("interface", name, "error"):
             raise TestbedError(
                 "VSW-03", f"the vSwitch refused port {name}", found=f"{said} | {_complaints('switch')}"
             )
-    _join(bridge)
+    if nic:
+        _require_queues(nic, config["rx_queues"])
+    ovs_flows.join(bridge)
     return {
         "socket": str(FOLDER / SOCKETS / port),
         "vswitch_start_s": 0.0 if stood else state["start_s"],
@@ -235,9 +239,28 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
 
 
 def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:
+    queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":
-        return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count=1,busy_budget=0"
-    return f"net_af_packet{number},iface={nic},framesz=2048,blocksz=65536,framecnt=4096"
+        return f"net_af_xdp{number},iface={nic},start_queue=0,queue_count={queues},busy_budget=0"
+    return f"net_af_packet{number},iface={nic},qpairs={queues},framesz=2048,blocksz=65536,framecnt=4096"
+
+
+def _require_queues(nic: str, wanted: int) -> None:
+    """Raise TestbedError VSW-03 where the switch polls fewer receive queues of a NIC than were asked for."""
+    polled = [
+        queue
+        for poller in ovs_words.pollers(ovs_tools.ask("dpif-netdev/pmd-rxq-show"))
+        for queue in poller["queues"]
+        if queue["port"] == nic
+    ]
+    if len(polled) != wanted:
+        raise TestbedError(
+            "VSW-03",
+            f"receive queues of {nic} at the vSwitch",
+            expected=f"{wanted}, as rx_queues says",
+            found=str(len(polled)),
+            hint="as many as the NIC has, or nic_port: af_packet, which spreads frames over several itself",
+        )
 
 
 def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
@@ -253,24 +276,9 @@ def remove(*, owner: str, bridge: str, nic: str, port: str) -> None:
         stop(owner=owner)
         return
     record(state)
-    _configure("--", "--if-exists", "del-port", bridge, port)
+    ovs_tools.configure("--", "--if-exists", "del-port", bridge, port)
     if not any(one["bridge"] == bridge for one in state["ports"].values()):
-        _configure("--", "--if-exists", "del-br", bridge)
-
-
-def _join(bridge: str) -> None:
-    """Forward between the ports of a bridge when it has two; drop everything otherwise."""
-    numbers = [str(column("interface", name, "ofport")) for name in _ports(bridge)]
-    parts = ovs_parts.require()
-    target = f"unix:{FOLDER}/{bridge}.mgmt"
-    _run([parts.flows, "del-flows", target])
-    if len(numbers) == 2:
-        for one, other in (numbers, reversed(numbers)):
-            _run([parts.flows, "add-flow", target, f"in_port={one},actions=output:{other}"])
-
-
-def _ports(bridge: str) -> list[str]:
-    return _configure("list-ports", bridge).split()
+        ovs_tools.configure("--", "--if-exists", "del-br", bridge)
 
 
 # ---------------------------------------------------------------- evidence
@@ -279,10 +287,11 @@ def _ports(bridge: str) -> list[str]:
 def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
     """Node function: wait until the peer of a vhost-user port has come; return the port's status.
 
-    Raises DriverError VSW-05.
+    The polling threads then sleep as the option says. Raises DriverError VSW-05.
     """
+    _sleep_as_wanted()
     end_s = time.monotonic() + within_s
-    while str(column("interface", port, "link_state")) != "up":
+    while str(ovs_tools.read("interface", port, "link_state")) != "up":
         if time.monotonic() > end_s:
             raise DriverError(
                 "VSW-05",
@@ -291,15 +300,24 @@ def connected(*, port: str, within_s: float = 10.0) -> dict[str, JsonValue]:
                 found=_complaints("switch") or "link state down",
             )
         time.sleep(0.02)
-    status = column("interface", port, "status")
+    status = ovs_tools.read("interface", port, "status")
     return {"vhost_user": status, **_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
+
+
+def _sleep_as_wanted() -> None:
+    """Have the polling threads sleep as the option says from now on; before, they give way to the set-up."""
+    state = recorded()
+    if "pmd_max_sleep_us" in state:
+        wanted = state.pop("pmd_max_sleep_us")
+        ovs_tools.configure("set", "Open_vSwitch", ".", f"other_config:pmd-maxsleep={wanted}")
+        record(state)
 
 
 def _nic_status(nic: str) -> dict[str, JsonValue]:
     """Return by which DPDK driver the switch drives the NIC on a port's bridge; nothing where it has none."""
     if not nic:
         return {}
-    return {"nic_driver": (column("interface", nic, "status") or {}).get("driver_name")}
+    return {"nic_driver": (ovs_tools.read("interface", nic, "status") or {}).get("driver_name")}
 
 
 def standing(*, port: str) -> dict[str, JsonValue]:
@@ -311,13 +329,18 @@ def standing(*, port: str) -> dict[str, JsonValue]:
         raise TestbedError(
             "VSW-03", f"port {port} of the vSwitch", expected="a port that was added", found=", ".join(names)
         )
-    bridge = names[port]["bridge"]
-    said = _run([ovs_parts.require().flows, "dump-flows", f"unix:{FOLDER}/{bridge}.mgmt", "--no-stats"])
     return {
-        "flows": [line.strip() for line in said.splitlines() if "actions" in line],
-        "pollers": ovs_words.pollers(ask("dpif-netdev/pmd-rxq-show")),
-        "settings": column("Open_vSwitch", ".", "other_config"),
+        "flows": ovs_flows.standing(names[port]["bridge"]),
+        "pollers": ovs_words.pollers(ovs_tools.ask("dpif-netdev/pmd-rxq-show")),
+        **_settings_now(),
     }
+
+
+def _settings_now() -> dict[str, JsonValue]:
+    """Return the settings of the switch; none while its polling threads still sleep for the set-up."""
+    if "pmd_max_sleep_us" in recorded():
+        return {}
+    return {"settings": ovs_tools.read("Open_vSwitch", ".", "other_config")}
 
 
 def uses() -> dict[str, JsonValue]:
@@ -329,17 +352,12 @@ def uses() -> dict[str, JsonValue]:
     return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)}}
 
 
-def ask(*words: str) -> str:
-    """Node function: ask the running switch; return its words as they are."""
-    return _run([ovs_parts.require().ask, f"--target={FOLDER}/switch.ctl", *words])
-
-
 def configure(*, words: list[str]) -> str:
     """Node function: change the configuration of the run's own switch; return what the tool said."""
-    return _configure(*words)
+    return ovs_tools.configure(*words)
 
 
-# ---------------------------------------------------------------- the tools
+# ---------------------------------------------------------------- state
 
 
 def recorded() -> dict[str, Any]:
@@ -354,39 +372,3 @@ def recorded() -> dict[str, Any]:
 def record(state: dict[str, Any]) -> None:
     """Write it there."""
     (FOLDER / _STATE).write_text(json.dumps(state))
-
-
-def _configure(*words: str) -> str:
-    parts = ovs_parts.require()
-    base = [parts.configure, f"--db=unix:{FOLDER}/db.sock", f"--timeout={int(_COMMAND_DEADLINE_S)}"]
-    return _run([*base, *words])
-
-
-def column(table: str, name: str, key: str) -> JsonValue:
-    """Return one column of one row as data."""
-    said = _configure("--format=json", "--columns", key, "list", table, name)
-    return ovs_words.plain(json.loads(said)["data"][0][0])
-
-
-def _run(command: list[str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=_COMMAND_DEADLINE_S + 5,
-            check=False,
-            env={**os.environ, **_PLACES},
-        )
-    except subprocess.TimeoutExpired as error:
-        raise DriverError(
-            "VSW-03", f"{Path(command[0]).name}: no end", found=" ".join(command[1:])
-        ) from error
-    if done.returncode:
-        raise DriverError(
-            "VSW-03",
-            f"{Path(command[0]).name} {' '.join(command[1:])}",
-            expected="exit status 0",
-            found=done.stderr.strip() or str(done.returncode),
-        )
-    return done.stdout

@@ -11,7 +11,7 @@ from typing import Any
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import device_queue, interfaces
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
-from bmwg.drivers.network import ovs_switch
+from bmwg.drivers.network import ovs_switch, ovs_tools
 from bmwg.methodology.errors import TestbedError
 
 TUNNEL, OUTER = "bmwg-ovx0", "bmwg-ovsp0"  # the VXLAN port, and the bridge that has the NIC and its address
@@ -78,7 +78,7 @@ def apart(*, nic: str) -> None:
 
 def standing(*, bridge: str) -> dict[str, JsonValue]:
     """Node function: return the ports of a bridge as the switch's datapath has them."""
-    return {"datapath": ovs_switch.ask("dpif/show").split("\n"), "bridge": bridge}
+    return {"datapath": ovs_tools.ask("dpif/show").split("\n"), "bridge": bridge}
 
 
 def finish(*, interface: str) -> dict[str, JsonValue]:
@@ -95,5 +95,5 @@ def _port(bridge: str, port: str, *settings: str, interface: list[str] | None = 
     words = ["--", "--may-exist", "add-port", bridge, port, *settings]
     words += ["--", "set", "interface", port, *interface] if interface else []
     ovs_switch.configure(words=words)
-    if said := ovs_switch.column("interface", port, "error"):
+    if said := ovs_tools.read("interface", port, "error"):
         raise TestbedError("VSW-03", f"the vSwitch refused port {port}", found=str(said))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
@@ -21,6 +22,13 @@ def pollers(said: str) -> list[dict[str, JsonValue]]:
                 {"port": queue[1], "queue": int(queue[2]), "enabled": queue[3] == "enabled"}
             )
     return found
+
+
+def matches(destinations: Sequence[str]) -> tuple[str, ...]:
+    """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
+    if not destinations:
+        return ("",)
+    return tuple(f",ipv6,ipv6_dst={one}" if ":" in one else f",ip,nw_dst={one}" for one in destinations)
 
 
 def plain(value: Any) -> JsonValue:

@@ -66,8 +66,16 @@ INNER = (_segment("198.18.128", "2001:2:0:8000"), _segment("198.19.128", "2001:2
 _FIRST_TRANSIT, _TRANSITS = 64, 64
 # Between two nodes, under a tunnel.
 UNDERLAY = _segment("198.18.192", "2001:2:0:c000")
+# Of pods' interfaces for management, on a bridge of their own without any NIC.
+_MANAGEMENT = ("198.18.160", "2001:2:0:a000:")
 # Behind each tester port: the first of 256 consecutive networks (RFC 2544 12), each with 16 IPv4 addresses.
 BEHIND = (("198.18.240.0/28", "2001:2:0:f000::/64"), ("198.19.240.0/28", "2001:2:0:f100::/64"))
+
+
+def management(number: int) -> tuple[str, str]:
+    """Return the addresses of the management interface of a node's pod of that number, 0 to 199."""
+    ipv4, ipv6 = _MANAGEMENT
+    return f"{ipv4}.{number + 10}/24", f"{ipv6}:{number + 10:x}/64"
 
 
 def transit(number: int) -> Segment:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bmwg.drivers import links, registry
-from bmwg.drivers.api import JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
+from bmwg.drivers.api import Attached, JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
 from bmwg.drivers.api_machines import Machine, MachineProvider
 from bmwg.drivers.cables import cabled
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -85,6 +85,7 @@ class Bed:
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
         self.pods: dict[str, Pod] = {}  # those that stand
+        self.management: dict[str, Attached] = {}  # their interfaces for management, by pod
         self.asked_capabilities: dict[str, tuple[str, ...]] = {}  # by them, for what they run
         self.standing_machines: dict[str, Machine] = {}
         self._nodes: dict[str, NamespaceNode] = {}

@@ -27,7 +27,7 @@ from bmwg.drivers.api import (
     TesterPort,
 )
 from bmwg.drivers.network.handover import undriven
-from bmwg.drivers.paths import destinations, pod_ends, queues, routers, uplinks
+from bmwg.drivers.paths import destinations, members, pod_ends, queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, OUTER, Segment, host, transit
 from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
@@ -175,7 +175,11 @@ class ChainPath:
                             for name, pod in zip(self._pod_names(), pods, strict=True)
                         },
                     },
-                    **self._chain(pods, functions, attached, activation_s),
+                    # activation includes the start of a vSwitch, which is told apart
+                    "chain": {
+                        "members": members.told(bed, self._members, pods, functions),
+                        **members.activation(activation_s, attached),
+                    },
                 },
             )
 
@@ -198,34 +202,6 @@ class ChainPath:
 
     def _member(self, end: _End) -> dict[str, JsonValue]:
         return {"member": self._members[end.member]} if len(self._members) > 1 else {}
-
-    def _chain(
-        self,
-        pods: Sequence[Pod],
-        functions: Sequence[dict[str, JsonValue]],
-        attached: Sequence[Attached],
-        activation_s: float,
-    ) -> dict[str, JsonValue]:
-        """Return the evidence of a chain: its members in order, and how long it took until all forwarded.
-
-        `activation_s` includes the start of a vSwitch, which `vswitch_start_s` tells apart.
-        """
-        started = [float(item.evidence.get("vswitch_start_s", 0.0)) for item in attached]
-        return {
-            "chain": {
-                "members": [
-                    {
-                        "name": name,
-                        "pod": pod.pod_id,
-                        "function": function,
-                        "cgroup": described(self._bed, pod, works=True),
-                    }
-                    for name, pod, function in zip(self._members, pods, functions, strict=True)
-                ],
-                "activation_s": activation_s,
-                "vswitch_start_s": max(started),
-            }
-        }
 
     # ---------------------------------------------------------------- making it
 

@@ -7,7 +7,7 @@ Ids: PATH-07 routes do not stand as they were set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,13 +24,17 @@ Call = Callable[..., JsonValue]  # of a node, or of what is inside a pod
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One router's way to the networks behind a side: next hops of both IP versions, and interface."""
+    """One router's way to the networks behind a side: next hops of both IP versions, and interface.
+
+    `numbers` are those of the networks that it is for; None: all of them.
+    """
 
     side: int
     via: Sequence[str]
     interface: str
     table: int = _MAIN
     on_link: bool = False
+    numbers: tuple[int, ...] | None = None
 
 
 def unroutable(cell: Cell, why: str) -> Missing | None:
@@ -84,7 +88,7 @@ def _ways(hops: Sequence[Hop], networks: int) -> list[dict[str, JsonValue]]:
         return []
     return [
         {
-            "networks": list(consecutive(BEHIND[hop.side][version], networks)),
+            "networks": _prefixes(hop, version, networks),
             "via": hop.via[version],
             "interface": hop.interface,
             "table": hop.table,
@@ -93,3 +97,14 @@ def _ways(hops: Sequence[Hop], networks: int) -> list[dict[str, JsonValue]]:
         for hop in hops
         for version in _VERSIONS
     ]
+
+
+def behind(side: int, numbers: Iterable[int], networks: int) -> tuple[str, ...]:
+    """Return the prefixes of both IP versions of these networks behind the port of a side."""
+    every = [consecutive(BEHIND[side][version], networks) for version in _VERSIONS]
+    return tuple(prefixes[number] for number in numbers for prefixes in every)
+
+
+def _prefixes(hop: Hop, version: int, networks: int) -> list[str]:
+    every = consecutive(BEHIND[hop.side][version], networks)
+    return [every[number] for number in (range(networks) if hop.numbers is None else hop.numbers)]

@@ -1,4 +1,4 @@
-"""Paths that a tester cannot stand at, because it opens both of its ports in one network namespace."""
+"""Cells that cannot be deployed whatever their path is: what is missing is said by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from typing import ClassVar
 
 from bmwg.drivers.api import Deployment, Missing
-from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.paths import PathKind
@@ -15,29 +14,30 @@ from bmwg.methodology.records import Cell
 TESTERS = frozenset({"trex", "moongen", "otg"})  # traffic drivers whose two ports are in one place
 
 
-def apart(driver: str) -> bool:
-    """Whether this tester cannot have two ports that lie in different network namespaces."""
-    return driver in TESTERS
-
-
-class ApartPath:
-    """Stands for such a path: what is missing is said, nothing is deployed."""
-
-    kind: ClassVar[PathKind] = PathKind(
-        name="apart", hostings=(), functions=(), networked=False, scenario="cannot be deployed"
+def apart(cell: Cell, driver: str) -> Missing | None:
+    """Return why a tester cannot have ports in two network namespaces; None where it can."""
+    if driver not in TESTERS:
+        return None
+    return Missing(
+        what=f"path {cell.path} with driver {driver}",
+        reason="its ports are in two pods, and this tester opens both in one network namespace",
+        mend="tester.driver: embedded, whose process enters the namespace of each port",
     )
 
-    def __init__(self, cell: Cell, bed: Bed) -> None:
-        self._cell = cell
-        self._driver = bed.testbed.tester.driver
+
+class UndeployedPath:
+    """Stands for such a cell's path: what is missing is said, nothing is deployed."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="undeployed", hostings=(), functions=(), networked=False, scenario="cannot be deployed"
+    )
+
+    def __init__(self, missing: Missing) -> None:
+        self._missing = missing
 
     def probe(self) -> Missing | None:
         """What is missing."""
-        return Missing(
-            what=f"path {self._cell.path} with driver {self._driver}",
-            reason="its ports are in two pods, and this tester opens both in one network namespace",
-            mend="tester.driver: embedded, whose process enters the namespace of each port",
-        )
+        return self._missing
 
     def deploy(self) -> AbstractContextManager[Deployment]:
         """Raise TestbedError PATH-02: there is nothing to deploy."""

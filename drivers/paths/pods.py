@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import JsonValue, PlacedNode, Pod, PodNetwork, PodParts, PodRuntime
+from bmwg.drivers.api import Attachment, JsonValue, PlacedNode, Pod, PodNetwork, PodParts, PodRuntime
 from bmwg.drivers.hosting import cpu_placement, rights
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
+from bmwg.drivers.paths import uplinks
+from bmwg.drivers.paths.addresses import management
 from bmwg.drivers.paths.bed import Bed
+from bmwg.methodology.paths import ACCELERATED
 
+MANAGEMENT = "mgmt0"  # a pod's interface for management, beside those for data
+_MANAGEMENT_BRIDGE = "bmwg-mgmt"
 _SLEEPS = PodParts()
 _PLACEMENT = "bmwg.drivers.hosting.cpu_placement"
 _RIGHTS = "bmwg.drivers.hosting.rights"
@@ -47,7 +52,8 @@ def created_pod(
         endpoint=parts is _SLEEPS,
         netns=netns,
     )
-    with (runtime or bed.runtime).made(node, spec, networks) as pod:
+    made_by = runtime or bed.runtime
+    with made_by.made(node, spec, networks) as pod, _managed(bed, pod, networks):
         bed.pods[name] = pod
         bed.asked_capabilities[name] = parts.capabilities
         try:
@@ -57,6 +63,36 @@ def created_pod(
             bed.asked_capabilities.pop(name, None)
 
 
+@contextmanager
+def _managed(bed: Bed, pod: Pod, networks: Sequence[PodNetwork]) -> Iterator[None]:
+    """Give a pod of an accelerated model its interface for management, where the testbed names an option.
+
+    It lies on a bridge that no NIC is a port of; the last pod takes that with it.
+    """
+    option = bed.testbed.pods.management
+    if not option or not any(one.driver.spec.model in ACCELERATED for one in networks):
+        yield
+        return
+    driver = bed.network(option)
+    wanted = Attachment(
+        network=option,
+        interface=MANAGEMENT,
+        side=0,
+        addresses=management(len(bed.management)),
+    )
+    with driver.attach(
+        pod.node, wanted, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=_MANAGEMENT_BRIDGE, netns=pod.netns_path
+    ) as attached:
+        bed.management[pod.pod_id] = attached
+        try:
+            with uplinks.bridged(pod.node, interfaces=(), bridge=_MANAGEMENT_BRIDGE):
+                yield
+        finally:
+            del bed.management[pod.pod_id]
+    if not bed.management:
+        pod.node.call("bmwg.drivers.hosting.interfaces:delete", interface=_MANAGEMENT_BRIDGE)
+
+
 def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
     """Return the pod as it is, with the CPUs and the rights of its threads as the kernel has them.
 
@@ -64,6 +100,13 @@ def described(bed: Bed, pod: Pod, *, works: bool) -> dict[str, JsonValue]:
     program of another only sleeps.
     """
     told = pod.describe()
+    if attached := bed.management.get(pod.pod_id):
+        told["management"] = {  # no key `interface`: it is none of the attachments that carry test frames
+            "name": attached.attachment.interface,
+            "option": attached.attachment.network,
+            "kind": attached.link_kind,
+            "addresses": list(attached.addresses),
+        }
     cgroup = told.get("cgroup")
     if not cgroup:
         why = "the runtime does not tell the pod's cgroup"

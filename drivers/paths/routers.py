@@ -99,27 +99,38 @@ def steered(
     `via` are the next hops' addresses; `number` tells rules and tables of one node apart, the first `SIDES`
     are those of its NICs.
     """
-    table = FIRST_TABLE + number
+    table = table_of(number)
+    node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=outgoing)
+    for destination, hop in zip(to, via, strict=True):
+        node.call(
+            f"{_ROUTING}:add_route",
+            destination=destination,
+            via=host(hop),
+            interface=outgoing,
+            table=table,
+            on_link=True,
+        )  # the routes of that table go with the interface that they leave by
+    with ruled(node, incoming=incoming, number=number):
+        yield
+
+
+def table_of(number: int) -> int:
+    """Return the routing table of what `steered` and `ruled` have this number for."""
+    return FIRST_TABLE + number
+
+
+@contextmanager
+def ruled(node: Node, *, incoming: str, number: int) -> Iterator[None]:
+    """Route what enters by an interface by the table of this number, whatever the main table says."""
     rule: dict[str, JsonValue] = {
         "incoming": incoming,
-        "table": table,
+        "table": table_of(number),
         "priority": RULE_PRIORITY + number,
     }
     try:
-        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=outgoing)
-        for destination, hop in zip(to, via, strict=True):
-            node.call(
-                f"{_ROUTING}:add_route",
-                destination=destination,
-                via=host(hop),
-                interface=outgoing,
-                table=table,
-                on_link=True,
-            )
         for ipv6 in (False, True):
             node.call(f"{_ROUTING}:add_rule", ipv6=ipv6, **rule)
         yield
     finally:
         for ipv6 in (False, True):
             node.call(f"{_ROUTING}:remove_rule", ipv6=ipv6, **rule)
-        # the routes of that table go with the interface that they leave by

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import PathDriver
+from bmwg.drivers.api import Missing, PathDriver
+from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.one_place import ApartPath, apart
+from bmwg.drivers.paths.one_place import UndeployedPath, apart
 from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
 from bmwg.methodology import axes
 from bmwg.methodology.errors import ConfigError
@@ -39,6 +40,12 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
     bed = bed.varied(axes.settings(cell.axes), cell.cell_id)
     if bed.testbed.tester.driver == SIMULATED:
         return SimulatedPath(cell, bed)
-    if driver.kind.apart and apart(bed.testbed.tester.driver):
-        return ApartPath(cell, bed)
+    if driver.kind.apart and (missing := apart(cell, bed.testbed.tester.driver)):
+        return UndeployedPath(missing)
+    if wanted := dict(cell.axes).get(axes.NUMA):
+        limits, dut = bed.testbed.pods, bed.testbed.dut
+        found = numa.placed(str(wanted), pod_cpus=limits.cpus, dut_cpus=dut.cpus, nodes=numa.node_of_cpus())
+        if isinstance(found, Missing):
+            return UndeployedPath(found)
+        bed = bed.varied({("pods", "cpus"): ",".join(map(str, found))}, cell.cell_id)
     return driver(cell, bed)

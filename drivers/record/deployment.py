@@ -15,6 +15,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Deployment, JsonValue
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.workload.row import Row
+from bmwg.methodology import parallel
 from bmwg.methodology.record.facts import facts, is_fact
 from bmwg.methodology.records import Cell
 
@@ -257,6 +258,7 @@ def _topology(
     function, told = cell.function, evidence.get("chain")
     if function == "none":
         function = told if isinstance(told, str) else "none: the tester's frames end in the pods"
+    told = evidence.get(parallel.AXIS, told)
     chain = [function] * (len(told["members"]) if isinstance(told, Mapping) else 1)
     return {
         "scenario": kind.scenario if kind else evidence.get("scenario", "not told"),
@@ -267,7 +269,7 @@ def _topology(
             "forwarding": evidence.get("forwarding", "not told"),
         },
         "chain": chain,
-        "chains": [{"functions": chain, "cni": cell.network, "shared_functions": []}],
+        "chains": _chains(cell, evidence, chain),
         "physical_interfaces": None if cabled else [],
         "links": evidence.get("hops", []),
         "switches": None if cabled else [],
@@ -279,9 +281,24 @@ def _topology(
             if between
             else {"not_applicable": "the path stays on one node"}
         ),
-        "services": {"chains_at_once": 1, "pods": pods},
+        "services": {"chains_at_once": len(_chains(cell, evidence, chain)), "pods": pods},
         "flow_definition": evidence.get("flow_definition", _FLOWS),
     }
+
+
+def _chains(cell: Cell, evidence: Mapping[str, Any], alone: list[str]) -> list[JsonValue]:
+    """Each chain with its functions by name and those that others share; by kind where there is one alone."""
+    beside = evidence.get(parallel.AXIS)
+    if not isinstance(beside, Mapping):
+        return [{"functions": alone, "cni": cell.network, "shared_functions": []}]
+    return [
+        {
+            "functions": list(one["functions"]),
+            "cni": cell.network,
+            "shared_functions": [name for name in one["functions"] if name in beside["shared"]],
+        }
+        for one in beside["services"]
+    ]
 
 
 def _tester(

@@ -36,15 +36,26 @@ _FIELDS = PUBLIC_FIELDS | {
     "what",
 }
 _WITHIN = frozenset({"executions/command", "function/name", "program/name"})  # a field of a field
-_MEMBER = ("chain", "members", "name")  # of a chain, as its cell names it
+_MEMBERS = frozenset(  # functions of chains, as the cell names them
+    {
+        ("chain", "members", "name"),
+        ("chains", "members", "name"),
+        ("chains", "services", "functions"),
+        ("chains", "shared"),
+    }
+)
 _OUR_NAMES = re.compile(r"lo|(nic|net|wire|p)\d{1,3}|veth[0-9a-f]{8}|bmwg-br\d{1,3}")
 _PLACE = re.compile(
     r"(^|[^\w.-])(/\w|~)|://|\\"
 )  # a path from a root or a home folder, an address with a scheme
 
 
-# What rules read: flows by numbers of ports, the name that a switch gives itself, and the lines of filters
-# and of a routing daemon's configuration, whose addresses are those of benchmarks alone.
+_FLOW = re.compile(
+    r"(in_port=\d+|ip,in_port=\d+,nw_dst=198\.1[89]\.[\d.]+/\d+|ipv6,in_port=\d+,ipv6_dst=2001:2:[\da-f:]+/\d+)"
+    r" actions=output:\d+"
+)
+# What rules read: flows by numbers of ports and networks of benchmarks, the name that a switch gives itself,
+# lines of filters and of a routing daemon's configuration, whose addresses are those of benchmarks alone.
 _SENTENCES = {
     "command": re.compile(r"nft -f -"),
     "rule_set": re.compile(
@@ -52,7 +63,8 @@ _SENTENCES = {
         r"|(ip6? saddr [0-9a-f.:]+ ip6? daddr [0-9a-f.:]+ )?counter (accept|drop)( comment \"[a-z ]+\")?)"
     ),
     "ripd.conf": re.compile(r" *(router rip|version \d|network [\d./]+|timers basic \d+ \d+ \d+)"),
-    "flows": re.compile(r"in_port=\d+ actions=output:\d+"),
+    "flows": _FLOW,
+    "steered": _FLOW,
     "supported_versions": re.compile(r"[a-z-]+ \(Open vSwitch\) [\d.]+"),
 }
 
@@ -66,6 +78,6 @@ def is_public(steps: tuple[str, ...], text: str) -> bool:
         return False
     if fields and fields[-1] in _SENTENCES and _SENTENCES[fields[-1]].fullmatch(text):
         return not telling(text)
-    if tuple(fields) == _MEMBER:
+    if tuple(fields) in _MEMBERS:
         return not telling(text)
     return public_text("/".join(fields[-2:]), text, _FIELDS | _WITHIN)

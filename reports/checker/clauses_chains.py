@@ -2,61 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from bmwg.methodology import chains
+from bmwg.methodology import chains, parallel
 from bmwg.methodology.data_plane import counts_of
 from bmwg.methodology.record.seals import is_hidden
+from bmwg.methodology.records import Cell
+from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 _NAMED = 3  # deployments without it that a verdict names
 Told = Mapping[str, Any]
 
 
-def _deployments(scope: Scope) -> dict[str, tuple[tuple[str, ...], Told]]:
-    """Return the chain that was asked for and the evidence, of each deployment of a chain in this scope."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Deployed:
+    """A deployment of chains: its cell, the functions that were asked for, what the drivers told."""
+
+    name: str
+    cell: Cell
+    asked: tuple[str, ...]
+    told: Told
+    chained: Told
+
+
+def _deployments(scope: Scope) -> dict[str, _Deployed]:
+    """Return the deployments of a chain, or of chains beside each other, in this scope."""
     cells = {planned.cell.cell_id: planned.cell for planned in scope.evidence.plan}
     told = (scope.evidence.platform or {}).get("deployments", {})
-    found: dict[str, tuple[tuple[str, ...], Told]] = {}
+    found: dict[str, _Deployed] = {}
     for trial in scope.trials:
         cell = cells.get(trial.cell_id)
-        if cell is not None and cell.path == chains.CHAIN:
-            evidence = told.get(trial.deployment_id)
-            found[trial.deployment_id] = (
-                chains.of(dict(cell.axes)),
-                evidence if isinstance(evidence, Mapping) else {},
-            )
+        if cell is None or cell.path not in (chains.CHAIN, parallel.PATH):
+            continue
+        evidence = told.get(trial.deployment_id)
+        evidence = evidence if isinstance(evidence, Mapping) else {}
+        beside = parallel.of(cell)
+        chained = evidence.get(parallel.AXIS if beside else chains.AXIS)
+        found[trial.deployment_id] = _Deployed(
+            name=trial.deployment_id,
+            cell=cell,
+            asked=parallel.functions(beside) if beside else chains.of(dict(cell.axes)),
+            told=evidence,
+            chained=chained if isinstance(chained, Mapping) else {},
+        )
     return found
 
 
-def _each(scope: Scope, what: str, check: Callable[[str, tuple[str, ...], Told], bool]) -> Answer:
+def _each(scope: Scope, what: str, check: Callable[[_Deployed], bool]) -> Answer:
     mine = _deployments(scope)
     if not mine:
         return not_applicable("no deployment of a chain")
-    lacking = sorted(name for name, (asked, told) in mine.items() if not check(name, asked, told))
+    return _held(mine, what, check)
+
+
+def _held(mine: Mapping[str, _Deployed], what: str, check: Callable[[_Deployed], bool]) -> Answer:
+    lacking = sorted(name for name, one in mine.items() if not check(one))
     found = f"{len(lacking)} of {len(mine)} deployments without: {', '.join(lacking[:_NAMED]) or 'none'}"
     return held(not lacking, what, found)
 
 
-def _members(told: Told) -> Sequence[Told]:
-    chain = told.get(chains.AXIS)
-    found = chain.get("members") if isinstance(chain, Mapping) else None
+def _mappings(found: object) -> list[Told]:
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 @clause("CINF08-5.2.6-02")
 def composed(scope: Scope) -> Answer:
-    """The record names the functions of each chain in order, each once, as many as were asked for."""
+    """The record names each function once, each chain's in order, and those that chains share."""
 
-    def check(_: str, asked: tuple[str, ...], told: Told) -> bool:
-        names = [str(one.get("name")) for one in _members(told)]
-        if len(names) != len(asked):
+    def check(one: _Deployed) -> bool:
+        names = [str(member.get("name")) for member in _mappings(one.chained.get("members"))]
+        if len(names) != len(one.asked):
             return False
+        if beside := parallel.of(one.cell):
+            told = [tuple(service.get("functions", ())) for service in _services(one)]
+            if told != list(beside) or one.chained.get("shared") != list(parallel.shared(beside)):
+                return False
         # runs up to f5a6afe2b85c hid the names in public, by which two could be told apart still
-        return all(is_hidden(name) or name == one for name, one in zip(names, asked, strict=True))
+        return all(is_hidden(name) or name == asked for name, asked in zip(names, one.asked, strict=True))
 
-    return _each(scope, "the functions of each chain in their order, none shared", check)
+    return _each(scope, "the functions of each chain in their order, and those that chains share", check)
+
+
+def _services(one: _Deployed) -> list[Told]:
+    return _mappings(one.chained.get("services"))
 
 
 @clause("CINF08-5.2.6-03")
@@ -67,10 +98,9 @@ def scheduled(scope: Scope) -> Answer:
         pods = sum(part.startswith("pod") for part in counts_of(trial.trial.result))
         counted[trial.deployment_id] = min(pods, counted.get(trial.deployment_id, pods))
 
-    def check(name: str, asked: tuple[str, ...], told: Told) -> bool:
-        chain = told.get(chains.AXIS)
-        activation_s = chain.get("activation_s") if isinstance(chain, Mapping) else None
-        return isinstance(activation_s, (int, float)) and counted[name] == len(asked)
+    def check(one: _Deployed) -> bool:
+        activation_s = one.chained.get("activation_s")
+        return isinstance(activation_s, (int, float)) and counted[one.name] == len(one.asked)
 
     return _each(scope, "activation time, and CPU time of each function in each trial", check)
 
@@ -79,18 +109,40 @@ def scheduled(scope: Scope) -> Answer:
 def attached_by(scope: Scope) -> Answer:
     """The record names the network option of each chain, and every function is attached by it twice."""
 
-    def check(_: str, asked: tuple[str, ...], told: Told) -> bool:
-        network = told.get("network")
+    def check(one: _Deployed) -> bool:
+        network = one.told.get("network")
         option = network.get("network") if isinstance(network, Mapping) else None
-        found = told.get("attachments")
-        names = (
-            [one.get("network") for one in found if isinstance(one, Mapping)]
-            if isinstance(found, list)
-            else []
-        )
-        return bool(option) and names == [option] * (2 * len(asked))
+        names = [attachment.get("network") for attachment in _mappings(one.told.get("attachments"))]
+        return bool(option) and names == [option] * (2 * len(one.asked))
 
     return _each(scope, "one network option for each chain, two attachments of it for each function", check)
+
+
+@clause("CINF08-5.2.6-05")
+def served_at_once(scope: Scope) -> Answer:
+    """Several services stood on the node, and each valid trial offered and counted frames of every one."""
+    mine = {name: one for name, one in _deployments(scope).items() if parallel.of(one.cell)}
+    if not mine:
+        return not_applicable("one service at a time")
+    uncounted = {
+        trial.deployment_id
+        for trial in scope.trials
+        if trial.deployment_id in mine and trial.trial.valid and not _all_counted(trial, mine)
+    }
+
+    def check(one: _Deployed) -> bool:
+        return len(_services(one)) == len(parallel.of(one.cell)) and one.name not in uncounted
+
+    return _held(mine, "each service in the record, and its frames counted in each trial", check)
+
+
+def _all_counted(trial: Trial, mine: Mapping[str, _Deployed]) -> bool:
+    services = len(parallel.of(mine[trial.deployment_id].cell))
+    streams = trial.trial.result.streams
+    return bool(streams) and all(
+        len(one.sent_by_network) == len(one.received_by_network) == services and min(one.sent_by_network) > 0
+        for one in streams
+    )
 
 
 CPUS, MEMORY = "pods.cpus", "pods.memory"
@@ -112,4 +164,4 @@ def both_varied(scope: Scope) -> Answer:
     return held(enough, "two levels of a pod's CPUs and two of its memory at least", found)
 
 
-RULES: tuple[ClauseRule, ...] = (composed, scheduled, attached_by, both_varied)
+RULES: tuple[ClauseRule, ...] = (composed, scheduled, attached_by, served_at_once, both_varied)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bmwg.methodology.data_plane import frames_of
+from bmwg.methodology.paths import ACCELERATED
+from bmwg.reports.checker.evidence import Trial
 from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, held, not_applicable
 
 KUBERNETES = "kubernetes"
-ACCELERATED = ("user-space", "ebpf", "sr-iov", "combination")
+_EXAMPLES = ("flannel", "calico", "ovs", "ovn", "macvlan", "ipvlan")  # the draft's, of the kernel model
+_MOST_MANAGEMENT = 0.01  # choice: of a trial's frames, what neighbours ask and answer meanwhile is far less
 _NAMED = 3  # deployments without it that a verdict names
 Told = Mapping[str, Any]
 
@@ -36,6 +40,13 @@ def _held(mine: Mapping[str, Told], none: str, what: str, check: Callable[[Told]
     lacking = sorted(name for name, one in mine.items() if not check(one))
     found = f"{len(lacking)} of {len(mine)} deployments without: {', '.join(lacking[:_NAMED]) or 'none'}"
     return held(not lacking, what, found)
+
+
+def _management(told: Told) -> str:
+    """Return the network option of a pod's own interface for management; empty where it has none."""
+    pod = told.get("pod")
+    found = pod.get("management") if isinstance(pod, Mapping) else None
+    return str(found.get("option", "")) if isinstance(found, Mapping) else ""
 
 
 def _text(told: Any) -> bool:
@@ -125,23 +136,127 @@ def configuration_applied(scope: Scope) -> Answer:
 def two_networks(scope: Scope) -> Answer:
     """A pod of an accelerated model has a network of the cluster and another one for data, told apart.
 
-    Only of clusters: a pod that no orchestrator made has no interface for management.
+    Without a cluster the pod's own interface for management is the first of both.
     """
 
-    def accelerated(told: Told) -> bool:
-        network = told.get("network")
-        return isinstance(network, Mapping) and network.get("networking_model") in ACCELERATED
-
     def told_apart(told: Told) -> bool:
+        if managed := _management(told):
+            return all(one.get("network") not in (None, managed) for one in _attachments(told))
         own = set(_plugins(told["pod_runtime"].get("cni_configuration")))
         data = [set(_plugins(one.get("conflist"))) for one in _attachments(told)]
         return bool(own and data) and all(used and used != own for used in data)
 
+    clusters = _of_clusters(scope)
     return _held(
-        {name: told for name, told in _of_clusters(scope).items() if accelerated(told)},
-        "no pod of an accelerated model on a cluster",
-        "a network of the cluster, and another for each data interface",
+        {
+            name: told
+            for name, told in _pods(scope).items()
+            if _accelerated(told) and (name in clusters or _management(told))
+        },
+        "no pod of an accelerated model on a cluster, or with an interface for management",
+        "a network for management, and another for each data interface",
         told_apart,
+    )
+
+
+@clause("CINF08-5.1.2-02")
+def networks_defined(scope: Scope) -> Answer:
+    """A pod's default network and each accelerated one are defined for a plugin that delegates to them.
+
+    Multus, or another that reads the same annotation and resources: its configuration is in the record.
+    """
+
+    def defined(told: Told) -> bool:
+        own = told["pod_runtime"].get("cni_configuration")
+        plugins = own.get("plugins") if isinstance(own, Mapping) else None
+        delegates = [
+            one
+            for one in plugins or ()
+            if isinstance(one, Mapping) and (one.get("delegate") or one.get("delegates"))
+        ]
+        named = told["pod_runtime"].get("network_attachment_definitions") is True
+        further = [_plugins(one.get("conflist")) for one in _attachments(told)]
+        return bool(delegates and named and further) and all(further)
+
+    return _held(
+        {name: told for name, told in _of_clusters(scope).items() if _accelerated(told)},
+        "no pod of an accelerated model on a cluster",
+        "a plugin that delegates, its default network, and a definition of each further one",
+        defined,
+    )
+
+
+@clause("CINF08-5.1.2-03")
+def data_interface_measured(scope: Scope) -> Answer:
+    """The frames of each trial passed the data interfaces of pods, and hardly one their management interface.
+
+    In each valid trial that frames came through: interfaces beside those for data counted fewer than a
+    hundredth of them, and those for data, where the kernel counts them, all. A socket has no such counter:
+    what neither was lost nor passed another interface went by it.
+    """
+    mine = {name: told for name, told in _pods(scope).items() if _accelerated(told)}
+    found: dict[str, list[bool]] = {}
+    for trial in scope.trials:
+        if trial.deployment_id in mine and trial.trial.valid and trial.trial.result.received_frames:
+            proven = _by_data_interface(trial, mine[trial.deployment_id])
+            if proven is not None:
+                found.setdefault(trial.deployment_id, []).append(proven)
+    if not found:
+        return not_applicable("no accelerated pod with an interface beside those for data")
+    return _held(
+        {name: {"proven": all(proven)} for name, proven in found.items()},
+        "",
+        f"in each trial fewer than {_MOST_MANAGEMENT:.0%} of its frames beside the data interfaces",
+        lambda told: bool(told["proven"]),
+    )
+
+
+def _by_data_interface(trial: Trial, told: Told) -> bool | None:
+    """Whether a trial's frames passed data interfaces alone; None where no other interface was counted."""
+    data = {
+        str(one["interface"].get("name"))
+        for one in _attachments(told)
+        if isinstance(one.get("interface"), Mapping)
+    }
+    counted = frames_of(trial.trial.result)
+    beside = [
+        frames for (part, name), frames in counted.items() if part.startswith("pod") and name not in data
+    ]
+    carried = [frames for (part, name), frames in counted.items() if part.startswith("pod") and name in data]
+    if not beside:
+        return None
+    received = trial.trial.result.received_frames
+    return sum(beside) < _MOST_MANAGEMENT * received and (not carried or sum(carried) >= received)
+
+
+def _accelerated(told: Told) -> bool:
+    network = told.get("network")
+    return isinstance(network, Mapping) and network.get("networking_model") in ACCELERATED
+
+
+@clause("CINF08-5.1.1-04")
+def examples_covered(scope: Scope) -> Answer:
+    """Of the draft's examples of the kernel model at least one was deployed; which ones is told."""
+    kernel = {
+        name: told
+        for name, told in _pods(scope).items()
+        if isinstance(told.get("network"), Mapping) and told["network"].get("networking_model") == "kernel"
+    }
+    if not kernel:
+        return not_applicable("no deployment of the kernel model")
+    words = {str(told["network"].get("driver")) for told in kernel.values()}
+    words |= {
+        name
+        for told in kernel.values()
+        for one in _attachments(told)
+        for name in _plugins(one.get("conflist"))
+    }
+    covered = [name for name in _EXAMPLES if name in words]
+    absent = [name for name in _EXAMPLES if name not in words]
+    return held(
+        bool(covered),
+        f"at least one of {', '.join(_EXAMPLES)}",
+        f"{', '.join(covered) or 'none'}; not {', '.join(absent) or 'none'}",
     )
 
 
@@ -151,4 +266,7 @@ RULES: tuple[ClauseRule, ...] = (
     version_told,
     configuration_applied,
     two_networks,
+    networks_defined,
+    data_interface_measured,
+    examples_covered,
 )

@@ -6,6 +6,7 @@ Evidence is what the network driver read on the node while the deployment stood 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from bmwg.reports.checker.verdicts import Answer, ClauseRule, Scope, clause, hel
 
 USER_SPACE, EBPF, SR_IOV = "user-space", "ebpf", "sr-iov"
 _NAMED = 3  # deployments without it that a verdict names
+_IN_PORT = re.compile(r"(?:^|,)in_port=([^,]+)")
 Check = Callable[[Mapping[str, Any]], bool]
 
 
@@ -101,10 +103,14 @@ def _mapped(attachment: Mapping[str, Any]) -> bool:
 
 
 def _joined(attachment: Mapping[str, Any]) -> bool:
-    """Whether a flow leads from each of two ports to the other."""
+    """Whether flows lead from each of two ports to the other, or more ports in pairs, and back."""
     said = [str(line).split() for line in part(attachment, "vswitch", "flows") or ()]
-    pairs = {(line[0].partition("=")[2], line[-1].rpartition(":")[2]) for line in said if len(line) > 1}
-    return len(pairs) == 2 and {(b, a) for a, b in pairs} == pairs
+    pairs = set()
+    for line in said:
+        entered = _IN_PORT.search(line[0]) if len(line) > 1 else None
+        if entered:
+            pairs.add((entered[1], line[-1].rpartition(":")[2]))
+    return len(pairs) >= 2 and {(b, a) for a, b in pairs} == pairs
 
 
 @clause("CINF08-5.1.2.1-01")

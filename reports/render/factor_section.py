@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.factors import stated
@@ -28,7 +28,7 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
     found = _found(facts)
     if found is None:
         return []
-    lines = [*title("Effects of factors", 1), *_design(found), *figure]
+    lines = [*title("Effects of factors", 1), *_design(found), *_as_found(facts), *figure]
     if found.main:
         lines += _effects("Effect of each factor on the throughput", found, found.main)
     if found.interactions:
@@ -38,6 +38,23 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
 
 def _found(facts: Facts) -> Effects | None:
     return effects_of(facts.of_metric(THROUGHPUT), (planned.cell for planned in facts.run.plan))
+
+
+def _as_found(facts: Facts) -> list[str]:
+    """Tell what of the draft's factors was the machine's, the same for all cells (5.2.2)."""
+    told = facts.run.platform_before or {}
+    fields = told.get("fields", {})
+    level = fields.get("isolation", {}).get("level", {}).get("value")
+    isolation = level if isinstance(level, str) else None
+    nodes = fields.get("numa", {}).get("nodes", {}).get("value")
+    if isolation is None and nodes is None:
+        return []
+    words = (
+        f"As found, and the same for all cells: CPU isolation {isolation or 'not told'}; "
+        f"{len(nodes) if isinstance(nodes, Mapping) else 'an untold number of'} NUMA "
+        f"node{'' if isinstance(nodes, Mapping) and len(nodes) == 1 else 's'}."
+    )
+    return [esc(words), ""]
 
 
 def _design(found: Effects) -> list[str]:

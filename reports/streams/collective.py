@@ -69,6 +69,6 @@ def _place(run: Run, one: Answered) -> str:
 
 def _ours(item: str, one: Answered, forms: int) -> list[str]:
     cell, spec = one.outcome.cell, one.planned.spec
-    what = f"{cell.path}, {cell.network}: {spec.pods} pods, {spec.parallel} processes a pod"
+    what = f"{cell.path}, {cell.network}: {spec.pods} pods, processes a pod: {spec.parallel}"
     number = f"{one.values['mean'] / _NS_PER_MS:.2f}" if "mean" in one.values else one.outcome.type.value
     return [esc(item), esc(what), *[NONE] * forms, esc(number)]

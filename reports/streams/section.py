@@ -95,7 +95,7 @@ def _settings(one: Answered) -> str:
     spec = one.planned.spec
     load = unit(spec.load_bps, "bit/s") if spec.load_bps else "as fast as it goes"
     if spec.exchange is Exchange.ALL_TO_ALL:
-        return f"blocks of {spec.message_octets} octets, {spec.pods} pods, {spec.parallel} processes a pod"
+        return f"blocks of {spec.message_octets} octets, {spec.pods} pods, processes a pod: {spec.parallel}"
     parts = [f"{spec.message_octets} octets a message", load]
     parts += [f"{spec.parallel} streams"] if spec.parallel > 1 else []
     parts += [f"buffers of {spec.window_octets} octets"] if spec.window_octets else []

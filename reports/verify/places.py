@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from bmwg.methodology import neighbours
+from bmwg.methodology import neighbours, parallel
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import NOTHING, Cell
 from bmwg.reports.checker.delays import Delays
@@ -80,6 +80,18 @@ def _differs(cell: Cell, described: Mapping[str, Any], options: frozenset[str]) 
         ]
         if ">".join(shown) != expected:
             yield _CHAIN, expected, ">".join(names)
+    yield from _beside(cell, described.get(parallel.AXIS))
+
+
+def _beside(cell: Cell, told: Any) -> Iterator[Shortfall]:
+    """Hold the chains that stood beside each other against those that the cell asks for."""
+    services = told.get("services") if isinstance(told, Mapping) else None
+    if isinstance(services, list):
+        found = tuple(
+            tuple(map(str, one.get("functions", ()))) for one in services if isinstance(one, Mapping)
+        )
+        if found != parallel.of(cell):
+            yield parallel.AXIS, str(dict(cell.axes).get(parallel.AXIS, NOTHING)), str(found)
 
 
 def _named(told: Any, key: str) -> str | None:

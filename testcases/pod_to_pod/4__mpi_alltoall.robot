@@ -1,7 +1,8 @@
 *** Settings ***
-Documentation       Time of MPI_Alltoall between pods (document 003, backup slides, BMP2BMP), by Open MPI in the pods: blocks of
-...                 16 KiB, one to four processes a pod. Pods on one node are the document's same host, on two nodes its
-...                 different hosts. More processes than CPUs are indicative alone, and the report says so.
+Documentation       Time of MPI_Alltoall between pods (document 003, backup slides, BMP2BMP), by Open MPI in the pods:
+...                 blocks of 16 KiB, one to four processes a pod. Pods on one node are the document's same host,
+...                 on two nodes its different hosts. More processes than CPUs are indicative alone,
+...                 and the report says so.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 Test Tags           metric:all_to_all_time    clause:draft-dcn-bmwg-containerized-infra-4    req:DCN-s4-01

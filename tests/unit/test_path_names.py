@@ -16,6 +16,7 @@ ALLOWED = (
     "methodology/kinds/acts/profile.py",
     "methodology/kinds/streams/profile.py",
     "methodology/chains.py",
+    "methodology/parallel.py",
     "drivers/paths/",
 )
 

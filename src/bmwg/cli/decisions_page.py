@@ -174,7 +174,7 @@ def decisions_page(root: Path) -> str:
                 text = f"- [{number:04}]({one.address}) {one.status}"
             elif not one.status.startswith("accepted"):
                 text += f" **({one.status.rstrip('.').partition(';')[0]})**"
-            if numbers_later := later.get(number):
+            if (numbers_later := later.get(number)) and not one.replaced_by:
                 text += f"; see {', '.join(f'{n:04}' for n in sorted(numbers_later))}"
             lines.append(text)
     return "\n".join(lines) + "\n"

@@ -29,6 +29,25 @@ CHAIN = run(
     },
 )
 NONE = run(TPUT)
+BESIDE = run(
+    TPUT,
+    profile={
+        "suites": {
+            "rfc2544": {
+                "paths": [
+                    {
+                        "path": "parallel",
+                        "hosting": "pod",
+                        "function": "kernel-l3",
+                        "networks": ["ptp"],
+                        "frame_octets": [64],
+                        "axes": {"chains": ["a>s+b>s"]},
+                    }
+                ]
+            }
+        }
+    },
+)
 TOLD: dict[str, Any] = {
     "network": {"network": "bridge", "driver": "cni"},
     "attachments": [
@@ -38,6 +57,21 @@ TOLD: dict[str, Any] = {
     ],
     "chain": {
         "members": [{"name": name, "pod": f"bmwg-{name}"} for name in ("a", "b")],
+        "activation_s": 1.204,
+        "vswitch_start_s": 0.0,
+    },
+}
+TOLD_BESIDE: dict[str, Any] = {
+    "network": {"network": "ptp", "driver": "cni"},
+    "attachments": [
+        {"network": "ptp", "member": name, "interface": {"name": f"net{side}"}}
+        for name in ("a", "s", "b")
+        for side in (0, 1)
+    ],
+    "chains": {
+        "members": [{"name": name, "pod": f"bmwg-{name}"} for name in ("a", "s", "b")],
+        "services": [{"functions": ["a", "s"]}, {"functions": ["b", "s"]}],
+        "shared": ["s"],
         "activation_s": 1.204,
         "vswitch_start_s": 0.0,
     },
@@ -63,6 +97,20 @@ def deployed(*keys: str | int, value: Any = None) -> Change:
             told.update(evidence)
         for body in journal:
             body["host"] |= COUNTS
+
+    return change
+
+
+def beside(*, services: int = 2, shared: bool = True) -> Change:
+    """Let each deployment have told of chains beside each other; all of it, or less."""
+    evidence = copy.deepcopy(TOLD_BESIDE)
+    del evidence["chains"]["services"][services:]
+    if not shared:
+        evidence["chains"]["shared"] = []
+
+    def change(data: dict[str, Any], journal: list[dict[str, Any]], platform: dict[str, Any]) -> None:
+        for told in platform["deployments"].values():
+            told.update(copy.deepcopy(evidence))
 
     return change
 
@@ -102,6 +150,11 @@ CASES: dict[str, Three] = {
         met=said(CHAIN, deployed()),
         not_met=said(CHAIN, deployed("attachments", 3, "network", value="ptp")),
         not_applicable=NONE,
+    ),
+    "CINF08-5.2.6-05": Three(
+        met=said(BESIDE, beside()),
+        not_met=said(BESIDE, beside(services=1)),
+        not_applicable=said(CHAIN, deployed()),
     ),
     "CINF08-5.2.4-03": Three(
         met=design(cpus=["1", "2"], memory=["128MiB", "256MiB"]),

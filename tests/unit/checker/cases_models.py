@@ -107,7 +107,7 @@ SOCKETS = {
 }
 
 
-# as the driver writes it; no run of it has ended yet (docs/adr/0331)
+# as the driver wrote it in a guest (docs/adr/0331)
 FUNCTIONS = {
     "network": {"driver": "sriov", "networking_model": "sr-iov"},
     "attachments": [

@@ -28,6 +28,7 @@ def used(version):
     for side, first in enumerate(addresses.BEHIND):
         for one in addresses.consecutive(first[version], NETWORKS):
             yield f"behind port {side}", ip_network(one)
+    yield "management of pods", ip_interface(addresses.management(0)[version]).network
     if version == 0:
         yield "services", ip_network(settings.SERVICE_NETWORK)
         own = flannel.of_node(0, backend="vxlan", interface="eth0", subnet="")

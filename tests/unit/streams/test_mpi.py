@@ -215,6 +215,6 @@ def test_the_documents_six_rows_stand_beside_ours_and_say_whose_they_are() -> No
     )
     stood = {"deployments": {"d-1": {"endpoints": [{"node": "dut1"}, {"node": "dut1"}]}}}
     page = "\n".join(collective.lines(SimpleNamespace(platform=stood), [answer])).replace("\\", "")
-    for words in ("20.11", "531.39", "BMP2VMP same host", "2 pods, 2 processes a pod", "2.17"):
+    for words in ("20.11", "531.39", "BMP2VMP same host", "2 pods, processes a pod: 2", "2.17"):
         assert words in page
     assert "4 processes on 2 CPUs: indicative" in collective.beside(results)

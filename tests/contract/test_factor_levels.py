@@ -1,0 +1,109 @@
+"""Levels of factors on real pods: what a cell's axes ask for is what stands, or is refused by name."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import PacketTester
+
+from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.paths.numa import node_of_cpus
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.records import Cell
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+]
+SWITCH = "networks.ovs-dpdk.options"
+FREE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    testbed = load_testbed()
+    with open_bed(replace(testbed, tester=replace(testbed.tester, io="af_xdp")), ledger, folder) as opened:
+        yield opened
+    assert ledger.pending == ()
+
+
+def with_axes(network, function="testpmd", **axes):
+    told = tuple(sorted(axes.items()))
+    return Cell(path="pvp", hosting="pod", function=function, network=network, frame_octets=64, axes=told)
+
+
+def carried(bed, one):
+    """Deploy a cell, send a frame each way through it, return the evidence."""
+    driver = path_driver(one, bed)
+    if missing := driver.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        for source in (0, 1):
+            assert tester.carry(source, f"from {source}".encode(), frame_octets=128) is not None
+    return deployment.evidence
+
+
+@pytest.mark.parametrize("queues", [1, 2])
+def test_as_many_receive_queues_are_polled_as_were_asked_for(bed, queues):
+    one = with_axes("ovs-dpdk", **{f"{SWITCH}.rx_queues": queues})
+    (first, _) = carried(bed, one)["attachments"]
+    polled = [queue["port"] for poller in first["vswitch"]["pollers"] for queue in poller["queues"]]
+    assert polled.count("nic0") == queues
+    assert first["vswitch"]["settings"]["pmd-maxsleep"] == "0"  # not that of the set-up
+
+
+def test_more_receive_queues_than_the_nic_has_are_refused_by_name(bed):
+    axes = {f"{SWITCH}.rx_queues": 2, f"{SWITCH}.nic_port": "af_xdp"}
+    driver = path_driver(with_axes("ovs-dpdk", **axes), bed)
+    if missing := driver.probe():
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with pytest.raises(TestbedError) as caught, driver.deploy():
+        pass
+    assert caught.value.error_id == "VSW-03"
+
+
+def test_a_core_outside_the_duts_cpus_is_refused_before_anything_is_made(bed):
+    with pytest.raises(ConfigError):
+        path_driver(with_axes("ovs-dpdk", **{f"{SWITCH}.pmd_cpus": "[63]"}), bed)
+
+
+@pytest.mark.parametrize("polling", ["true", "false"])
+def test_af_xdp_polls_as_asked(bed, polling):
+    found = carried(bed, with_axes("af-xdp", **{"networks.af-xdp.options.busy_poll": polling}))
+    assert {one["af_xdp"]["busy_polling"] for one in found["attachments"]} == {polling == "true"}
+
+
+def test_hugepages_that_are_not_there_are_refused_by_name(bed):
+    many = int(FREE.read_text()) + 300 if FREE.exists() else 300
+    for axes in ({f"{SWITCH}.hugepages_2mi": many}, {"pods.hugepages_2Mi": many}):
+        missing = path_driver(with_axes("ovs-dpdk", **axes), bed).probe()
+        assert f"{many} hugepages of 2 MiB" in missing.what
+        assert "are free" in missing.reason or "no hugetlb controller" in missing.reason
+
+
+@pytest.mark.skipif(
+    not FREE.exists() or int(FREE.read_text()) < 64 or not cgroups.has_controller("hugetlb"),
+    reason="needs 64 free hugepages of 2 MiB and a hugetlb controller for cgroups",
+)
+@pytest.mark.parametrize("network", ["ovs-dpdk", "ebpf-tc"])
+def test_testpmd_lies_in_the_hugepages_of_its_pod(bed, network):
+    found = carried(bed, with_axes(network, **{"pods.hugepages_2Mi": 64}))
+    assert found["function"]["memory"] == "64 hugepages of 2 MiB"
+
+
+@pytest.mark.skipif(len(set(node_of_cpus().values())) > 1, reason="this machine has several NUMA nodes")
+def test_numa_placement_is_refused_by_name_on_a_machine_of_one_node(bed):
+    missing = path_driver(with_axes("ebpf-tc", "kernel-l3", numa="cross"), bed).probe()
+    assert missing.what == "numa cross"
+    assert "NUMA node" in missing.reason

@@ -1,0 +1,68 @@
+"""Accelerated pods with an interface for management: the counters of both show what carried the data."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.methodology.data_plane import frames_of
+from bmwg.methodology.records import Cell
+from bmwg.methodology.traffic import Traffic
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+]
+
+
+def names_on(bed):
+    return sorted(one["name"] for one in bed.node("dut1").call("bmwg.drivers.hosting.interfaces:listing"))
+
+
+@pytest.mark.parametrize(
+    ("path", "network", "function", "axes"),
+    [
+        ("pvp", "ebpf-tc", "kernel-l3", ()),
+        pytest.param("pvp", "af-xdp", "testpmd", (), marks=pytest.mark.slow),
+        pytest.param("chain", "ovs-dpdk", "testpmd", (("chain", "a>b"),), marks=pytest.mark.slow),
+    ],
+)
+def test_frames_are_counted_at_data_and_management_interfaces_alike(tmp_path, path, network, function, axes):
+    cell = Cell(path=path, hosting="pod", function=function, network=network, frame_octets=64, axes=axes)
+    testbed = load_testbed()
+    testbed = replace(testbed, pods=replace(testbed.pods, management="bridge"))
+    with open_bed(testbed, Ledger(tmp_path / "l.jsonl", index_dir=tmp_path), tmp_path) as bed:
+        driver = path_driver(cell, bed)
+        if missing := driver.probe():
+            pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+        before = names_on(bed)
+        with driver.deploy() as deployment, EmbeddedTraffic.for_testbed(testbed, tmp_path, 0.02) as tester:
+            assert deployment.evidence["pod"]["management"]["option"] == "bridge"
+            tester.attach(deployment.ports)
+            spec = Traffic.of(cell).spec(10_000, 0.5)
+            tester.learn(spec)
+            plane = DataPlane(bed, cell, deployment)
+            read = plane.read()
+            result = tester.run(spec)
+            counted = frames_of(replace(result, auxiliary=tuple(plane.used(read))))
+        pods = 2 if axes else 1
+        managed = [frames for (_, name), frames in counted.items() if name == "mgmt0"]
+        carried = [frames for (_, name), frames in counted.items() if name.startswith("net")]
+        assert len(managed) == pods
+        assert result.received_frames > 0
+        assert sum(managed) < 0.01 * result.received_frames
+        if network == "ovs-dpdk":
+            assert not carried  # sockets, which no kernel counts
+        else:
+            assert sum(carried) >= result.received_frames
+        assert names_on(bed) == before  # the bridge for management is gone as well
