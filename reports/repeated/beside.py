@@ -23,8 +23,8 @@ _HOW = (
     "with a 95 % interval from the two half-widths, which are taken as independent. The neighbour's own work "
     "is its operations per second beside the measurement over those in the second before it, when it was "
     "alone: the geometric mean over the executions. It is told by the neighbour itself (auxiliary, RFC 8172 "
-    "section 4.2), so it is no benchmark; it works longer than the execution lasts, so its share is above that "
-    "of the execution's time alone. Rows: RFC8172-3.3-02, RFC8172-3.4-04, RFC8172-3.4-05, "
+    "section 4.2), so it is no benchmark; it works longer than the execution lasts, so its share is "
+    "above that of the execution's time alone. Rows: RFC8172-3.3-02, RFC8172-3.4-04, RFC8172-3.4-05, "
     "RFC8172-3.4-06."
 )
 
