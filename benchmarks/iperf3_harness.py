@@ -13,8 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ending import end_in_order
 from holding import keep_awake
@@ -53,6 +55,36 @@ def by_hand(between: BetweenPods, state_dir: Path, seconds: float) -> float:
     return float(json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"])
 
 
+def in_turn(
+    pairs: int, hand: Callable[[], float], ours: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """Run both in pairs, the order within each pair in turn; figures by hand and of ours."""
+    found: dict[str, list[float]] = {"hand": [], "ours": []}
+    run = {"hand": hand, "ours": ours}
+    for number in range(pairs):
+        for name in ("ours", "hand") if number % 2 else ("hand", "ours"):
+            found[name].append(run[name]())
+    return found["hand"], found["ours"]
+
+
+def tell(hand: list[float], ours: list[float], *, scale: float, unit: str, **more: Any) -> None:
+    """Print the figures and the 90 % interval of the ratio of pairs, ours by hand."""
+    logs = [math.log(mine / other) for mine, other in zip(ours, hand, strict=True)]
+    middle, deviation = statistics.fmean(logs), statistics.stdev(logs)
+    half = quantile(0.95, len(logs) - 1) * deviation / math.sqrt(len(logs))
+    report = {
+        **more,
+        "pairs": len(logs),
+        f"by_hand_{unit}": round(interval(hand).mean / scale, 1),
+        f"ours_{unit}": round(interval(ours).mean / scale, 1),
+        f"by_hand_deviation_{unit}": round(statistics.stdev(hand) / scale, 1),
+        f"ours_deviation_{unit}": round(statistics.stdev(ours) / scale, 1),
+        "ratio": round(math.exp(middle), 4),
+        "ratio_90_percent": [round(math.exp(middle - half), 4), round(math.exp(middle + half), 4)],
+    }
+    print(json.dumps(report, indent=1))
+
+
 def main() -> None:
     """Measure in pairs, the order within each pair in turn, and print."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 12
@@ -65,7 +97,6 @@ def main() -> None:
         spec=replace(planned.spec, duration_s=seconds),
         asked=replace(planned.asked, wanted=1, least=1, max_invalid=0),
     )
-    hand, ours = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
@@ -96,29 +127,9 @@ def main() -> None:
                     return runs.done[-1].result.goodput_bps
 
                 by_hand(between, folder / "pods", 1.0)  # warm-up
-                for number in range(pairs):
-                    if number % 2:
-                        ours.append(measured())
-                        hand.append(by_hand(between, folder / "pods", seconds))
-                    else:
-                        hand.append(by_hand(between, folder / "pods", seconds))
-                        ours.append(measured())
+                hand, ours = in_turn(pairs, lambda: by_hand(between, folder / "pods", seconds), measured)
                 store.close(None, "complete")
-    logs = [math.log(mine / other) for mine, other in zip(ours, hand, strict=True)]
-    middle, deviation = statistics.fmean(logs), statistics.stdev(logs)
-    half = quantile(0.95, len(logs) - 1) * deviation / math.sqrt(len(logs))
-    report = {
-        "kept_awake": held,
-        "pairs": pairs,
-        "seconds": seconds,
-        "by_hand_mbps": round(interval(hand).mean / 1e6, 1),
-        "ours_mbps": round(interval(ours).mean / 1e6, 1),
-        "by_hand_deviation_mbps": round(statistics.stdev(hand) / 1e6, 1),
-        "ours_deviation_mbps": round(statistics.stdev(ours) / 1e6, 1),
-        "ratio": round(math.exp(middle), 4),
-        "ratio_90_percent": [round(math.exp(middle - half), 4), round(math.exp(middle + half), 4)],
-    }
-    print(json.dumps(report, indent=1))
+    tell(hand, ours, scale=1e6, unit="mbps", kept_awake=held, seconds=seconds)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ class PodNetwork:
 
 
 class ProgramPlace(Protocol):
-    """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says."""
+    """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says.
+
+    One that is entered by an engine's API has `entered_by` (see `entry`); all else by its namespaces.
+    """
 
     @property
     def pod_id(self) -> str: ...
@@ -37,6 +40,13 @@ class ProgramPlace(Protocol):
     @property
     def start_ticks(self) -> int: ...
     def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue: ...
+
+
+def entry(place: ProgramPlace) -> dict[str, JsonValue]:
+    """Return by what a program enters a place, as `pod_programs` takes it."""
+    told = {"pid": place.pid, "start_ticks": place.start_ticks}
+    by = getattr(place, "entered_by", None)
+    return {**told, "entered_by": by} if by else told
 
 
 @runtime_checkable

@@ -143,7 +143,7 @@ def config(
                 {"type": kind, "path": spec.netns} if kind == "network" and spec.netns else {"type": kind}
                 for kind in ("pid", "network", "ipc", "uts", "mount")
             ],
-            "sysctl": {} if spec.netns else _sysctls(spec),  # whoever made the namespace has set them
+            "sysctl": {} if spec.netns else sysctls(spec),  # whoever made the namespace has set them
             "resources": _resources(spec, cpuset_mems, hugetlb),
             "maskedPaths": ["/proc/kcore", "/proc/keys"],
             "readonlyPaths": ["/proc/sysrq-trigger"],
@@ -183,7 +183,8 @@ def _mounts(spec: PodSpec) -> list[JsonValue]:
     return mounts
 
 
-def _sysctls(spec: PodSpec) -> dict[str, str]:
+def sysctls(spec: PodSpec) -> dict[str, str]:
+    """Return the settings of a pod's own network namespace."""
     quiet = {f"net.ipv6.conf.default.{key}": value for key, value in QUIET_IPV6.items()}
     path = {
         "net.ipv4.conf.all.rp_filter": "0",

@@ -1,10 +1,11 @@
-"""A Docker daemon of the run's own on a node: own socket, data root, exec root, bridges; node functions.
+"""A Docker daemon, or podman's service, of the run's own on a node: own socket and folders; node functions.
 
-It runs in a PID and mount namespace of its own inside the node's network namespace: when its first process
-ends, the kernel ends containerd, the shims and every container with it, and the firewall rules lie in the
-node's namespace. The user's own daemon, images and networks are never spoken to.
+Podman answers Docker's API at its REST socket, so one client speaks to both. The daemon runs in a PID and
+mount namespace of its own inside the node's network namespace: when its first process ends, the kernel ends
+containerd, the shims and every container with it, and the firewall rules lie in the node's namespace. The
+user's own daemon, images and networks are never spoken to.
 
-Ids: DOCK-01 Docker absent, DOCK-02 the daemon did not start or refused, DOCK-03 its API is too old,
+Ids: DOCK-01 Docker or podman absent, DOCK-02 the daemon did not start or refused, DOCK-03 its API is too old,
 DOCK-04 image missing, DOCK-05 not removed, DOCK-06 a port is taken.
 """
 
@@ -23,7 +24,13 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import cgroups, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
 
+DOCKER, PODMAN = "docker", "podman"
 PACKAGES = ("docker.io", "iptables")
+_OF_PODMAN = ("podman", "runc")  # as Docker: its own choice, crun, refuses cgroups of both versions at once
+_NEEDED = {
+    DOCKER: (("dockerd", "containerd", "runc", "iptables", "unshare"), PACKAGES),
+    PODMAN: (("podman", "conmon", "runc", "unshare"), _OF_PODMAN),
+}
 MIN_API = (1, 41)  # choice: what Debian 12 has; older ones were never tried
 _UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child=SIGKILL"]
 _EXEC = "bmwg.drivers.hosting.docker_exec"
@@ -31,12 +38,13 @@ _SDK_TIMEOUT_S = 30
 _LABEL = "org.ietf.bmwg.run"
 
 
-def probe() -> dict[str, str] | None:
+def probe(*, engine: str = DOCKER) -> dict[str, str] | None:
     """Node function: what is missing for a daemon here (fields of `drivers.api.Missing`), or None."""
-    for name in ("dockerd", "containerd", "runc", "iptables", "unshare"):
+    programs_needed, packages = _NEEDED[engine]
+    for name in programs_needed:
         if shutil.which(name) is None:
-            mend = f"apt-get install --no-install-recommends {' '.join(PACKAGES)}"
-            return {"what": "Docker", "reason": f"no `{name}` in PATH", "mend": mend}
+            mend = f"apt-get install --no-install-recommends {' '.join(packages)}"
+            return {"what": engine.capitalize(), "reason": f"no `{name}` in PATH", "mend": mend}
     try:
         import docker  # noqa: F401 - an optional extra
     except ImportError as error:
@@ -55,32 +63,51 @@ def cgroup_of(token: str) -> str:
     return f"/bmwg-docker-{token}"
 
 
-def _socket(token: str) -> str:
+def socket_of(token: str) -> str:
+    """Name the socket at which a daemon answers."""
     return f"/run/bmwg-docker-{token}/docker.sock"
 
 
-def start(*, token: str, data_root: str, within_s: float = 30.0) -> dict[str, JsonValue]:
+def start(
+    *, token: str, data_root: str, within_s: float = 30.0, engine: str = DOCKER, nat: bool = True
+) -> dict[str, JsonValue]:
     """Node function: start the daemon and wait until its API answers; returns process and versions.
 
-    Raises TestbedError DOCK-01, DOCK-03, DriverError DOCK-02. On failure nothing of it runs.
+    Without `nat` Docker makes no rule of a firewall: its containers' networks are others' work. Raises
+    TestbedError DOCK-01, DOCK-03, DriverError DOCK-02. On failure nothing of it runs.
     """
-    lack = probe()
+    lack = probe(engine=engine)
     if lack:
         raise TestbedError("DOCK-01", f"no {lack['what']}", found=lack["reason"], hint=lack["mend"])
-    folder = Path(_socket(token)).parent
+    folder = Path(socket_of(token)).parent
     folder.mkdir(parents=True)
     Path(data_root).mkdir(parents=True, mode=0o711)
-    command = [*_UNSHARE, "--propagation", "private", sys.executable, "-m", _EXEC, str(folder)]
-    command += ["dockerd", "--host", f"unix://{_socket(token)}"]
-    command += ["--data-root", data_root, "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
-    command += ["--cgroup-parent", cgroup_of(token), "--bridge", "none", "--log-level", "warn"]
-    command += ["--config-file", str(_empty_config(folder))]
-    started = programs.start(command=command, folder=str(folder), packages=list(PACKAGES))
+    command = [*_UNSHARE, "--propagation", "private", sys.executable, "-m", _EXEC, engine, str(folder)]
+    command += (
+        _podman(token, data_root, folder) if engine == PODMAN else _dockerd(token, data_root, folder, nat=nat)
+    )
+    started = programs.start(command=command, folder=str(folder), packages=list(_NEEDED[engine][1]))
     try:
         return {"process": started, "version": _wait_for_api(token, started, folder, within_s)}
     except BaseException:
         stop(token=token, data_root=data_root, **started)
         raise
+
+
+def _dockerd(token: str, data_root: str, folder: Path, *, nat: bool) -> list[str]:
+    command = ["dockerd", "--host", f"unix://{socket_of(token)}"]
+    command += ["--data-root", data_root, "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
+    command += ["--cgroup-parent", cgroup_of(token), "--bridge", "none", "--log-level", "warn"]
+    command += ["--config-file", str(_empty_config(folder))]
+    return command if nat else [*command, "--iptables=false", "--ip-forward=false", "--ip-masq=false"]
+
+
+def _podman(token: str, data_root: str, folder: Path) -> list[str]:
+    """Return podman's service. Its state lies beside its socket: podman takes no longer path for it."""
+    own = ["--root", f"{data_root}/storage", "--runroot", f"{folder}/state", "--storage-driver", "vfs"]
+    own += ["--runtime", "runc", "--cgroup-manager", "cgroupfs", "--events-backend", "none"]
+    own += ["--log-level", "warn", "--tmpdir", f"{folder}/tmp"]
+    return ["podman", *own, "system", "service", "--time", "0", f"unix://{socket_of(token)}"]
 
 
 def _empty_config(folder: Path) -> Path:
@@ -96,7 +123,7 @@ def _wait_for_api(token: str, started: dict[str, int], folder: Path, within_s: f
     while time.monotonic() < end_s:
         ended = programs.fault(folder=str(folder), **started)
         if ended:
-            raise DriverError("DOCK-02", "dockerd", expected="a running daemon", found=ended)
+            raise DriverError("DOCK-02", "the daemon", expected="a running daemon", found=ended)
         try:
             with client(token) as docker:
                 version = docker.version()
@@ -108,18 +135,25 @@ def _wait_for_api(token: str, started: dict[str, int], folder: Path, within_s: f
         if api < MIN_API:
             raise TestbedError(
                 "DOCK-03",
-                "dockerd: its API",
+                "the daemon's API",
                 expected=f"{MIN_API[0]}.{MIN_API[1]} or newer",
                 found=version["ApiVersion"],
                 hint="install a newer Docker",
             )
         return {"docker": version["Version"], "api": version["ApiVersion"], **_components(version)}
-    raise DriverError("DOCK-02", "dockerd", expected=f"its API within {within_s:g} s", found=last)
+    raise DriverError("DOCK-02", "the daemon", expected=f"its API within {within_s:g} s", found=last)
 
 
 def _components(version: dict[str, Any]) -> dict[str, str]:
     parts = version.get("Components") or []
-    return {part["Name"]: part["Version"] for part in parts if part["Name"] in ("containerd", "runc")}
+    shown = (
+        "containerd",
+        "runc",
+        "Podman Engine",
+        "Conmon",
+        "OCI Runtime (runc)",
+    )  # podman's say several lines
+    return {part["Name"]: part["Version"].partition("\n")[0] for part in parts if part["Name"] in shown}
 
 
 @contextlib.contextmanager
@@ -127,7 +161,7 @@ def client(token: str) -> Any:
     """Open the SDK's client of this daemon (never of another: no environment is read)."""
     from docker import DockerClient
 
-    opened = DockerClient(base_url=f"unix://{_socket(token)}", timeout=_SDK_TIMEOUT_S)
+    opened = DockerClient(base_url=f"unix://{socket_of(token)}", timeout=_SDK_TIMEOUT_S)
     try:
         yield opened
     finally:
@@ -137,10 +171,13 @@ def client(token: str) -> Any:
 def stop(*, token: str, data_root: str, pid: int, start_ticks: int, within_s: float = 10.0) -> None:
     """Node function: end the daemon with all that it runs, and remove its files and cgroups. Idempotent."""
     if process.same(pid, start_ticks):
-        for member in programs.session(pid):
+        members = programs.session(pid)
+        for member in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member, 9)
-    programs.stop(pid=pid, start_ticks=start_ticks, folder=str(Path(_socket(token)).parent))
+        for member in set(members) - {pid}:
+            process.reap(member, deadline_s=1.0)  # one whose parent ended before it is the agent's now
+    programs.stop(pid=pid, start_ticks=start_ticks, folder=str(Path(socket_of(token)).parent))
     remove(token=token, data_root=data_root, within_s=within_s)
 
 

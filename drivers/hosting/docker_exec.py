@@ -1,7 +1,7 @@
-"""Becomes the Docker daemon inside its own mount namespace; arguments: a folder, then the daemon's command.
+"""Becomes a container daemon in its own mount namespace; arguments: engine, a folder, the daemon's command.
 
-The daemon writes a key below /etc/docker and containerd a folder below /opt: both get a layer of their own in
-FOLDER over the machine's, so that nothing is written there.
+The daemon writes a key below /etc/docker, podman its locks in /dev/shm and its runtime's state in /run: these
+get a layer of their own in FOLDER over the machine's, or one in memory, so that nothing is written there.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import sys
 
 from bmwg.drivers.hosting import mounts
 
-_WRITTEN_TO = ("/etc", "/opt")
+_WRITTEN_TO = {"docker": ("/etc", "/opt"), "podman": ("/etc",)}
+_OWN = {"docker": (), "podman": ("/dev/shm", "/run/libpod", "/run/containers")}
 
 
 def main() -> None:
     """Cover what is written to, then be the program of the remaining arguments."""
-    folder, *command = sys.argv[1:]
-    for path in _WRITTEN_TO:
+    engine, folder, *command = sys.argv[1:]
+    for path in _WRITTEN_TO[engine]:
         mounts.cover(path=path, layers=f"{folder}/layers{path}")
+    for path in _OWN[engine]:
+        mounts.in_memory(target=path)
     os.execvp(command[0], command)
 
 

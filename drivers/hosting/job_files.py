@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 from pathlib import Path
 
 _LIMIT_OCTETS = 1 << 20  # choice: no summary of a program is larger
@@ -45,3 +47,21 @@ def empty(*, folder: str) -> None:
     for file in Path(folder).iterdir():
         if file.is_file():
             file.unlink()
+
+
+def readable(*, file: str) -> bool:
+    """Node function: whether a file is there to be read."""
+    return Path(file).is_file() and os.access(file, os.R_OK)
+
+
+def copy(*, file: str, folder: str, name: str) -> None:
+    """Node function: copy a file, with its permissions, into a folder."""
+    shutil.copy(file, Path(folder, name))
+
+
+def sha256(*, file: str) -> str:
+    """Node function: the SHA-256 of a file, in hexadecimal digits; empty when it cannot be read."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -1,23 +1,25 @@
 """Programs inside a pod that runs already: in its namespaces and cgroups, so that its limits hold for them.
 
 A program that is started here ends with the pod at the latest: it is of the pod's process namespace. Node
-functions. Ids: EXEC-01 the pod has ended, EXEC-02 nothing listens, EXEC-03 the
-cgroup is gone.
+functions. A container of an engine (`entered_by`) is entered by the engine's API. Ids: EXEC-01 the pod has
+ended, EXEC-02 nothing listens, EXEC-03 the cgroup is gone.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import bounded, cgroups, process, programs
+from bmwg.drivers.hosting import bounded, cgroups, engine_pods, process, programs
 from bmwg.methodology.errors import DriverError, TestbedError
 
 # Joins each cgroup that is named before `--`, then is the program: only what runs in a cgroup is in it.
 _JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
+_BY_ENGINE = "bmwg.drivers.hosting.engine_exec"
 _NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid")
 _POLL_S = 0.01
 _LISTENS = "0A"  # of a TCP socket in /proc/net/tcp; one of UDP has no such state
@@ -32,6 +34,7 @@ def start(
     mend: str = "",
     cpus: str = "",
     cgroup: str = "",
+    entered_by: dict[str, JsonValue] | None = None,
 ) -> dict[str, int]:
     """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
 
@@ -41,7 +44,7 @@ def start(
     """
     _require(command[0], mend)
     programs.write_files(folder=folder, files={})
-    entering = _entering(pid, start_ticks, command, cpus, cgroup)
+    entering = _entering(pid, start_ticks, command, cpus, cgroup, entered_by)
     return programs.start(command=entering, folder=folder, packages=[])
 
 
@@ -54,6 +57,7 @@ def run(
     mend: str = "",
     cpus: str = "",
     cgroup: str = "",
+    entered_by: dict[str, JsonValue] | None = None,
 ) -> dict[str, JsonValue]:
     """Node function: run a program to its end in the pod of process `pid`.
 
@@ -61,7 +65,7 @@ def run(
     said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01, EXEC-03.
     """
     _require(command[0], mend)
-    entering = _entering(pid, start_ticks, command, cpus, cgroup)
+    entering = _entering(pid, start_ticks, command, cpus, cgroup, entered_by)
     began_ns = time.monotonic_ns()
     found: dict[str, JsonValue] = {"output": "", "errors": "", "status": None, "fault": ""}
     try:
@@ -71,7 +75,21 @@ def run(
         found["fault"] = f"{command[0]} did not end within {within_s:g} s"
     except bounded.TooMuchOutputError:
         found["fault"] = f"{command[0]} said more than {bounded.OUTPUT_LIMIT_OCTETS} octets"
+    if found["fault"]:
+        _end_left(pid, cgroup, entered_by)
     return {**found, "process_ns": time.monotonic_ns() - began_ns}
+
+
+def stop(
+    *, folder: str, pid: int, start_ticks: int, of: int = 0, entered_by: dict[str, JsonValue] | None = None
+) -> None:
+    """Node function: end a program that was started in a pod, and remove its folder. Idempotent.
+
+    `of` is the pod's first process, wanted where the pod was entered by an engine.
+    """
+    programs.stop(folder=folder, pid=pid, start_ticks=start_ticks)
+    if entered_by:
+        engine_pods.end_programs(cgroup=entered_by["cgroup"], pid=of)
 
 
 def missing(*, program: str) -> bool:
@@ -112,23 +130,54 @@ def _listens(port: int, transport: str) -> bool:
     return False
 
 
+def _end_left(pid: int, cgroup: str, entered_by: dict[str, JsonValue] | None) -> None:
+    """End what an ended client of ours left of its program: it would disturb whatever runs next.
+
+    A host's programs have a cgroup of their own; in a pod it is all but the first process and its children.
+    """
+    if cgroup:
+        engine_pods.end_programs(cgroup=cgroup, pid=0)
+    elif entered_by:
+        engine_pods.end_programs(cgroup=entered_by["cgroup"], pid=pid)
+    else:
+        for name in _cgroups_of(pid):
+            engine_pods.end_programs(cgroup=name, pid=pid)
+
+
+def _cgroups_of(pid: int) -> list[str]:
+    """Name the cgroups of a process other than the root, each once; none of a process that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    return [name for name in dict.fromkeys(line.split(":", 2)[2] for line in lines) if name != "/"]
+
+
 def _require(program: str, mend: str) -> None:
     if shutil.which(program) is None:
         raise TestbedError("PROG-01", f"no `{program}` in PATH", hint=mend)
 
 
-def _entering(pid: int, start_ticks: int, command: list[str], cpus: str, cgroup: str) -> list[str]:
+def _entering(
+    pid: int,
+    start_ticks: int,
+    command: list[str],
+    cpus: str,
+    cgroup: str,
+    entered_by: dict[str, JsonValue] | None,
+) -> list[str]:
     """Return the command by which a process of the node becomes a program of the pod."""
     if not process.same(pid, start_ticks):
         raise DriverError("EXEC-01", f"{command[0]} in the pod of process {pid}", found="the pod has ended")
-    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    names = dict.fromkeys(line.split(":", 2)[2] for line in lines)
-    places = dict.fromkeys(str(place) for name in names if name != "/" for place in cgroups.folders(name))
+    put = ["taskset", "--cpu-list", cpus] if cpus else []
+    if entered_by:
+        by = [sys.executable, "-m", _BY_ENGINE, entered_by["token"], entered_by["container"]]
+        return [*by, *put, *command]
+    places = dict.fromkeys(str(place) for name in _cgroups_of(pid) for place in cgroups.folders(name))
     if cgroup:
         own = dict.fromkeys(str(place) for place in cgroups.folders(cgroup))
         if not own:
             raise DriverError("EXEC-03", f"{command[0]} in cgroup {cgroup}", found="no such cgroup")
         places |= own
     enter = ["nsenter", f"--target={pid}", *_NAMESPACES, "--"]
-    put = ["taskset", "--cpu-list", cpus] if cpus else []
     return ["sh", "-c", _JOIN, "sh", *places, "--", *put, *enter, *command]

@@ -189,6 +189,10 @@ class Bed:
         pods = self.testbed.pods
         return registry.runtime(pods.runtime, run_dir=str(self.run_dir), undo=self.undo, options=pods.options)
 
+    def engine(self, name: str) -> PodRuntime:
+        """Return a runtime that is a hosting form of its own beside the testbed's; it needs no service."""
+        return registry.runtime(name, run_dir=str(self.run_dir), undo=self.undo, options={})
+
     def network(self, name: str) -> NetworkDriver:
         """Return a network option by its key in the testbed file."""
         spec = self.testbed.network(name)

@@ -1,7 +1,8 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
-The client is a process of the first node in every form, so that only the server's form differs. Forms that
-nothing makes here are refused by name. Tests of frames have no cells on it: both its ends are programs.
+A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes. The client is a process
+of the first node in every form, so that only the server's form differs. Forms that nothing makes here are
+refused by name. Tests of frames have no cells on it: both its ends are programs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bmwg.drivers.api import (
     Missing,
     PodEnd,
     PodPathDriver,
+    PodRuntime,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths import endpoints, uplinks
@@ -27,10 +29,10 @@ from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.native_place import HostPlace, native_place
 from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Cell
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
-_LATER = ("docker", "podman", "kvm", "unikernel")  # forms of the document and its heirs without a server here
+_LATER = (GUEST, "unikernel")  # forms of the document without a server here
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "programs at both ends use their kernels' sockets",
@@ -43,7 +45,7 @@ class ClientServerPath:
 
     kind: ClassVar[PathKind] = PathKind(
         name="client-server",
-        hostings=(BAREMETAL, POD),
+        hostings=(BAREMETAL, POD, *ENGINES),
         functions=(NOTHING,),
         networked=True,
         scenario="a native client and a server in a hosting form, on two nodes",
@@ -69,10 +71,26 @@ class ClientServerPath:
         if self._cell.hosting in _LATER:
             return Missing(
                 what=f"hosting form {self._cell.hosting} for a server of transport tests",
-                reason="no driver makes it here: native and pods of the testbed's runtime are the forms",
+                reason=f"no driver makes it here: {', '.join(self.kind.hostings)} are the forms",
                 mend="docs/sockets.md, what is not here",
             )
-        return None if self._cell.hosting == BAREMETAL else option_missing(self._cell, self._bed)
+        if self._cell.hosting == BAREMETAL:
+            return None
+        if self._cell.hosting in ENGINES and self._cell.network == NOTHING:
+            return Missing(
+                what=f"hosting form {self._cell.hosting} without a network",
+                reason="its pods are in a network option, as all pods are",
+                mend=f"`engines: [{self._cell.hosting}]` in the profile, and not among `hostings`",
+            )
+        host = self._bed.node(self._bed.underlay()[1].node)
+        lack = self._runtime.probe(host) if self._cell.hosting in ENGINES else None
+        return lack or option_missing(self._cell, self._bed)
+
+    @property
+    def _runtime(self) -> PodRuntime:
+        """What makes the server's pod."""
+        engine = self._cell.hosting in ENGINES
+        return self._bed.engine(self._cell.hosting) if engine else self._bed.runtime
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -98,7 +116,7 @@ class ClientServerPath:
             cpus = bed.testbed.tester.cpus  # those of the form are the pods'
             place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
             client, native = _end(place, mine.interface, 0), {"client": place.limits}
-            if self._cell.hosting == POD:
+            if self._cell.hosting != BAREMETAL:
                 server, further, told = stack.enter_context(self._pod(answering, other.interface))
             else:
                 stack.enter_context(_addressed(answering, other.interface, 1))
@@ -132,18 +150,26 @@ class ClientServerPath:
     def _pod(
         self, node: NamespaceNode, nic: str
     ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
-        network = self._bed.network(self._cell.network)
+        network, runtime = self._bed.network(self._cell.network), self._runtime
         uplink = network.spec.uplink
         with ExitStack() as stack:
             stack.enter_context(uplinks.cleared(node, uplink, nic=None, bridge=endpoints.BRIDGE))
             made = stack.enter_context(
-                endpoints.endpoint(self._bed, network, node, number=1, nic=None, speaker=endpoints.KERNEL)
+                endpoints.endpoint(
+                    self._bed,
+                    network,
+                    node,
+                    number=1,
+                    nic=None,
+                    speaker=endpoints.KERNEL,
+                    runtime=runtime,
+                )
             )
             stack.enter_context(uplinks.bridged(node, interfaces=(nic,), bridge=endpoints.BRIDGE))
             told = {
                 "network": {node.name: self._bed.described(network.spec.name, node.name)},
                 "endpoints": [made.evidence(self._bed)],
-                "pod_runtime": dict(self._bed.runtime.describe()),
+                "pod_runtime": dict(runtime.describe()),
                 "hops": [{"at": node.name, "what": f"bridge {endpoints.BRIDGE}"}, *reversed(made.hops())],
                 "forwarding": "the kernel of the server's host",
             }

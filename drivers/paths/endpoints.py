@@ -19,6 +19,7 @@ from bmwg.drivers.api import (
     Pod,
     PodEnd,
     PodNetwork,
+    PodRuntime,
     TesterPort,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
@@ -207,9 +208,19 @@ def pods(
 
 @contextmanager
 def endpoint(
-    bed: Bed, network: NetworkDriver, node: NamespaceNode, *, number: int, nic: str | None, speaker: str
+    bed: Bed,
+    network: NetworkDriver,
+    node: NamespaceNode,
+    *,
+    number: int,
+    nic: str | None,
+    speaker: str,
+    runtime: PodRuntime | None = None,
 ) -> Iterator[Endpoint]:
-    """Make one pod and attach it; its number says which of a path's addresses it gets."""
+    """Make one pod and attach it; its number says which of a path's addresses it gets.
+
+    `runtime` makes it in place of the testbed's own.
+    """
     routed = network.spec.uplink == uplinks.ROUTED
     addresses = INNER[number].far if routed else address_of(number)
     routes: tuple[tuple[str, str], ...] = ()
@@ -227,7 +238,9 @@ def endpoint(
         routes=routes,
     )
     wanted = PodNetwork(driver=network, attachment=attachment, bridge=BRIDGE)
-    with created_pod(bed, node, name=f"bmwg-{bed.next_id()}-{number}", networks=[wanted]) as pod:
+    with created_pod(
+        bed, node, name=f"bmwg-{bed.next_id()}-{number}", networks=[wanted], runtime=runtime
+    ) as pod:
         (attached,), (check,) = pod.attached, pod.checks
         by_tester = speaker == TESTER
         keep = not by_tester or attached.link_kind == "ipvlan"  # it is told apart by its addresses only

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bmwg.drivers.api import Attachment, JsonValue, PlacedNode, Pod, PodNetwork, PodParts
+from bmwg.drivers.api import Attachment, JsonValue, PlacedNode, Pod, PodNetwork, PodParts, PodRuntime
 from bmwg.drivers.hosting import cpu_placement, rights
 from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
 from bmwg.drivers.paths import uplinks
@@ -28,11 +28,13 @@ def created_pod(
     name: str,
     networks: Sequence[PodNetwork],
     parts: PodParts = _SLEEPS,
+    runtime: PodRuntime | None = None,
     netns: str = "",
 ) -> Iterator[Pod]:
     """Make a pod of the testbed's size with these networks, its program not started; remove it on leaving.
 
-    `netns` is a network namespace that it joins as that is: it is then a further container of a pod.
+    It is made by the testbed's runtime, or by another that is given. `netns` is a network namespace that it
+    joins as that is: it is then a further container of a pod.
     """
     limits = bed.testbed.pods
     spec = PodSpec(
@@ -50,7 +52,7 @@ def created_pod(
         endpoint=parts is _SLEEPS,
         netns=netns,
     )
-    with bed.runtime.made(node, spec, networks) as pod, _managed(bed, pod, networks):
+    with (runtime or bed.runtime).made(node, spec, networks) as pod, _managed(bed, pod, networks):
         bed.pods[name] = pod
         bed.asked_capabilities[name] = parts.capabilities
         try:

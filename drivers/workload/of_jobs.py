@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from bmwg.drivers.api import Node, WorkloadDriver
-from bmwg.drivers.api_pods import ProgramPlace
+from bmwg.drivers.api_pods import ProgramPlace, entry
 from bmwg.drivers.api_workload import ONE, Takes
 from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
 from bmwg.methodology.errors import ConfigError
@@ -80,9 +80,8 @@ class OfJobs(OfPrograms[Workshop]):
             command=["env", f"--chdir={shop.folder}", *settings, *command],
             within_s=within_s,
             mend=MEND,
-            pid=shop.place.pid,
-            start_ticks=shop.place.start_ticks,
             cgroup=shop.cgroup,
+            **entry(shop.place),
         )
         return found
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 from bmwg.drivers.api import JsonValue, Node, PodEnd, WorkloadDriver
+from bmwg.drivers.api_pods import entry
 from bmwg.drivers.api_workload import TWO, Takes
 from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec
@@ -65,7 +66,8 @@ class OfStreams(OfPrograms[PodEnd]):
         try:
             yield folder
         finally:
-            pod.node.call(f"{_PROGRAMS}:stop", folder=folder, **started)
+            by = entry(pod).get("entered_by")
+            pod.node.call(f"{IN_POD}:stop", folder=folder, **started, of=pod.pid, entered_by=by)
 
     def asked(self, end: PodEnd, command: list[str], within_s: float) -> dict[str, Any]:
         """Run the asking program to its end; what `pod_programs.run` returns."""
@@ -81,4 +83,4 @@ class OfStreams(OfPrograms[PodEnd]):
 
 
 def _of(end: PodEnd) -> dict[str, JsonValue]:
-    return {"pid": end.pod.pid, "start_ticks": end.pod.start_ticks, "cpus": end.cpus, "cgroup": end.cgroup}
+    return {**entry(end.pod), "cpus": end.cpus, "cgroup": end.cgroup}

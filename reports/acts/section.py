@@ -10,6 +10,7 @@ from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.render.text import NONE, esc, nanoseconds, sequence, table, title
+from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import Answered as AnsweredBy
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
@@ -78,7 +79,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += _steps(mine)
             lines += _removal_steps(mine)
             lines += _frames(mine)
-    return [*lines, *without_numbers(run, answers, ACTS.name)]
+    return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
 
 
 def summary(run: Run) -> str:

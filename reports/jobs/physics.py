@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import next_up
+from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.jobs.profile import FLOP_PER_S
 from bmwg.methodology.kinds.jobs.records import KIND, JobsResult, JobsSpec
 from bmwg.methodology.repeated import Tried
@@ -76,7 +76,12 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
         cell = planned.get(one.cell_id)
         if cell is None:
             return  # that is another rule's finding
-        rivals = [name for name, each in planned.items() if each.metric == cell.metric and name in stood]
+        experiment = experiment_of(cell.metric, cell.cell)
+        rivals = [
+            name
+            for name, each in planned.items()
+            if experiment_of(each.metric, each.cell) == experiment and name in stood
+        ]
         done = {name: len(tried.get(name, ())) for name in rivals}
         ended = {
             name
@@ -89,7 +94,7 @@ def in_random_blocks(evidence: Evidence) -> Iterator[Shortfall]:
             {form: done[name] for form, name in forms.items()},
             {form for form, name in forms.items() if name in ended},
             seed=run["order_seed"],
-            experiment=cell.metric,
+            experiment=experiment,
         )
         if wanted is None or forms[wanted] != one.cell_id:
             expected = f"an execution of {wanted}" if wanted else "none: all forms have enough"

@@ -12,6 +12,7 @@ from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.text import NONE, esc, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
+from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 
@@ -26,6 +27,12 @@ _HOW = (
     "geometric mean of the ratios of executions of the same block, with its 95 % interval; overhead is how "
     "much less than native that is. Each figure is per second; more is better. These are figures of a "
     "hosting form, not benchmarks of a network function: RFC 8172 section 2 leaves those of computers out."
+)
+_NOT_SEEN = (
+    "What the document did not see: it prints means without any spread, so its differences of some per cent "
+    "may be chance; it tells no order of its forms, no limits of their CPUs and memory, and not whether "
+    "STREAM's vectors went beyond the caches. Its kvm has no column of ours: no guest "
+    "makes a place for jobs here."
 )
 _WHOLE_FROM = 1e4
 _CACHES = 4  # by STREAM's own rule
@@ -59,6 +66,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
             lines += _answers(mine)
             lines += _beside_document(experiment, mine)
+    lines += beside.lines(run, JOBS)
     return [*lines, *without_numbers(run, answers, JOBS.name), *_limits(run, answers)]
 
 
@@ -188,7 +196,8 @@ def _beside_document(experiment: str, answers: Sequence[Answered]) -> list[str]:
         rows.append(row)
     head = ["figure", *(f"{form}, published" for form in theirs), *(f"{_form(one)}, here" for one in forms)]
     document = documents()[shown.document]
-    return table(head, rows, f"Ratios to native beside {document.authors}, table {shown.table_id}")
+    caption = f"Ratios to native beside {document.authors}, table {shown.table_id}"
+    return [*table(head, rows, caption), esc(_NOT_SEEN), ""]
 
 
 def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
+from bmwg.methodology import neighbours
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.methodology.records import Outcome, OutcomeType, Validity
@@ -55,9 +56,18 @@ def has_answers(run: Run, kind: str) -> bool:
     return kind in {*(one.cell.kind for one in run.plan), *(one.cell.kind for one in run.outcomes)}
 
 
-def answers_of(run: Run, kind: RepeatedKind[SpecT, ResultT]) -> tuple[Answered[SpecT, ResultT], ...]:
-    """Return the answers in the plan's order; those that the profile does not plan are `verify`'s affair."""
-    stated = {one.cell.cell_id: one for one in run.outcomes if one.cell.kind == kind.name}
+def answers_of(
+    run: Run, kind: RepeatedKind[SpecT, ResultT], *, beside: bool = False
+) -> tuple[Answered[SpecT, ResultT], ...]:
+    """Return the answers in the plan's order; those that the profile does not plan are `verify`'s affair.
+
+    They are of cells alone on the host, or of those beside a neighbour.
+    """
+    stated = {
+        one.cell.cell_id: one
+        for one in run.outcomes
+        if one.cell.kind == kind.name and (neighbours.of(one.cell) != neighbours.ALONE) is beside
+    }
     planned = kind.planned_by(run.profile) if stated else {}
     found = []
     for cell_id in (one.cell.cell_id for one in run.plan if one.cell.cell_id in stated):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bmwg.methodology import neighbours
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.records import UNNAMED, Bound, Cell, Outcome, OutcomeType, Quantity
 from bmwg.methodology.trial_times import TrialTimes
@@ -58,7 +59,8 @@ def cell_from_json(data: Mapping[str, Any]) -> Cell:
     """
     if data.get("kind", UNNAMED) == UNNAMED:
         return cell_of_fields(data)
-    cell = kinds.kind(data["kind"], f"cell {data['cell_id']}").cell(data)
+    bare, neighbour = neighbours.split(data)
+    cell = neighbours.beside(kinds.kind(data["kind"], f"cell {data['cell_id']}").cell(bare), neighbour)
     if (made := cell_to_json(cell)) != dict(data):
         differ = [name for name in made if made[name] != data.get(name)]
         raise ValueError(f"cell {data['cell_id']}: expected {made[differ[0]]} as {differ[0]}, found another")

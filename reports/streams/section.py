@@ -12,6 +12,7 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Stre
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
+from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
 from bmwg.reports.streams import collective, sweeps
@@ -55,6 +56,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += collective.lines(run, mine)
     return [
         *lines,
+        *beside.lines(run, STREAMS),
         *_crossed(answers),
         *_in_force(run, answers),
         *without_numbers(run, answers, STREAMS.name),

@@ -11,12 +11,14 @@ from bmwg.methodology.kinds.streams.profile import SWEPT
 from bmwg.methodology.kinds.streams.records import Transport
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.methodology.student import difference
+from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.text import NONE, esc, percent, table
 from bmwg.reports.repeated.answers import answers_of
 from bmwg.reports.store import Run
 from bmwg.reports.streams.answers import Answered
 
+_PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 _NOT_SEEN = {
@@ -89,7 +91,12 @@ def lines(
     for form in shown:
         head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form != base else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
-    out = [esc(_NOT_SEEN[spec.transport]), "", esc(_EQUAL if _limited(run, answers) else _UNEQUAL), ""]
+    out = [
+        esc(_NOT_SEEN[spec.transport]),
+        "",
+        esc(_EQUAL if _limited(run, answers) else _UNEQUAL),
+        "",
+    ]
     out += figure(_name(experiment)) if base and _besides(measured, base) else []
     out += (
         table([*head, "buffers in force, octets"], rows, "Goodput by size, mean and half-width at 95 %")
@@ -108,8 +115,25 @@ def lines(
     words = "Signed area between each curve and native (the document's verdict): above is positive"
     return [
         *out,
+        *(_beside_document(found, base) if experiment == _PUBLISHED_OF and base else []),
         *table(["form", "sizes, octets", "area of (ratio - 1), octets", "area per octet"], areas, words),
     ]
+
+
+def _beside_document(found: Mapping[str, Mapping[int, Answered]], base: str) -> list[str]:
+    """Return the document's one table as ratios to its native, beside ours of the same size."""
+    shown = tables()[_PUBLISHED]
+    (item,) = shown.items
+    native = shown.figures[(item, NATIVE)].mean
+    rows = []
+    for form in shown.forms:
+        if form != NATIVE:
+            mine = found.get(form, {}).get(_PUBLISHED_SIZE)
+            ours = _ratio(mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
+            rows.append([esc(form), esc(f"{shown.figures[(item, form)].mean / native:.3f}"), esc(ours)])
+    caption = f"Ratios to native at {_PUBLISHED_SIZE} octets beside {documents()[shown.document].authors}"
+    head = ["form", "published, one execution", "here"]
+    return table(head, rows, f"{caption}, table {shown.table_id}")
 
 
 def plots(run: Run) -> tuple[Plot, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from bmwg.methodology import parallel
+from bmwg.methodology import neighbours, parallel
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import NOTHING, Cell
 from bmwg.reports.checker.delays import Delays
@@ -106,6 +106,21 @@ def _networks(told: Any) -> Iterator[str]:
     for one in (told, *told.values()):
         if isinstance(one, Mapping) and isinstance(name := one.get("network"), str):
             yield name
+
+
+@rule("VER-58", "", "an execution beside a neighbour holds that one's work, and no other does")
+def beside_what_is_named(evidence: Evidence) -> Iterator[Shortfall]:
+    """Each valid execution of a cell with a neighbour tells what that did before and beside it."""
+    cells = {one.cell.cell_id: one.cell for one in evidence.plan}
+    cells |= {one.cell.cell_id: one.cell for one in evidence.outcomes}
+    for one in evidence.executions:
+        if one.cell_id not in cells or one.body.faults:
+            continue
+        name = neighbours.of(cells[one.cell_id])
+        told = sorted(set(neighbours.COUNTS) & set(one.body.host))
+        wanted = [] if name == neighbours.ALONE else sorted(neighbours.COUNTS)
+        if told != wanted:
+            yield f"trial {one.seq}: neighbour {name}", ", ".join(wanted) or "none", ", ".join(told) or "none"
 
 
 @rule("VER-56", "", "no execution stands twice", exit_code=2)
@@ -219,4 +234,4 @@ def _bare(evidence: Evidence, deployments: Mapping[str, Any]) -> Iterator[str]:
         yield f"deployments: {len(bare)} tell neither path nor hosting: on what did their trials run?"
 
 
-RULES: tuple[Rule[Evidence], ...] = (ran_where_asked, nothing_twice)
+RULES: tuple[Rule[Evidence], ...] = (ran_where_asked, nothing_twice, beside_what_is_named)

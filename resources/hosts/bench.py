@@ -14,7 +14,7 @@ from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_jobs import JobsWorkload
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import next_up
+from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import BAREMETAL, Outcome
@@ -54,8 +54,8 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         return line_of(outcome)
 
     def together(self, wanted: Planned[JobsSpec]) -> list[Planned[JobsSpec]]:
-        """Return the cells of the experiment: its forms take turns."""
-        return [one for one in self.whole_plan if one.metric == wanted.metric]
+        """Return the cells of the experiment beside one neighbour: its forms take turns."""
+        return [one for one in self.whole_plan if _experiment(one) == _experiment(wanted)]
 
     def measure(self, group: list[Planned[JobsSpec]]) -> None:
         """Measure an experiment in all forms that can be had here, in random blocks."""
@@ -99,10 +99,10 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
 
     def _measure_standing(self, forms: dict[str, Executions], workload: JobsWorkload, bed: Bed) -> None:
         """Measure while all forms stand; a form is taken away when it has its answer."""
-        experiment = next(iter(forms.values())).planned.metric
+        experiment = _experiment(next(iter(forms.values())).planned)
         with ExitStack() as stack:
             standing = self._stand(forms, workload, bed, stack)
-            order = [one.cell.hosting for one in self.whole_plan if one.metric == experiment]
+            order = [one.cell.hosting for one in self.whole_plan if _experiment(one) == experiment]
             while forms:
                 done = {hosting: len(one.done) for hosting, one in forms.items()}
                 ended = {hosting for hosting in order if hosting not in forms or forms[hosting].ended}
@@ -141,6 +141,10 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         if hosting not in self._guards:
             self._guards[hosting] = self.new_guard()
         return self._guards[hosting]
+
+
+def _experiment(planned: Planned[JobsSpec]) -> str:
+    return experiment_of(planned.metric, planned.cell)
 
 
 def _taking(bed: Bed, cell: Any, evidence: Mapping[str, Any], told: Mapping[str, Any]) -> Callable[[], Any]:

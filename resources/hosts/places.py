@@ -1,4 +1,7 @@
-"""The forms in which jobs run on a host, all with the same CPUs and limits: native, and a pod."""
+"""The forms in which jobs run on a host, all with the same CPUs and limits.
+
+Native, a pod of the testbed's runtime, the and the same pod by Docker and by podman.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from bmwg.drivers.paths.native_place import native_place
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.workload.of_jobs import Workshop
 from bmwg.methodology.kinds.jobs.profile import PATH
-from bmwg.methodology.records import BAREMETAL, NOTHING, POD
+from bmwg.methodology.records import BAREMETAL, ENGINES, NOTHING, POD
 
 _FILES = "bmwg.drivers.hosting.job_files"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
@@ -39,9 +42,11 @@ def lacking(hosting: str, bed: Bed) -> Missing | None:
         return None
     if hosting == POD:
         return bed.runtime.probe(_node(bed))
+    if hosting in ENGINES:
+        return bed.engine(hosting).probe(_node(bed))
     return Missing(
         what=f"hosting form {hosting} for jobs",
-        reason="no driver makes it here: native and pods of the testbed's runtime are the forms",
+        reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES))} are the forms",
         mend="docs/hosts.md, what is not here",
     )
 
@@ -76,13 +81,15 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
                 yield Form(workshop=shop, evidence={**told, "native_programs": {"job": place.limits}})
             return
         parts = PodParts(binds=((folder, _IN_POD, True),))
-        with created_pod(bed, node, name=f"bmwg-{bed.next_id()}-0", networks=[], parts=parts) as pod:
+        runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime
+        name = f"bmwg-{bed.next_id()}-0"
+        with created_pod(bed, node, name=name, networks=[], parts=parts, runtime=runtime) as pod:
             pod.start()
             shop = Workshop(place=pod, cgroup="", folder=_IN_POD, on_node=folder)
             evidence = {
                 **told,
                 "pod": described(bed, pod, works=False),
-                "pod_runtime": dict(bed.runtime.describe()),
+                "pod_runtime": dict(runtime.describe()),
             }
             yield Form(workshop=shop, evidence=evidence)
     finally:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Generic
 
+from bmwg.drivers import neighbours
 from bmwg.drivers.api import Missing
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.paths.bed import Bed, open_bed
@@ -18,6 +20,8 @@ from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
+from bmwg.methodology.neighbours import ALONE
+from bmwg.methodology.neighbours import of as neighbour_of
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
@@ -92,7 +96,8 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
             raise self.run.stopped
         group = [one for one in self.together(wanted) if one.cell.cell_id not in self._outcomes]
         try:
-            self.measure(group)
+            if group := [one for one in group if self._has_neighbour(one)]:
+                self.measure(group)
         except ToolkitError as error:
             if not is_of_cell(error):
                 self.run.stopped = error
@@ -104,6 +109,14 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         except BaseException as error:
             self.run.stopped = error
             raise
+
+    def _has_neighbour(self, planned: Planned[SpecT]) -> bool:
+        """Whether what is to run beside a cell can be had; keeps the answer of one whose neighbour cannot."""
+        name = neighbour_of(planned.cell)
+        lack = neighbours.lacking(self.open_bed(), name) if name != ALONE else None
+        if lack:
+            self.keep_lacking(planned, lack)
+        return lack is None
 
     def new_guard(self) -> PlatformGuard:
         """Return what watches the platform of one deployment after the other."""
@@ -118,7 +131,8 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
 
     def executions(self, planned: Planned[SpecT]) -> CellExecutions[SpecT, ResultT]:
         """Return the executions of a cell, with those that stand already."""
-        return CellExecutions(self.kind, planned, self.run.store, self._recorded(planned))
+        beside = partial(neighbours.beside, self.open_bed(), neighbour_of(planned.cell))
+        return CellExecutions(self.kind, planned, self.run.store, self._recorded(planned), beside)
 
     def _recorded(self, planned: Planned[SpecT]) -> list[Execution]:
         executions = self._continued.executions if self._continued else ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Generic
 
@@ -26,6 +27,11 @@ class DeploymentBrokenError(Exception):
     """A pod, a node or an interface of the deployment is gone; a new deployment is needed."""
 
 
+@contextmanager
+def _alone() -> Iterator[dict[str, int]]:
+    yield {}
+
+
 def _unbroken() -> str | None:
     return None
 
@@ -41,7 +47,10 @@ class Stand(Generic[SpecT, ResultT]):
 
 
 class CellExecutions(Generic[SpecT, ResultT]):
-    """The executions of one cell. `recorded` are those that a run which goes on has of it already."""
+    """The executions of one cell. `recorded` are those that a run which goes on has of it already.
+
+    `beside` is entered for each execution: its neighbour works meanwhile, and the counts of that are told.
+    """
 
     def __init__(
         self,
@@ -49,7 +58,9 @@ class CellExecutions(Generic[SpecT, ResultT]):
         planned: Planned[SpecT],
         store: RunStore,
         recorded: Sequence[Execution] = (),
+        beside: Callable[[], AbstractContextManager[dict[str, int]]] = _alone,
     ) -> None:
+        self._beside = beside
         self.planned = planned
         self._kind = kind
         self._store = store
@@ -79,8 +90,10 @@ class CellExecutions(Generic[SpecT, ResultT]):
         spec = replace(planned.spec, number=len(self.done) + 1)
         stand.leaks.begin()
         began_ns, host = time.monotonic_ns(), sample()
+        neighbour: dict[str, int] = {}
         try:
-            result = stand.run(spec)
+            with self._beside() as neighbour:
+                result = stand.run(spec)
         except ToolkitError as error:
             if not is_of_cell(error):
                 raise
@@ -100,7 +113,7 @@ class CellExecutions(Generic[SpecT, ResultT]):
             metric=planned.metric,
             test_id=planned.test_id,
             phase=MEASURED,
-            body=kind.body_of(spec, result, dict(host_counts(between(host, sample())))),
+            body=kind.body_of(spec, result, {**dict(host_counts(between(host, sample()))), **neighbour}),
             validity=found.validity,
             reason=found.reason,
         )

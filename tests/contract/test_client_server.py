@@ -16,7 +16,7 @@ from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.records import BAREMETAL, NOTHING, POD, Validity
+from bmwg.methodology.records import BAREMETAL, ENGINES, NOTHING, POD, Validity
 
 pytestmark = needs("iperf3")
 PATH = "client-server"
@@ -30,15 +30,17 @@ def bed(tmp_path_factory):
 
 
 def path_of(bed, hosting: str):
-    network = "bridge" if hosting == POD else NOTHING
+    network = "bridge" if hosting in (POD, *ENGINES) else NOTHING
     cell = profile.cell_of(PATH, network, "socket_sizes_twin", spec(), hosting)
     return cell, registry.load(registry.PATH, PATH)(cell, bed)
 
 
-@pytest.mark.parametrize(("hosting", "interfaces"), [(BAREMETAL, 2), (POD, 4)])
+@pytest.mark.parametrize(("hosting", "interfaces"), [(BAREMETAL, 2), (POD, 4), ("docker", 4), ("podman", 4)])
 def test_a_stream_goes_from_the_client_to_the_form_and_nothing_stays(bed, hosting, interfaces):
     cell, path = path_of(bed, hosting)
-    assert path.probe_pods() is None
+    if (missing := path.probe_pods()) and hosting in ENGINES:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    assert missing is None
     before = traces(bed.run_dir, bed.token), bed.undo.pending
     with path.between_pods() as between:
         require_closed(bed)
@@ -91,7 +93,7 @@ def test_a_server_that_is_left_in_the_cgroup_ends_with_it(bed):
     assert bed.undo.pending == () or all(one.kind != "native_cgroup" for one in bed.undo.pending)
 
 
-@pytest.mark.parametrize("hosting", ["docker", "podman", "kvm", "unikernel"])
+@pytest.mark.parametrize("hosting", ["kvm", "unikernel"])
 def test_a_form_that_nothing_makes_here_is_told_by_name(bed, hosting):
     missing = path_of(bed, hosting)[1].probe_pods()
     assert missing is not None

@@ -15,7 +15,7 @@ from bmwg.drivers import registry
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
-from bmwg.methodology.records import BAREMETAL, POD, Validity
+from bmwg.methodology.records import BAREMETAL, ENGINES, POD, Validity
 from bmwg.resources.hosts import places
 
 pytestmark = needs("dd")
@@ -55,10 +55,17 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("hosting", [BAREMETAL, POD])
+def of_form(bed, hosting: str):
+    """A form that can be had here; else the test is skipped with what is missing."""
+    if missing := places.lacking(hosting, bed):
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    return places.form(bed, hosting)
+
+
+@pytest.mark.parametrize("hosting", [BAREMETAL, POD, *ENGINES])
 def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting):
     before = traces(bed.run_dir, bed.token), bed.undo.pending
-    with places.form(bed, hosting) as form:
+    with of_form(bed, hosting) as form:
         for experiment, changes in SMALL.items():
             if shutil.which(PROGRAMS[EXPERIMENTS[experiment].workload]) is None:
                 continue
@@ -70,8 +77,9 @@ def test_programs_tell_their_figures_in_each_form_and_nothing_stays(bed, hosting
     assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
 
 
-def test_both_forms_have_the_same_limits(bed):
-    with places.form(bed, BAREMETAL) as native, places.form(bed, POD) as pod:
+@pytest.mark.parametrize("hosting", [POD, *ENGINES])
+def test_all_forms_on_one_kernel_have_the_same_limits(bed, hosting):
+    with of_form(bed, hosting) as pod, places.form(bed, BAREMETAL) as native:
         limits = native.evidence["native_programs"]["job"]
         assert limits == {name: pod.evidence["pod"][name] for name in limits}
         for form in (native, pod):
@@ -82,22 +90,37 @@ def test_both_forms_have_the_same_limits(bed):
 
 
 def test_a_form_or_room_that_is_not_there_is_told_by_name(bed):
-    for hosting in ("docker", "podman", "kvm"):
-        missing = places.lacking(hosting, bed)
-        assert missing is not None
-        assert hosting in missing.what
+    missing = places.lacking("kvm", bed)
+    assert missing is not None
+    assert "kvm" in missing.what
     assert places.no_space(bed, 0) is None
     missing = places.no_space(bed, 1 << 60)
     assert missing is not None
     assert "free disk" in missing.what
 
 
-def test_a_program_that_outlives_its_time_is_a_fault_and_ends(bed):
-    with places.form(bed, BAREMETAL) as form:
+@pytest.mark.parametrize("hosting", [BAREMETAL, POD, *ENGINES])
+def test_a_program_that_outlives_its_time_is_a_fault_and_ends(bed, hosting):
+    with of_form(bed, hosting) as form:
         made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
         made.attach((form.workshop,))
-        told = made.ran(["sleep", "60"], 0.5)
-    assert "did not end" in told["fault"]
+        told = made.ran(["sleep", "61.5"], 3.0)
+        assert "did not end" in told["fault"]
+        left = made.ran(["sh", "-c", "sleep 0.3; cat /proc/[0-9]*/cmdline | tr '\\0' ' '"], 5.0)
+        assert "sleep 61.5" not in left["output"], "its client was ended, and so was the program"
+
+
+@pytest.mark.parametrize("hosting", ENGINES)
+def test_an_engine_runs_programs_under_its_own_filter_and_passes_on_their_status(bed, hosting):
+    with of_form(bed, hosting) as form:
+        made = registry.workload("dd", kind=JOBS.name)([bed.node("dut1")])
+        made.attach((form.workshop,))
+        told = made.ran(["sh", "-c", "grep Seccomp: /proc/self/status; echo wrong >&2; exit 7"], 10.0)
+        assert (told["status"], told["errors"].strip()) == (7, "wrong")
+        assert told["output"].split()[-1] == "2"
+        assert form.evidence["pod"]["system_call_filter"] == "filter (seccomp)"
+        refused = made.ran(["no-such-program-here"], 10.0)
+        assert refused["status"] not in (0, None)
 
 
 def test_a_cgroup_that_is_gone_lets_no_program_run_elsewhere(bed):

@@ -9,6 +9,15 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Mapping, Sequence
 
+from bmwg.methodology import neighbours
+from bmwg.methodology.records import Cell
+
+
+def experiment_of(metric: str, cell: Cell) -> str:
+    """Return the name by which forms draw their order: beside each neighbour one of its own."""
+    name = neighbours.of(cell)
+    return metric if name == neighbours.ALONE else f"{metric}/beside-{name}"
+
 
 def next_up(
     forms: Sequence[str], done: Mapping[str, int], ended: Collection[str], *, seed: int, experiment: str

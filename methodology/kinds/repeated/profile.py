@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import resources
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import yaml
 
+from bmwg.methodology import neighbours
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.records import Cell
@@ -74,8 +75,15 @@ class Profile(Generic[SpecT]):
         return KeepAwake(self.data["keep_awake"])
 
     def plan(self) -> tuple[Planned[SpecT], ...]:
-        """Return every cell, in the order in which its kind measures them."""
-        return tuple(self.cells(self.data))
+        """Return every cell, in the order in which its kind measures them, beside each neighbour in turn.
+
+        Raises ValueError for a neighbour that is none.
+        """
+        return tuple(
+            replace(one, cell=neighbours.beside(one.cell, name))
+            for one in self.cells(self.data)
+            for name in neighbours.listed(self.data)
+        )
 
 
 class Profiles(Generic[SpecT]):

@@ -53,8 +53,9 @@ _FOLDER = "bmwg.methodology.kinds.streams.profiles"
 def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[StreamsSpec]]:
     """Yield every cell, deployment by deployment, each test's cells in the order of its experiment."""
     for place in profile["paths"]:
-        for hosting in place.get("hostings", (POD,)):
-            for network in place["networks"] if hosting == POD else (NOTHING,):
+        engines = place.get("engines", ())  # pods by them are in networks, as all pods are
+        for hosting in (*place.get("hostings", (POD,)), *engines):
+            for network in place["networks"] if hosting in (POD, *engines) else (NOTHING,):
                 for experiment in profile["experiments"]:
                     if experiment["id"] in place.get("experiments", EXPERIMENTS):
                         yield from _cells(profile, place["path"], hosting, network, experiment)

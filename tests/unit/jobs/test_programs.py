@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.jobs.made import planned
 
-from bmwg.drivers.workload import bonnie, dd, fio, hpcc, sysbench
+from bmwg.drivers.workload import bonnie, dd, fio, hpcc, nbench, sysbench
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.records import Validity
@@ -36,7 +36,8 @@ CPU, MEMORY, THREADS = of("sysbench_cpu"), of("sysbench_memory"), of("sysbench_t
 FILEIO = of("sysbench_fileio")
 WRITE, READ = of("fio_write"), of("fio_read")
 DD = of("dd_write", size_octets=64 * MIB)
-BONNIE = of("bonnie")
+BONNIE = of("bonnie", size_octets=1 << 30)
+NBENCH = of("nbench")
 HPL, STREAM = of("linpack", problem=1500), of("stream", problem=1500)
 READERS = {
     "sysbench": (sysbench.read, CPU, ran(text("sysbench-1.0.20-cpu.txt"))),
@@ -47,6 +48,7 @@ READERS = {
     "fio randread": (fio.read, READ, ran(text("fio-3.33-randread.json"))),
     "dd": (dd.read, DD, ran(errors=text("dd-9.1-write.txt"))),
     "bonnie": (bonnie.read, BONNIE, ran(text("bonnie-2.00a.txt"))),
+    "nbench": (nbench.read, NBENCH, ran(text("nbench-2.2.3.txt"))),
     "hpl": (lambda a, b: hpcc.read(a, text("hpcc-1.5.0.txt"), b), HPL, ran()),
     "stream": (lambda a, b: hpcc.read(a, text("hpcc-1.5.0.txt"), b), STREAM, ran()),
 }
@@ -208,3 +210,32 @@ def test_the_settings_of_hpcc_hold_its_order_and_its_columns() -> None:
     rows = hpcc.settings(HPL).splitlines()
     assert (rows[5], rows[7]) == ("1500", str(HPL.block_octets))
     assert len(rows) == 36
+
+
+def test_nbench_is_believed_in_its_indexes_for_linux_alone() -> None:
+    """The text was written after the form that NBench 2.2.3 prints; its first part has the same names."""
+    found = nbench.read(ran(text("nbench-2.2.3.txt")), NBENCH)
+    assert found.told == {"memory_index": 19.745, "integer_index": 24.637, "floating_point_index": 39.418}
+    assert found.effective["version"] == "BYTEmark 2"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("MEMORY INDEX        : 19.745\n", ""),
+        ("MEMORY INDEX        : 19.745", "MEMORY INDEX        : nan"),
+        ("LINUX DATA BELOW", "LINUX DATA"),
+        ("STRING SORT", "STRANG SORT"),
+        ("24.637", "0.000"),
+        ("24.637", "24,637"),
+        ("* Trademarks are property of their respective holder.", ""),
+        ("FLOATING-POINT INDEX: 39.418", "INTEGER INDEX       : 39.418"),
+    ],
+)
+def test_an_output_of_nbench_that_is_not_whole_is_an_error_by_name(old, new) -> None:
+    whole = text("nbench-2.2.3.txt")
+    assert old in whole
+    with pytest.raises(DriverError, match="NBEN-02"):
+        nbench.read(ran(whole.replace(old, new)), NBENCH)
+    with pytest.raises(TestbedError, match="NBEN-01"):
+        nbench.read(ran(whole.replace("ver. 2 ", "ver. 3 ")), NBENCH)

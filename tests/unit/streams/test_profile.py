@@ -43,11 +43,11 @@ def test_quick_sweeps_every_form_by_the_same_sizes_and_native_first() -> None:
     plan = [one for one in QUICK.plan() if one.test_id.startswith("SK-")]
     forms = list(dict.fromkeys((one.cell.hosting, one.cell.network) for one in plan))
     assert forms[:2] == [(BAREMETAL, NOTHING), (POD, "bridge")]
-    assert {"docker", "kvm", "unikernel"} <= {hosting for hosting, _ in forms}
+    assert {(POD, "bridge"), ("docker", "bridge"), ("podman", "bridge"), ("kvm", NOTHING)} <= set(forms)
     specs = [[one.spec for one in plan if one.cell.hosting == hosting] for hosting, _ in forms]
     assert all(each == specs[0] for each in specs)
-    runs_here = [one for one in plan if one.cell.hosting in (BAREMETAL, POD)]
-    assert sum(one.spec.duration_s * one.asked.wanted for one in runs_here) < 300
+    runs_here = [one for one in plan if one.cell.hosting != "unikernel"]
+    assert sum(one.spec.duration_s * one.asked.wanted for one in runs_here) <= 300
 
 
 def test_cells_of_one_deployment_stand_together() -> None:

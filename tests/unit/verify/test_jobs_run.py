@@ -4,110 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import replayable
-from tests.unit.jobs.made import PLAN, QUICK, S, result, spec
+from jobs_run import SEED, made_run
+from tests.unit.jobs.made import QUICK, S
 
-from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.order import next_up
-from bmwg.methodology.kinds.kind import Execution
-from bmwg.methodology.kinds.repeated.kind import MEASURED
-from bmwg.methodology.procedures import versions
-from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
-from bmwg.reports.render.report import write_report
-from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.reports.verify.repetitions import Line, room_ns
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
-
-SEED = 11
-HERE = (BAREMETAL, POD)
-FASTER = {BAREMETAL: 1.0, POD: 0.9}
-
-
-class Clock(replayable.Clock):
-    """Goes on by far more than an execution takes."""
-
-    def __call__(self):
-        self.moment += timedelta(seconds=20)
-        return super().__call__()
-
-
-def line(number: int, planned, came) -> Execution:
-    """An execution as the journal holds it."""
-    asked = spec(planned, number)
-    found = JOBS.assessed(asked, came)
-    return Execution(
-        seq=number,
-        cell_id=planned.cell.cell_id,
-        deployment_id=f"jobs-host-{planned.cell.hosting}-1",
-        metric=planned.metric,
-        test_id=planned.test_id,
-        phase=MEASURED,
-        validity=found.validity,
-        reason=found.reason,
-        at="",
-        body=JOBS.body_of(asked, came, {}),
-    )
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Native and pods measured in turns, other forms and NBench not there."""
-    header = RunHeader(
-        toolkit_version="0.1.0",
-        toolkit_commit="0123456789abcdef0123456789abcdef01234567",
-        toolkit_dirty=False,
-        simulated=False,
-        testbed={"name": "hosts"},
-        testbed_source=None,
-        profile=QUICK.data,
-        medium_kind="veth",
-        line_rate_bps=None,
-        procedures=versions(JOBS.families),
-        plan=tuple(PlannedCell(test_id=one.test_id, metric=one.metric, cell=one.cell) for one in PLAN),
-        order_seed=SEED,
-    )
-    with RunStore.create(tmp_path_factory.mktemp("jobs"), "j", header, clock=Clock()) as store:
-        for form in HERE:
-            store.add_deployment(f"jobs-host-{form}-1", {"path": "host", "hosting": form})
-            place = {"schema": "record/1.0", "scope": "network", "fields": {}}
-            store.platform.note_records(f"jobs-host-{form}-1", {"dut1": place})
-        for metric in dict.fromkeys(one.metric for one in PLAN):
-            forms = {one.cell.hosting: one for one in PLAN if one.metric == metric}
-            here = [] if metric == "nbench" else list(HERE)
-            for form in set(forms) - set(here):
-                lack = JOBS.without_execution(forms[form], OutcomeType.NOT_ASSESSED, f"no {form} here")
-                store.add_outcome(lack, mend="docs/hosts.md")
-            done: dict[str, list] = {form: [] for form in here}
-            while True:
-                ended = {form for form in forms if form not in here or len(done[form]) == 5}
-                counts = {form: len(tried) for form, tried in done.items()}
-                form = next_up(list(forms), counts, ended, seed=SEED, experiment=metric)
-                if form is None:
-                    break
-                planned, number = forms[form], len(done[form]) + 1
-                came = result(planned, FASTER[form] * (1 + number / 100 + len(metric) / 1e6))
-                one = line(number, planned, came)
-                seq = store.append(
-                    cell_id=one.cell_id,
-                    deployment_id=one.deployment_id,
-                    metric=one.metric,
-                    test_id=one.test_id,
-                    phase=one.phase,
-                    body=one.body,
-                    validity=one.validity,
-                    reason=one.reason,
-                )
-                done[form].append(JOBS.tried(seq, spec(planned, number), came))
-            for form, tried in done.items():
-                store.add_outcome(JOBS.answered(forms[form], tried))
-        store.close(None, "complete")
-    write_report(store.folder)
-    return store.folder
+    return made_run(tmp_path_factory.mktemp("jobs"), QUICK)
 
 
 @pytest.fixture
@@ -131,9 +43,10 @@ def test_folder_and_bundle_verify(made, tmp_path) -> None:
 def test_the_page_shows_forms_against_native_and_the_document_beside(made) -> None:
     page = (made / "report.rst").read_text(encoding="utf-8").replace("\\", "")
     assert "Hosts and forms" in page
-    assert "0.900 (0.900 to 0.900), 5 blocks" in page
+    assert "0.900 (0.900 to 0.900), 4 blocks" in page
     assert "10.0% (10.0% to 10.0%)" in page
     assert "docker, published" in page
+    assert "What the document did not see" in page
     assert "0.997" in page  # STREAM's copy in Docker, by the document
     assert "RFC 8172 section 2" in page
     assert "no kvm here" in page

@@ -1,0 +1,229 @@
+"""Pods by an engine with Docker's API: dockerd, or podman's REST socket, of the run's own on the pod's node.
+
+The pods are those of crun by their spec; the programs of jobs and streams enter them by the engine's API.
+They have no function of the toolkit: what forwards frames is left to crun and Kubernetes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import ClassVar
+
+from bmwg.drivers.api import (
+    Attached,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Node,
+    PlacedNode,
+    Pod,
+    PodNetwork,
+    PodRuntime,
+    UndoLog,
+)
+from bmwg.drivers.hosting.bundle import SLEEPER, PodSpec
+from bmwg.drivers.hosting.instance import Sample
+from bmwg.methodology.errors import ConfigError, DriverError
+
+_DAEMON = "bmwg.drivers.hosting.docker_daemon"
+_PODS = "bmwg.drivers.hosting.engine_pods"
+_CALL_S = 60.0
+
+
+class EnginePod:
+    """A pod whose container an engine holds. Its program sleeps from the beginning."""
+
+    def __init__(self, node: PlacedNode, pod_id: str, token: str, made: Mapping[str, JsonValue]) -> None:
+        self.attached: tuple[Attached, ...] = ()
+        self.checks: tuple[dict[str, JsonValue], ...] = ()
+        self.start_steps_ns: dict[str, int] = {}
+        self.end_steps_ns: dict[str, int] = {}
+        self.node = node
+        self.pod_id = pod_id
+        self.pid: int = made["pid"]
+        self.start_ticks: int = made["start_ticks"]
+        self._token = token
+        self._made = made
+
+    @property
+    def netns_path(self) -> str:
+        """The pod's network namespace, valid while its first process runs."""
+        return f"/proc/{self.pid}/ns/net"
+
+    @property
+    def image(self) -> str:
+        """What its root file system is."""
+        return "the node's root file system, read-only"
+
+    @property
+    def entered_by(self) -> dict[str, JsonValue]:
+        """How programs enter it: by the engine's API."""
+        return {"token": self._token, "container": self._made["container"], "cgroup": self._made["cgroup"]}
+
+    def start(self, arguments: Sequence[str] = ()) -> None:
+        """Nothing: the container runs already, and its program sleeps."""
+        self.start_steps_ns["container_running"] = time.monotonic_ns()
+
+    def said(self) -> list[str]:
+        """Nothing: a program that sleeps says nothing."""
+        return []
+
+    def restart(self) -> dict[str, JsonValue]:
+        """Refuse: pods that are restarted are those of functions. Raises DriverError POD-05."""
+        raise DriverError("POD-05", f"pod {self.pod_id}: restart", found="no part of this runtime")
+
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+        """Run a function on the node, in the pod's network namespace."""
+        return self.node.call(
+            "bmwg.drivers.hosting.inside:run",
+            deadline_s=within_s + 20.0,
+            pid=self.pid,
+            function=function,
+            arguments=arguments,
+            within_s=within_s,
+        )
+
+    def sample(self) -> Sample:
+        """What all processes of the pod use."""
+        return Sample(**self.node.call(f"{_PODS}:sample", cgroup=self._made["cgroup"]))
+
+    def fault(self) -> str | None:
+        """Say why the pod's first process no longer runs; None while it does."""
+        found: str | None = self.node.call(
+            f"{_PODS}:fault",
+            token=self._token,
+            container=self._made["container"],
+            pid=self.pid,
+            start_ticks=self.start_ticks,
+        )
+        return found
+
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the pod as the kernel has it."""
+        found: dict[str, JsonValue] = self.node.call(
+            f"{_PODS}:describe",
+            token=self._token,
+            container=self._made["container"],
+            pid=self.pid,
+            cgroup=self._made["cgroup"],
+        )
+        return found
+
+
+class EngineRuntime:
+    """Makes pods by one engine. On each node that has a pod a daemon of the run's own stands meanwhile."""
+
+    engine: ClassVar[str]
+
+    def __init__(
+        self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
+    ) -> None:
+        if options:
+            raise ConfigError(
+                "CFG-04",
+                "pods.options of the testbed file",
+                expected=f"none: {self.engine} has no settings here",
+                found=", ".join(options),
+            )
+        self._run_dir = run_dir
+        self._undo = undo
+        self._version: JsonValue = None
+
+    def probe(self, node: Node) -> Missing | None:
+        """Return what the node lacks for the engine."""
+        found = node.call(f"{_DAEMON}:probe", engine=self.engine)
+        return Missing(**found) if found else None
+
+    def refuses(self, network: NetworkDriver) -> Missing | None:
+        """Every network attaches to a process's namespace."""
+        return None
+
+    def side_by_side(self, functions: int) -> Missing | None:
+        """No pod of these has a function."""
+        return Missing(
+            what=f"functions in pods by {self.engine}",
+            reason="its pods are made for programs of jobs and streams",
+            mend="pods.runtime: crun",
+        )
+
+    @contextmanager
+    def standing(
+        self,
+        nodes: Mapping[str, PlacedNode],
+        *,
+        cpus: str,
+        kept_off: Sequence[Sequence[int]] = (),
+        networks: Sequence[NetworkDriver] = (),
+    ) -> Iterator[None]:
+        """Nothing stands before the first pod."""
+        yield
+
+    @contextmanager
+    def made(self, node: PlacedNode, spec: PodSpec, networks: Sequence[PodNetwork] = ()) -> Iterator[Pod]:
+        """Start the daemon, make a pod and attach its networks; end and remove all of it on leaving.
+
+        Raises ConfigError POD-01 for a pod with a program of its own.
+        """
+        if spec.told_at_start or tuple(spec.arguments) != SLEEPER:
+            raise ConfigError(
+                "POD-01", f"pod {spec.pod_id} by {self.engine}", expected="one that sleeps", found="a program"
+            )
+        asked_ns = time.monotonic_ns()
+        token = spec.pod_id.removeprefix("bmwg-")
+        with ExitStack() as stack:
+            stack.enter_context(self._daemon(node, token))
+            found = node.call(f"{_PODS}:create", deadline_s=_CALL_S, token=token, spec=spec.as_builtins())
+            pod = EnginePod(node, spec.pod_id, token, found)
+            stack.callback(
+                node.call, f"{_PODS}:delete", deadline_s=_CALL_S, token=token, container=found["container"]
+            )
+            pod.start_steps_ns |= {"pod_asked": asked_ns, "container_created": time.monotonic_ns()}
+            for one in networks:
+                attached = stack.enter_context(
+                    one.driver.attach(
+                        node, one.attachment, pod_id=pod.pod_id, pod_pid=pod.pid, bridge=one.bridge
+                    )
+                )
+                pod.attached += (attached,)
+                pod.checks += (one.driver.check(node, attached, pod_id=pod.pod_id),)
+            pod.start_steps_ns["networks_attached"] = time.monotonic_ns()
+            yield pod
+
+    @contextmanager
+    def _daemon(self, node: PlacedNode, token: str) -> Iterator[None]:
+        root = f"{self._run_dir}/{self.engine}-{token}"
+        undo = {"token": token, "data_root": root}
+        entry = self._undo.before("docker", {"kind": "local"}, **undo)
+        try:
+            started = node.call(f"{_DAEMON}:start", deadline_s=_CALL_S, **undo, engine=self.engine, nat=False)
+            self._version = started["version"]
+            try:
+                yield
+            finally:
+                node.call(f"{_DAEMON}:stop", deadline_s=_CALL_S, **undo, **started["process"])
+        except BaseException:
+            node.call(f"{_DAEMON}:remove", deadline_s=_CALL_S, **undo)
+            raise
+        finally:
+            self._undo.done(entry)
+
+    def describe(self) -> Mapping[str, JsonValue]:
+        """Its name and its parts' versions, as the daemon told them."""
+        return {"runtime": self.engine, "versions": self._version}
+
+
+class DockerRuntime(EngineRuntime):
+    """Pods by dockerd, containerd and runc."""
+
+    engine = "docker"
+
+
+class PodmanRuntime(EngineRuntime):
+    """Pods by podman, conmon and crun."""
+
+    engine = "podman"
+
+
+_: tuple[type[PodRuntime], ...] = (DockerRuntime, PodmanRuntime)

@@ -1,0 +1,104 @@
+"""Neighbours: what runs beside a measurement on the same host, declared, and as an axis of its cells. Pure.
+
+RFC 8172 section 3.3 asks for a test beside noisy neighbours, section 3.4 for the baseline without. The
+draft's section 5.2.4 has CPUs and memory of a pod as parameters: whose CPUs a neighbour uses is part of its
+name. A profile lists them under `neighbours`; each cell is then measured once for each of them, `none` being
+alone. A neighbour is `<what>-on-<whose CPUs>`: what it uses up, and which CPUs of the testbed file it may
+use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bmwg.methodology.records import Cell
+
+AXIS = "neighbour"
+ALONE = "none"
+PROGRAM = "stress-ng"
+PLACES = ("pods", "dut", "tester")  # whose CPUs, as the testbed file names them
+WORK, WORK_NS = "host.neighbour_operations", "host.neighbour_ns"  # beside the measurement
+BEFORE, BEFORE_NS = "host.neighbour_alone_operations", "host.neighbour_alone_ns"  # the same, alone
+COUNTS = (WORK, WORK_NS, BEFORE, BEFORE_NS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """What a neighbour uses up: its stressor by stress-ng, one a CPU, with further words of its command."""
+
+    what: str
+    stressor: str
+    words: tuple[str, ...] = ()
+    on_disk: bool = False
+
+
+KINDS: Mapping[str, Neighbour] = {
+    "cpu": Neighbour(what="arithmetic on the CPU", stressor="cpu"),
+    "memory": Neighbour(what="memory bandwidth, by STREAM's loops", stressor="stream"),
+    "disk": Neighbour(
+        what="writes to the disk, direct",
+        stressor="hdd",
+        words=("--hdd-opts", "direct,wr-seq", "--hdd-bytes", "64m", "--hdd-write-size", "1m"),
+        on_disk=True,
+    ),
+}
+_NAME = re.compile(rf"({'|'.join(KINDS)})-on-({'|'.join(PLACES)})")
+
+
+def parts(name: str) -> tuple[Neighbour, str]:
+    """Return what a neighbour is and whose CPUs it uses. Raises ValueError for a name that is none."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ValueError(
+            f"neighbour: expected {ALONE}, or {'|'.join(KINDS)} -on- {'|'.join(PLACES)}, found {name!r}"
+        )
+    return KINDS[found[1]], found[2]
+
+
+def of(cell: Cell) -> str:
+    """Return the neighbour of a cell, `none` without one."""
+    return str(dict(cell.axes).get(AXIS, ALONE))
+
+
+def beside(cell: Cell, name: str) -> Cell:
+    """Return the cell beside a neighbour; the same cell for `none`. Raises ValueError."""
+    if name == ALONE:
+        return cell
+    parts(name)
+    return replace(cell, axes=(*cell.axes, (AXIS, name)), name=f"{cell.name}/beside-{name}")
+
+
+def alone(cell: Cell) -> Cell:
+    """Return the cell without its neighbour."""
+    if (name := of(cell)) == ALONE:
+        return cell
+    return replace(
+        cell,
+        axes=tuple(one for one in cell.axes if one[0] != AXIS),
+        name=cell.name.removesuffix(f"/beside-{name}"),
+    )
+
+
+def split(axes: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return a cell of a run's files without its neighbour, and that."""
+    told = dict(axes["axes"])
+    name = told.pop(AXIS, ALONE)
+    if name == ALONE:
+        return dict(axes), ALONE
+    return {**axes, "axes": told, "cell_id": str(axes["cell_id"]).removesuffix(f"/beside-{name}")}, str(name)
+
+
+def listed(profile: Mapping[str, Any]) -> Sequence[str]:
+    """Return the neighbours that a profile lists: none at all is `none` alone."""
+    found: Sequence[str] = profile.get("neighbours", (ALONE,))
+    return found
+
+
+def share(counts: Mapping[str, int]) -> float | None:
+    """Return a neighbour's operations per second beside a measurement over those alone; None untold."""
+    if not all(counts.get(name) for name in COUNTS):
+        return None
+    return (counts[WORK] / counts[WORK_NS]) / (counts[BEFORE] / counts[BEFORE_NS])
