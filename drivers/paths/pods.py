@@ -52,8 +52,7 @@ def created_pod(
         endpoint=parts is _SLEEPS,
         netns=netns,
     )
-    made_by = runtime or bed.runtime
-    with made_by.made(node, spec, networks) as pod, _managed(bed, pod, networks):
+    with (runtime or bed.runtime).made(node, spec, networks) as pod, _managed(bed, pod, networks):
         bed.pods[name] = pod
         bed.asked_capabilities[name] = parts.capabilities
         try:
