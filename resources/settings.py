@@ -24,6 +24,7 @@ _KNOWN = {
     "BMWG_KUBERNETES": "folder with the programs of an embedded cluster, in place of what set-up built",
     "BMWG_FLANNEL": "folder with flannel's programs, in place of what set-up built",
     "BMWG_CILIUM": "folder with Cilium's programs, in place of what set-up built",
+    "BMWG_NBENCH": "NBench's program, its NNET.DAT beside it",
     "BMWG_KEEP_CLUSTER_LOGS": "folder that keeps the logs of an embedded cluster's programs",
     "BMWG_PYTHON": "interpreter, read by setup/install.sh only",
     "BMWG_BIN": "folder of the commands, read by setup/install.sh only",
