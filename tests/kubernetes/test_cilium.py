@@ -71,10 +71,11 @@ def test_the_embedded_tester_sends_and_receives_through_cilium(bed, tmp_path, pa
     ):
         tester.attach(deployment.ports)
         tester.learn(spec)
-        result = tester.run_trial(spec)
+        result = tester.run(spec)
         tester.detach()
-    assert result.sent_frames > 0
-    assert result.received_frames > result.sent_frames // 2, result
+    (counts,) = result.streams
+    assert counts.sent_frames > 0
+    assert counts.received_frames > counts.sent_frames // 2, result
 
 
 @pytest.mark.parametrize(
