@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 def empty_machine() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     near, far = socket.socketpair()
     with near, far:
-        argv = [qemu.PROGRAM, "-M", "none", "-nodefaults", "-display", "none", "-S"]
+        argv = [str(qemu.program()), "-M", "none", "-nodefaults", "-display", "none", "-S"]
         argv += ["-chardev", f"socket,id=m,fd={far.fileno()}", "-mon", "chardev=m,mode=control"]
         started = subprocess.Popen(argv, pass_fds=[far.fileno()], stdin=subprocess.DEVNULL)
         far.close()
