@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
+from operator import itemgetter
 
 from bmwg.methodology.records import TrialResult
 
@@ -31,11 +34,13 @@ def delays_of(result: TrialResult) -> tuple[Delays, ...]:
     for stream in result.streams:
         latency = stream.latency
         frames = sum(count for _, _, count in latency.buckets)
-        fullest = sorted(latency.buckets, key=lambda one: (-one[2], one[0]))[:_KEPT]
+        # buckets stand in order of latency, and a stable sort keeps that among equal ones
+        fullest = sorted(latency.buckets, key=itemgetter(2), reverse=True)[:_KEPT]
+        numbers = array("q", chain.from_iterable(latency.buckets))
         found.append(
             Delays(
                 frames=frames,
-                sha256=sha256(repr((latency.buckets, latency.sum_ns)).encode("ascii")).hexdigest(),
+                sha256=sha256(b"%d " % latency.sum_ns + numbers.tobytes()).hexdigest(),
                 telling=frames >= _LEAST_FRAMES and len(latency.buckets) >= _LEAST_BUCKETS,
                 fullest=tuple((low, count) for low, _, count in fullest),
             )

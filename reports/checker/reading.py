@@ -179,7 +179,7 @@ def _journal(
     prev = genesis(run["run_id"], header)
     known = run.get("procedures", {}).get(TRIAL, FIRST) in replayable(TRIAL)  # else VER-13 says so
     policy = profile.policy if profile and known and not verified else None
-    light = LightTrials(policy)
+    light = LightTrials(policy, delays=not verified)
     misjudged = 0
     form: str | None = None  # of the first line
     hash_at_known = prev if run["journal"]["trials"] == 0 else ""

@@ -25,9 +25,13 @@ _NO_LATENCY = LatencyHistogram()
 class LightTrials:
     """Reads trials of frames, without their histograms; equal specs are kept once."""
 
-    def __init__(self, policy: TrialPolicy | None) -> None:
-        """Judge by a profile's policy; without one the recorded validity stands."""
+    def __init__(self, policy: TrialPolicy | None, *, delays: bool = True) -> None:
+        """Judge by a profile's policy; without one the recorded validity stands.
+
+        `delays` is whether what tells copies is kept: only `bmwg verify` asks for it.
+        """
         self._policy = policy
+        self._delays = delays
         self._specs: dict[TrialSpec, TrialSpec] = {}
 
     def read(
@@ -72,7 +76,7 @@ class LightTrials:
             octets=octets,
             platform=(bound["doctor"], bound["drift"], bound["sha256"]) if bound else None,
             times=times_from_json(data.get("times")),
-            delays=delays_of(whole),
+            delays=delays_of(whole) if self._delays else (),
         )
         return trial, wrong
 

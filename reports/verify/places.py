@@ -27,6 +27,8 @@ _FRAMES = 20  # choice: of a bucket in both trials; with fewer chi squared is to
 _CHANCE = 0.35  # choice: chi squared a bucket; the least of 300,000 honest pairs is 0.75
 _NAMED = 5
 
+_Sides = tuple[tuple[Delays, Mapping[int, int]], ...]  # of each stream, and its frames by bucket
+
 
 @rule("VER-55", "", "each trial ran on a deployment of its cell's path, hosting, function, network and chain")
 def ran_where_asked(evidence: Evidence) -> Iterator[Shortfall]:
@@ -162,9 +164,12 @@ def _near_copies(evidence: Evidence) -> Iterator[str]:
             by_cell.setdefault((trial.cell_id, trial.metric), []).append(trial)
     found = []
     for mine in by_cell.values():
-        for number, trial in enumerate(mine):
-            if any(_alike(trial, other) for other in mine[:number]):
+        earlier: list[_Sides] = []
+        for trial in mine:
+            sides = tuple((one, dict(one.fullest)) for one in trial.delays)
+            if any(_alike(sides, other) for other in earlier):
                 found.append(str(trial.trial.seq))
+            earlier.append(sides)
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (
@@ -190,24 +195,25 @@ def _but_for_time(evidence: Evidence) -> Iterator[str]:
         )
 
 
-def _alike(one: Trial, other: Trial) -> bool:
+def _alike(these: _Sides, those: _Sides) -> bool:
     return any(
-        _nearer_than_chance(first, second)
-        for first, second in zip(one.delays, other.delays, strict=False)
+        _nearer_than_chance(first, second, there)
+        for (first, _), (second, there) in zip(these, those, strict=False)
         if min(len(first.fullest), len(second.fullest)) >= _BUCKETS and first.sha256 != second.sha256
     )
 
 
-def _nearer_than_chance(first: Delays, second: Delays) -> bool:
-    there = dict(second.fullest)
+def _nearer_than_chance(first: Delays, second: Delays, there: Mapping[int, int]) -> bool:
+    """Compare by what `second` has in each bucket of `first`."""
     scale = math.sqrt(second.frames / first.frames)
+    most = _CHANCE * len(first.fullest)
     total = common = 0.0
     for low, count in first.fullest:
         other = there.get(low, 0)
         if other and count + other >= _FRAMES:
             common += 1
             total += (count * scale - other / scale) ** 2 / (count + other)
-            if total > _CHANCE * len(first.fullest):
+            if total > most:
                 return False
     return common >= _BUCKETS and total < _CHANCE * common
 
