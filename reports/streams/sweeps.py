@@ -183,7 +183,7 @@ def _plot(experiment: str, found: Mapping[str, Beside]) -> Plot:
 
 
 def _apart(sizes: Collection[int]) -> list[int]:
-    """Return the sizes to name on the axis: the largest, and below it those that leave room for their names."""
+    """Return the sizes to name on the axis: the largest, and below it those that leave room for names."""
     named: list[int] = []
     for size in sorted(sizes, reverse=True):
         if not named or named[-1] >= _NAMED_APART * size:
