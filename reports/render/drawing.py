@@ -71,6 +71,7 @@ def draw_plot(
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)
+        _write_plainly(figure)
         settle(figure)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -80,6 +81,18 @@ def draw_plot(
         description=description,
         svg=_inline(buffer.getvalue(), name, title, description),
     )
+
+
+def _write_plainly(figure: Any) -> None:
+    """Give the numbers of logarithmic axes that nobody named as digits: the library's own are TeX's words."""
+    from matplotlib.ticker import LogFormatter, NullFormatter
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatter):
+                axis.set_major_formatter(lambda value, _: f"{value:,g}")
+            if isinstance(axis.get_minor_formatter(), LogFormatter):
+                axis.set_minor_formatter(NullFormatter())
 
 
 def told_of(plot: Plot, words: str) -> Plot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.kinds.streams.curves import Beside, beside
@@ -20,6 +20,7 @@ from bmwg.reports.streams.answers import Answered
 
 _PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
+_NAMED_APART = 2.5  # choice: how many times as large the next size is that an axis names
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 _NOT_SEEN = {
     Transport.TCP: (
@@ -164,6 +165,9 @@ def _plot(experiment: str, found: Mapping[str, Beside]) -> Plot:
             style = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
             axes.plot(sizes, [one.ratios[size] for size in sizes], label=form, **style)
         axes.set_xscale("log")
+        ticks = _apart({size for one in found.values() for size in one.ratios})
+        axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
+        axes.set_xticks([], minor=True)
         axes.set_xlabel(f"{_SIZE[SWEPT[experiment]]}, octets")
         axes.set_ylabel("goodput : native")
         axes.set_ylim(bottom=0)
@@ -176,6 +180,15 @@ def _plot(experiment: str, found: Mapping[str, Beside]) -> Plot:
     return draw_plot(
         _name(experiment), "Goodput against native, by size", f"Ratios to native. {told}.", (6.4, 3.0), draw
     )
+
+
+def _apart(sizes: Collection[int]) -> list[int]:
+    """Return the sizes to name on the axis: the largest, and below it those that leave room for names."""
+    named: list[int] = []
+    for size in sorted(sizes, reverse=True):
+        if not named or named[-1] >= _NAMED_APART * size:
+            named.append(size)
+    return named[::-1]
 
 
 def _limited(run: Run, answers: Sequence[Answered]) -> bool:

@@ -13,15 +13,19 @@ from bmwg.drivers.record.deployment import take_place
 from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_jobs import JobsWorkload
+from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import experiment_of, next_up
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.records import BAREMETAL, Outcome
+from bmwg.methodology.records import BAREMETAL, Outcome, OutcomeType
 from bmwg.reports.store import Run
+from bmwg.reports.store.redact import redact
 from bmwg.resources.hosts import places
 from bmwg.resources.hosts.line import line_of
+from bmwg.resources.measure import is_of_cell
 from bmwg.resources.open_run import OpenRun
+from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.repeated.bench import RepeatedBench
 from bmwg.resources.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
@@ -47,6 +51,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
     ) -> None:
         super().__init__(run, testbed=testbed, plan=plan, continued=continued)
         self._seed = seed
+        self._unmade = False  # whether a form of the experiment could not be made
         self._guards: dict[str, PlatformGuard] = {BAREMETAL: self.guard}
 
     def line(self, outcome: Outcome) -> str:
@@ -71,6 +76,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         if workload is None:
             return
         broken = 0
+        self._unmade = False
         while forms:
             try:
                 self._measure_standing(forms, workload, bed)
@@ -80,7 +86,11 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
                 if broken > group[0].asked.max_invalid:
                     for hosting, executions in forms.items():
                         self.keep(self._guard(hosting).judged_after_break([executions.answer()])[0])
-                    return
+                    break
+        if self._unmade:
+            self.run.attempt(
+                self.rest
+            )  # what failed may be the node's fault: the next experiment has new ones
 
     def _workload(self, planned: Planned[JobsSpec], bed: Bed) -> tuple[JobsWorkload | None, Missing | None]:
         """Return what runs the experiment's job, or why it cannot be run here."""
@@ -113,10 +123,20 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
                     self.keep(self._guard(name).judged([forms.pop(name).answer()])[0])
 
     def _stand(
-        self, forms: Mapping[str, Executions], workload: JobsWorkload, bed: Bed, stack: ExitStack
+        self, forms: dict[str, Executions], workload: JobsWorkload, bed: Bed, stack: ExitStack
     ) -> dict[str, Stand[JobsSpec, JobsResult]]:
-        """Make all forms, then watch each: what one is does not depend on when another was made."""
-        made = {hosting: stack.enter_context(places.form(bed, hosting)) for hosting in forms}
+        """Make all forms, then watch each: what one is does not depend on when another was made.
+
+        A form that cannot be made has its answer and is taken away; the others stand.
+        """
+        made = {}
+        for hosting in list(forms):
+            try:
+                made[hosting] = stack.enter_context(places.form(bed, hosting))
+            except ToolkitError as error:
+                if not is_of_cell(error):
+                    raise
+                self._not_made(forms.pop(hosting), error)
         told = dict(workload.describe())
         fault = Standing(bed).fault
         found = {}
@@ -135,6 +155,12 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
                 fault=fault,
             )
         return found
+
+    def _not_made(self, executions: Executions, error: ToolkitError) -> None:
+        """Keep that one form of the experiment could not be made, with what it was that failed."""
+        self._unmade = True
+        why = redact(f"form {executions.planned.cell.hosting} was not made: {one_line(error)}")
+        self.keep_without(executions.planned, OutcomeType.INVALID, why)
 
     def _guard(self, hosting: str) -> PlatformGuard:
         """Return what watches the deployments of one form, which stand beside those of others."""

@@ -1,6 +1,6 @@
 """The forms in which jobs run on a host, all with the same CPUs and limits.
 
-Native, a pod of the testbed's runtime, the and the same pod by Docker and by podman.
+Native, a pod of the testbed's runtime, and the same pod by Docker and by podman.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     node = _node(bed)
     folder = str(bed.run_dir / f"jobs-{hosting}")
     entry = bed.undo.before("folder", {"kind": "local"}, folder=folder)
-    node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
     told: dict[str, JsonValue] = {
         "path": PATH,
         "scenario": "a program measures the host on which it runs",
@@ -75,6 +74,7 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
         "files": "a folder on the node's disk, the same file system for all forms",
     }
     try:
+        node.call(f"{_PROGRAMS}:write_files", folder=folder, files={})
         if hosting == BAREMETAL:
             with native_place(bed, node, number=0, cpus=bed.testbed.pods.cpus) as place:
                 shop = Workshop(place=place, cgroup=place.cgroup, folder=folder, on_node=folder)

@@ -15,8 +15,10 @@ from bmwg.drivers import registry
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
-from bmwg.methodology.records import BAREMETAL, ENGINES, POD, Validity
+from bmwg.methodology.records import BAREMETAL, ENGINES, POD, OutcomeType, Validity
 from bmwg.resources.hosts import places
+from bmwg.resources.open_run import open_run
+from bmwg.resources.settings import Settings
 
 pytestmark = needs("dd")
 PROGRAMS = {"sysbench": "sysbench", "hpcc": "hpcc", "bonnie": "bonnie++", "fio": "fio", "dd": "dd"}
@@ -139,3 +141,20 @@ def test_a_program_that_needs_more_memory_than_its_limit_is_a_fault(bed):
         octets = 2 * bed.testbed.pods.memory_octets
         told = made.ran(["dd", "if=/dev/zero", "of=/dev/null", f"bs={octets}", "count=1"], 30.0)
     assert told["status"] not in (0, None)
+
+
+def test_one_form_that_cannot_be_made_leaves_the_others_measured(tmp_path):
+    settings = Settings(results=tmp_path, run_id="forms", order_seed=1)
+    run = open_run(settings, {"HB-DDW-1"})
+    try:
+        (run.store.folder / f"jobs-{POD}").write_text("")  # where the pod's folder has to be
+        answers = {one.cell.hosting: one for one in run.outcomes("HB-DDW-1")}
+        assert run.stopped is None
+    finally:
+        run.close()
+    found = answers[POD]
+    assert found.type is OutcomeType.INVALID
+    assert f"form {POD} was not made" in found.reason, found.reason
+    assert answers[BAREMETAL].type is OutcomeType.MEASURED, answers[BAREMETAL]
+    assert [name for name, one in answers.items() if "was not made" in (one.reason or "")] == [POD]
+    assert run.ledger.pending == ()
