@@ -3,8 +3,9 @@
 The switch forwards between two vhost-user ports by one OpenFlow rule each way. A trial is one frame, so its
 latency is that of this frame and of no other. Before a trial of one kind the datapath's flows are purged (the
 rules stay): the frame misses, is classified by the rules and gives the datapath its flow. Before one of the
-other kind none is. They take turns at going first, and the switch's own count of upcalls must say one and none, else the
-trial does not count. Prints JSON, nanoseconds; each difference is of two trials that follow each other.
+other kind none is. They take turns at going first, and the switch's own count of upcalls must say one and
+none, else the trial does not count. Prints JSON, nanoseconds; each difference is of two trials that follow
+each other.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def measure(runs: int) -> dict[str, object]:
 
 
 def poller_first(ovs: Switch) -> None:
-    """Have the polling thread go before other programs of the machine: a frame that waits for it is no upcall."""
+    """Have the polling thread go before other programs: a frame that waits for it is no upcall."""
     pid = ovs.processes[-1].pid
     Path(f"/proc/{pid}/autogroup").write_text("-20")
     for thread in Path(f"/proc/{pid}/task").iterdir():

@@ -25,7 +25,7 @@ def pollers(said: str) -> list[dict[str, JsonValue]]:
 
 
 def upcalls(said: str) -> tuple[int, int] | None:
-    """Read what `dpif-netdev/pmd-stats-show` says of upcalls, of all threads: done and failed; None: nothing."""
+    """Read of `dpif-netdev/pmd-stats-show` the upcalls of all threads: done, failed; None: it says none."""
     done = re.findall(r"^\s*miss with success upcall: (\d+)$", said, re.MULTILINE)
     failed = re.findall(r"^\s*miss with failed upcall: (\d+)$", said, re.MULTILINE)
     return (sum(map(int, done)), sum(map(int, failed))) if done and len(done) == len(failed) else None

@@ -27,8 +27,8 @@ WORDS = (
     ),
     (
         "upcalls",
-        "frames that found no flow in the vSwitch's caches and went to its rules: the first of a flow, and the"
-        " first after it was idle for long",
+        "frames that found no flow in the vSwitch's caches and went to its rules: the first of a flow, and"
+        " the first after it was idle for long",
     ),
     ("soft interrupts", "on the DUT's CPUs, in ticks; within the time of other parts as well, and not added"),
 )
