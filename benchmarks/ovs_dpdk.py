@@ -33,6 +33,7 @@ from bmwg.methodology.records import FCS_OCTETS, Direction, TrialSpec
 
 FRAME_OCTETS = 64
 PARTS = ovs_parts.require()
+CONTROL = "switch.ctl"  # the switch's own name for it has the program's name and process in it
 
 
 class Switch:
@@ -103,7 +104,8 @@ def switch(folder: Path, cpu: int, space: str) -> Iterator[Switch]:
             *(f"other_config:{key}={value}" for key, value in settings.items()),
         )
         # Its bridge and datapath become interfaces: they live and go with a namespace of their own.
-        ovs.start("ip", "netns", "exec", space, PARTS.switch, f"unix:{folder}/db.sock", "--no-chdir")
+        program = [PARTS.switch, f"unix:{folder}/db.sock", f"--unixctl={folder}/{CONTROL}", "--no-chdir"]
+        ovs.start("ip", "netns", "exec", space, *program)
         ovs.vsctl("add-br", "br", "--", "set", "bridge", "br", "datapath_type=netdev")
         for side in (0, 1):
             ovs.vsctl(

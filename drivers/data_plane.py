@@ -33,6 +33,7 @@ OF_FUNCTION = "of the virtual function"  # a device queue that no thread of its 
 _HERE = "bmwg.drivers.data_plane"
 _QUEUES, _KSOFTIRQD = "queues", "ksoftirqd"
 _SUMS = (names.CPU, names.POLLING, names.CYCLES, names.SOFTIRQ)
+_EVENTS = (names.FRAMES, names.UPCALLS, names.FAILED_UPCALLS)  # counted without a window of their own
 _AT = "at_ns"
 _PROC = Path("/proc")
 _STAT_SOFTIRQ = 7  # column of /proc/stat behind the CPU's name
@@ -134,8 +135,9 @@ def between(before: Reading, after: Reading) -> list[tuple[str, int]]:
     counts: list[tuple[str, int]] = []
     for part in sorted(before.keys() & after.keys()):
         old, new = before[part], after[part]
-        if names.FRAMES in old and new.get(names.FRAMES, -1) >= old[names.FRAMES]:
-            counts.append((f"{names.PREFIX}{part}.{names.FRAMES}", new[names.FRAMES] - old[names.FRAMES]))
+        for what in _EVENTS:
+            if what in old and new.get(what, -1) >= old[what]:
+                counts.append((f"{names.PREFIX}{part}.{what}", new[what] - old[what]))
         sums = [what for what in _SUMS if what in old and what in new]
         if _AT not in old or _AT not in new or any(new[what] < old[what] for what in sums):
             continue

@@ -5,7 +5,8 @@ CPU time, `<part>.window_ns` the time between both readings of that part, `<part
 at the end, `<part>.polling_cpu_ns` the share of threads that poll, `<part>.cycles` processor cycles where the
 processor counts them. `host.dut.cpus.softirq_ns` is time in soft interrupts on the DUT's CPUs; it lies within
 other parts' time as well, so nothing adds it. `host.dut.pod0.net0.frames` are the frames that an interface in
-a pod's network namespace received and sent.
+a pod's network namespace received and sent. `host.dut.vswitch.upcalls` are the frames that found no flow in a
+vSwitch's caches and went to its rules, `failed_upcalls` those of them that were lost there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bmwg.methodology.records import TrialResult
 PREFIX = "host.dut."
 CPU, WINDOW, MEMORY, POLLING, CYCLES = "cpu_ns", "window_ns", "memory_octets", "polling_cpu_ns", "cycles"
 FRAMES = "frames"  # of one interface
+UPCALLS, FAILED_UPCALLS = "upcalls", "failed_upcalls"  # of a vSwitch
 CPUS, SOFTIRQ = "cpus", "softirq_ns"  # of the DUT's CPUs together; no part
 
 
@@ -47,7 +49,7 @@ class Use:
     """What all parts used over some trials that carried `frames` (received, in all directions).
 
     `offered_ns` is how long these trials sent; windows are longer by what lies before the first frame and
-    after the last. `softirq_ns` is None where it was not counted.
+    after the last. `softirq_ns` and `upcalls` (failed ones among them) are None where they were not counted.
     """
 
     parts: tuple[Part, ...]
@@ -55,6 +57,7 @@ class Use:
     trials: int
     offered_ns: int
     softirq_ns: int | None = None
+    upcalls: int | None = None
 
     @property
     def cpus(self) -> float:
@@ -87,12 +90,14 @@ def use_of(results: Iterable[TrialResult]) -> Use | None:
         return None
     kept = [(result, counts) for result, counts in told if frozenset(counts) == widest]
     softirq = [dict(result.auxiliary).get(f"{PREFIX}{CPUS}.{SOFTIRQ}") for result, _ in kept]
+    upcalls = [upcalls_of(result) for result, _ in kept]
     return Use(
         parts=tuple(_summed(name, [counts[name] for _, counts in kept]) for name in sorted(widest)),
         frames=sum(result.received_frames for result, _ in kept),
         trials=len(kept),
         offered_ns=sum(round(result.spec.total_s * 1e9) for result, _ in kept),
         softirq_ns=None if None in softirq else sum(value for value in softirq if value is not None),
+        upcalls=None if None in upcalls else sum(value for value in upcalls if value is not None),
     )
 
 
@@ -105,6 +110,17 @@ def counts_of(result: TrialResult) -> dict[str, dict[str, int]]:
             if dot:
                 found.setdefault(part, {})[what] = value
     return {part: counts for part, counts in found.items() if CPU in counts and counts.get(WINDOW, 0) > 0}
+
+
+def upcalls_of(result: TrialResult) -> int | None:
+    """Return the frames of a trial that went to a vSwitch's rules, lost ones too; None: not counted."""
+    told = dict(result.auxiliary)
+    found = [
+        value
+        for name, value in told.items()
+        if name.startswith(PREFIX) and name.rpartition(".")[2] in (UPCALLS, FAILED_UPCALLS)
+    ]
+    return sum(found) if found else None
 
 
 def frames_of(result: TrialResult) -> dict[tuple[str, str], int]:

@@ -25,6 +25,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import process, programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
+from bmwg.methodology.data_plane import FAILED_UPCALLS, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
@@ -349,7 +350,15 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER)}}
+    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER), **_upcalls()}}
+
+
+def _upcalls() -> dict[str, JsonValue]:
+    """Return how many frames found no flow in the caches and went to the rules; none of a silent switch."""
+    with contextlib.suppress(ToolkitError):
+        if counted := ovs_words.upcalls(ovs_tools.ask("dpif-netdev/pmd-stats-show")):
+            return dict(zip((UPCALLS, FAILED_UPCALLS), counted, strict=True))
+    return {}
 
 
 def configure(*, words: list[str]) -> str:

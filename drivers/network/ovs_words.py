@@ -24,6 +24,13 @@ def pollers(said: str) -> list[dict[str, JsonValue]]:
     return found
 
 
+def upcalls(said: str) -> tuple[int, int] | None:
+    """Read of `dpif-netdev/pmd-stats-show` the upcalls of all threads: done, failed; None: it says none."""
+    done = re.findall(r"^\s*miss with success upcall: (\d+)$", said, re.MULTILINE)
+    failed = re.findall(r"^\s*miss with failed upcall: (\d+)$", said, re.MULTILINE)
+    return (sum(map(int, done)), sum(map(int, failed))) if done and len(done) == len(failed) else None
+
+
 def matches(destinations: Sequence[str]) -> tuple[str, ...]:
     """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
     if not destinations:

@@ -25,6 +25,11 @@ WORDS = (
         "where the kernel does it: sending into a veth pair counts for the sender, and what the tester's end"
         " does with a frame counts for the thread that delivers it",
     ),
+    (
+        "upcalls",
+        "frames that found no flow in the vSwitch's caches and went to its rules: the first of a flow, and"
+        " the first after it was idle for long",
+    ),
     ("soft interrupts", "on the DUT's CPUs, in ticks; within the time of other parts as well, and not added"),
 )
 _MEBI = 1 << 20
@@ -59,7 +64,7 @@ def section(facts: Facts) -> list[str]:
     if not rows:
         return []
     head = ["path and option", "frame size", "type", "of which trials", "CPUs in use", "CPU time a frame"]
-    head += ["by part: CPUs", "by part: memory", "cycles a frame", "soft interrupts"]
+    head += ["by part: CPUs", "by part: memory", "cycles a frame", "soft interrupts", "upcalls"]
     lines = title("CPU and memory of the data plane", 1)
     lines += table(head, rows, "What the data plane used while frames went through")
     lines += pairs((name, esc(said)) for name, said in WORDS)
@@ -88,6 +93,7 @@ def _row(outcome: Outcome, use: Use, *, of_search: bool) -> list[str]:
         esc("; ".join(held)),
         NONE if cycles is None else whole(round(cycles)),
         NONE if use.softirq_ns is None else esc(cpus(use.softirq_ns / window_ns)),
+        NONE if use.upcalls is None else esc(f"{whole(use.upcalls)} of {whole(use.frames)} frames"),
     ]
 
 

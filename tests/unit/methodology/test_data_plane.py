@@ -86,3 +86,19 @@ def test_between_two_readings_a_part_that_was_started_anew_is_left_out():
         "host.dut.pod0.window_ns": 200,
         "host.dut.pod0.memory_octets": 5,
     }
+
+
+def test_upcalls_are_summed_over_trials_and_unknown_where_one_lacks_them():
+    counted = trial(**POLLER, vswitch__upcalls=2, vswitch__failed_upcalls=1)
+    assert use_of([counted, counted]).upcalls == 6
+    assert use_of([trial(**POLLER, vswitch__upcalls=0, vswitch__failed_upcalls=0)]).upcalls == 0
+    assert use_of([counted, trial(**POLLER)]).upcalls is None
+    assert use_of([trial(**POLLER)]).upcalls is None
+
+
+def test_upcalls_between_two_readings_are_their_difference_and_none_of_a_new_switch():
+    def read(at, upcalls):
+        return {"vswitch": {"at_ns": at, "cpu_ns": at, "upcalls": upcalls, "failed_upcalls": 0}}
+
+    assert dict(between(read(1, 5), read(2, 9)))["host.dut.vswitch.upcalls"] == 4
+    assert "host.dut.vswitch.upcalls" not in dict(between(read(1, 5), read(2, 0)))

@@ -9,3 +9,11 @@ def test_a_flow_matches_each_prefix_by_its_version_or_whatever_comes():
         ",ip,nw_dst=198.19.240.0/28",
         ",ipv6,ipv6_dst=2001:2:0:f100::/64",
     )
+
+
+def test_upcalls_of_all_threads_are_summed_and_a_silent_switch_has_none():
+    one = "pmd thread numa_id 0 core_id 1:\n  miss with success upcall: 2\n  miss with failed upcall: 20\n"
+    main = "main thread:\n  miss with success upcall: 1\n  miss with failed upcall: 0\n"
+    assert ovs_words.upcalls(one + main) == (3, 20)
+    assert ovs_words.upcalls("") is None
+    assert ovs_words.upcalls("  miss with success upcall: 2\n") is None  # of another version

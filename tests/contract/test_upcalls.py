@@ -1,0 +1,50 @@
+"""Frames that find no flow in a vSwitch's caches: counted beside a trial, from the switch's own words."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.contract.paths_support import PacketTester
+
+from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.methodology.errors import DriverError
+from bmwg.methodology.records import Cell
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+    pytest.mark.skipif(
+        not Path("/usr/lib/cni/bridge").exists(), reason="needs apt-get install containernetworking-plugins"
+    ),
+]
+CELL = Cell(path="pvp", hosting="pod", function="testpmd", network="ovs-dpdk", frame_octets=64)
+ASK = "bmwg.drivers.network.ovs_tools:asked"
+DONE, FAILED = "host.dut.vswitch.upcalls", "host.dut.vswitch.failed_upcalls"
+
+
+def test_the_first_frame_of_a_flow_is_an_upcall_and_the_next_is_none(tmp_path):
+    with open_bed(load_testbed(), Ledger(tmp_path / "l.jsonl", index_dir=tmp_path), tmp_path) as bed:
+        driver = path_driver(CELL, bed)
+        if missing := driver.probe():
+            pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+        node = bed.node("dut1")
+        with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+            plane = DataPlane(bed, CELL, deployment)
+            counted = []
+            for purged in (True, False, True, False):
+                if purged:
+                    node.call(ASK, words=["revalidator/purge"])
+                before = plane.read()
+                assert tester.carry(0, b"a frame", frame_octets=128) is not None
+                counted.append(dict(plane.used(before)))
+            with pytest.raises(DriverError) as caught:
+                node.call(ASK, words=["no/such-command"])
+        assert [one[FAILED] for one in counted] == [0, 0, 0, 0]
+        assert [one[DONE] for one in counted] == [2, 0, 2, 0]  # a bridge towards the pod, and one back
+        assert caught.value.error_id == "VSW-03"
+        with pytest.raises(DriverError):  # no switch stands any more
+            node.call(ASK, words=["version"])
