@@ -28,7 +28,8 @@ class PodNetwork:
 class ProgramPlace(Protocol):
     """Where programs of a workload run: a pod, or a host itself. What a pod's parts are, `Pod` says.
 
-    One that is entered by an engine's API has `entered_by` (see `entry`); all else by its namespaces.
+    One that is entered by an engine's API has `entered_by` (see `entry`); all else by its namespaces. Whose
+    image has none of the programs has `entered_as`: by which process, and that they are the node's.
     """
 
     @property
@@ -44,7 +45,7 @@ class ProgramPlace(Protocol):
 
 def entry(place: ProgramPlace) -> dict[str, JsonValue]:
     """Return by what a program enters a place, as `pod_programs` takes it."""
-    told = {"pid": place.pid, "start_ticks": place.start_ticks}
+    told = {"pid": place.pid, "start_ticks": place.start_ticks, **getattr(place, "entered_as", {})}
     by = getattr(place, "entered_by", None)
     return {**told, "entered_by": by} if by else told
 

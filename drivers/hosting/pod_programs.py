@@ -20,7 +20,8 @@ from bmwg.methodology.errors import DriverError, TestbedError
 # Joins each cgroup that is named before `--`, then is the program: only what runs in a cgroup is in it.
 _JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
 _BY_ENGINE = "bmwg.drivers.hosting.engine_exec"
-_NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid")
+_NAMESPACES = ("--uts", "--ipc", "--net", "--pid")
+_ROOT = "--mount"
 _POLL_S = 0.01
 _LISTENS = "0A"  # of a TCP socket in /proc/net/tcp; one of UDP has no such state
 
@@ -35,16 +36,18 @@ def start(
     cpus: str = "",
     cgroup: str = "",
     entered_by: dict[str, JsonValue] | None = None,
+    programs_of_node: bool = False,
 ) -> dict[str, int]:
     """Node function: start a program in the pod of process `pid`, its output in `folder`/output.
 
     Returns pid and start time (ticks) of its session, for `programs.stop`. `mend` is the line that supplies
     the program, `cpus` a list of CPUs to put it on (empty: those that it finds), `cgroup` one that it joins
-    beside those of the process. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01, EXEC-03.
+    beside those of the process. `programs_of_node`: the pod's image lacks the program, which keeps the node's
+    root and has all else of the pod. Raises TestbedError PROG-01, DriverError PROG-02, EXEC-01, EXEC-03.
     """
     _require(command[0], mend)
     programs.write_files(folder=folder, files={})
-    entering = _entering(pid, start_ticks, command, cpus, cgroup, entered_by)
+    entering = _entering(pid, start_ticks, command, cpus, cgroup, entered_by, programs_of_node)
     return programs.start(command=entering, folder=folder, packages=[])
 
 
@@ -58,6 +61,7 @@ def run(
     cpus: str = "",
     cgroup: str = "",
     entered_by: dict[str, JsonValue] | None = None,
+    programs_of_node: bool = False,
 ) -> dict[str, JsonValue]:
     """Node function: run a program to its end in the pod of process `pid`.
 
@@ -65,7 +69,7 @@ def run(
     said too much, else "". Raises TestbedError PROG-01, DriverError EXEC-01, EXEC-03.
     """
     _require(command[0], mend)
-    entering = _entering(pid, start_ticks, command, cpus, cgroup, entered_by)
+    entering = _entering(pid, start_ticks, command, cpus, cgroup, entered_by, programs_of_node)
     began_ns = time.monotonic_ns()
     found: dict[str, JsonValue] = {"output": "", "errors": "", "status": None, "fault": ""}
     try:
@@ -165,6 +169,7 @@ def _entering(
     cpus: str,
     cgroup: str,
     entered_by: dict[str, JsonValue] | None,
+    programs_of_node: bool,
 ) -> list[str]:
     """Return the command by which a process of the node becomes a program of the pod."""
     if not process.same(pid, start_ticks):
@@ -179,5 +184,6 @@ def _entering(
         if not own:
             raise DriverError("EXEC-03", f"{command[0]} in cgroup {cgroup}", found="no such cgroup")
         places |= own
-    enter = ["nsenter", f"--target={pid}", *_NAMESPACES, "--"]
+    root = [] if programs_of_node else [_ROOT]
+    enter = ["nsenter", f"--target={pid}", *root, *_NAMESPACES, "--"]
     return ["sh", "-c", _JOIN, "sh", *places, "--", *put, *enter, *command]

@@ -84,6 +84,12 @@ class KubernetesPod:
         if told is not None:
             ends.detached_ns = told["ended_ns"]
 
+    @property
+    def entered_as(self) -> dict[str, JsonValue]:
+        """How programs enter it: as its container does, but for the root, for they are the node's."""
+        ours = {name: self._container[name] for name in ("pid", "start_ticks")}
+        return {**ours, "programs_of_node": True}
+
     def start(self, arguments: Sequence[str] = ()) -> None:
         """Tell the pod's shell its program, where it waits for one; else the kubelet has started it."""
         if self._spec.told_at_start:

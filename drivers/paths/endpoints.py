@@ -228,6 +228,7 @@ def endpoint(
         routes = tuple(
             (subnet, host(via))
             for subnet, via in zip(INNER[1 - number].subnets, INNER[number].router, strict=True)
+            if ":" not in via or not getattr(network, "ipv4_alone", False)
         )
     attachment = Attachment(
         network=network.spec.name,

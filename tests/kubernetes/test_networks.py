@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.contract.paths_support import PacketTester
+from tests.contract.streams_support import offered, spec
 from tests.kubernetes.conftest import lacking
 
+from bmwg.drivers import registry
 from bmwg.drivers.kubernetes import flannel
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.network import ebpf_build
@@ -15,7 +17,11 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
-from bmwg.methodology.records import Cell, TrialSpec
+from bmwg.drivers.workload.iperf3 import Iperf3
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.kinds.streams.records import Way
+from bmwg.methodology.records import Cell, TrialSpec, Validity
 
 TESTBED = Path(__file__).parents[2] / "testbeds" / "kubernetes.yaml"
 INTERFACES = "bmwg.drivers.hosting.interfaces:listing"
@@ -70,6 +76,28 @@ def test_pods_of_two_nodes_reach_each_other_by_what_flanneld_made(bed):
         assert told["endpoints"][0]["attachment"]["result"]
         assert told["pod_runtime"]["flannel"]["backend"] == network.backend
     assert {name: _links(bed, name) for name in ("dut1", "dut2")} == before
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="needs iperf3: sh setup/install.sh workloads")
+def test_programs_of_the_node_stream_between_pods_whose_image_has_none(bed):
+    flannel_is_built()
+    (network,) = [bed.network(one.name) for one in bed.testbed.networks if one.driver == "flannel"]
+    asked = profile.cell_of("p2p-cluster", "flannel", "tcp", spec())
+    driver = registry.load(registry.PATH, "p2p-cluster")(asked, bed)
+    assert driver.probe_pods() is None
+    made = Iperf3([bed.node("dut1"), bed.node("dut2")])
+    with driver.between_pods() as between:
+        for way in (Way.FORWARD, Way.REVERSE):
+            told = spec(way=way)
+            found = offered(made, between, told)
+            assert found.faults == ()
+            assert STREAMS.assessed(told, found).validity is Validity.VALID, found
+            assert {"dut1/under0", "dut2/under0"} <= {one.at for one in found.crossings}
+        held = made.asked(between.ends[0], ["sh", "-c", "cat /proc/self/cgroup; hostname"], 5.0)
+        assert "kubepods" in held["output"], "a program has the limits of the pod's container"
+        assert held["output"].split()[-1] == between.ends[0].pod.pod_id
+    tunnelled = network.backend == "vxlan"
+    assert found.effective["maximum_segment_octets"] == (1398 if tunnelled else 1448)
 
 
 def test_a_frame_that_does_not_fit_the_tunnel_is_refused_by_name(bed):
