@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 SCHEMA = "testbed"
 MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
-_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 VETH, CABLE = "veth", "cable"  # kinds of links: a pair that the run makes, and what is there
 AUTO = "auto"  # of tester.io: drivers/port_kind.py says what that is on a machine
 
@@ -360,7 +360,7 @@ def _build(data: dict[str, Any], file: str) -> Testbed:
         ),
         pods=PodSpec(
             cpus=pod_cpus,
-            memory_octets=int(pods["memory"][:-3]) * _UNITS[pods["memory"][-3:]],
+            memory_octets=int(pods["memory"][:-3]) * UNITS[pods["memory"][-3:]],
             hugepages_2mi=int(pods.get("hugepages_2Mi", 0)),
             hugepages_1gi=int(pods.get("hugepages_1Gi", 0)),
             runtime=pods.get("runtime", CRUN),

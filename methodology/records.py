@@ -25,6 +25,7 @@ FRAMES_PER_S = "frames/s"  # of a load: per port and direction
 WIRE = "wire"  # the path that has no device: by it the tester is qualified (design decision 4)
 NOTHING = "none"  # of a cell: no hosting form, no function or no network takes part
 BAREMETAL, POD, VM = "baremetal", "pod", "vm"
+UNIKERNEL = "unikernel"  # a machine without an agent
 ENGINES, GUEST = ("docker", "podman"), "kvm"  # forms of programs: the same pod by an engine; a QEMU guest
 POD_PREFIX = "pod_"  # a hosting form for each CNI option: `pod_<network option>`; no document ranks it
 RESIDUAL_WAIT = "tester.residual_wait_ns"  # auxiliary count: from the last frame sent to reading the counts

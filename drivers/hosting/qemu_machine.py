@@ -117,8 +117,8 @@ class Machine:
 
     def _launch(self, kernel: GuestKernel, initramfs: Path) -> socket.socket:
         """Start QEMU; returns our end of the channel to the guest's agent."""
-        self._console_file = self._stack.enter_context(_nameless_file())
-        self._log_file = self._stack.enter_context(_nameless_file())
+        self._console_file = self._stack.enter_context(nameless_file())
+        self._log_file = self._stack.enter_context(nameless_file())
         channel, channel_far = socket.socketpair()
         monitor, monitor_far = socket.socketpair()
         self._stack.callback(channel.close)
@@ -306,7 +306,8 @@ def use_of(pid: int) -> dict[str, JsonValue]:
     }
 
 
-def _nameless_file() -> IO[bytes]:
+def nameless_file() -> IO[bytes]:
+    """Open a file without a name, which is gone with whoever holds it."""
     descriptor = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     return os.fdopen(descriptor, "w+b", buffering=0)
 

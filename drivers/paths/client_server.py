@@ -1,6 +1,7 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
-A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes. The client is a process
+A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes,
+a unikernel by one of ours. The client is a process
 of the first node in every form, so that only the server's form differs. Forms that nothing makes here are
 refused by name. Tests of frames have no cells on it: both its ends are programs.
 """
@@ -22,17 +23,17 @@ from bmwg.drivers.api import (
     PodRuntime,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import endpoints, uplinks
+from bmwg.drivers.paths import agentless, endpoints, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
 from bmwg.drivers.paths.native_place import HostPlace, native_place
 from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.methodology.paths import PathKind
-from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, Cell
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
-_LATER = (GUEST, "unikernel")  # forms of the document without a server here
+_LATER = (GUEST,)  # forms of the document without a server here
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "programs at both ends use their kernels' sockets",
@@ -45,7 +46,7 @@ class ClientServerPath:
 
     kind: ClassVar[PathKind] = PathKind(
         name="client-server",
-        hostings=(BAREMETAL, POD, *ENGINES),
+        hostings=(BAREMETAL, POD, *ENGINES, UNIKERNEL),
         functions=(NOTHING,),
         networked=True,
         scenario="a native client and a server in a hosting form, on two nodes",
@@ -76,15 +77,28 @@ class ClientServerPath:
             )
         if self._cell.hosting == BAREMETAL:
             return None
+        host = self._bed.node(self._bed.underlay()[1].node)
+        if self._cell.hosting == UNIKERNEL:
+            return agentless.missing(self._bed, host)
         if self._cell.hosting in ENGINES and self._cell.network == NOTHING:
             return Missing(
                 what=f"hosting form {self._cell.hosting} without a network",
                 reason="its pods are in a network option, as all pods are",
                 mend=f"`engines: [{self._cell.hosting}]` in the profile, and not among `hostings`",
             )
-        host = self._bed.node(self._bed.underlay()[1].node)
         lack = self._runtime.probe(host) if self._cell.hosting in ENGINES else None
         return lack or option_missing(self._cell, self._bed)
+
+    def unanswered(self, workload: str) -> Missing | None:
+        """Return why the server answers no load of this workload: its image decides that for a unikernel."""
+        told = agentless.settings_of(self._bed) if self._cell.hosting == UNIKERNEL else None
+        if told is None or workload in told.serves:
+            return None
+        return Missing(
+            what=f"{workload} in the unikernel",
+            reason=f"the testbed file says that it serves {', '.join(told.serves)}",
+            mend="an image that starts its server, and its name in `unikernel.serves`",
+        )
 
     @property
     def _runtime(self) -> PodRuntime:
@@ -116,7 +130,9 @@ class ClientServerPath:
             cpus = bed.testbed.tester.cpus  # those of the form are the pods'
             place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
             client, native = _end(place, mine.interface, 0), {"client": place.limits}
-            if self._cell.hosting != BAREMETAL:
+            if self._cell.hosting == UNIKERNEL:
+                server, further, told = stack.enter_context(self._machine(answering, other.interface, asking))
+            elif self._cell.hosting != BAREMETAL:
                 server, further, told = stack.enter_context(self._pod(answering, other.interface))
             else:
                 stack.enter_context(_addressed(answering, other.interface, 1))
@@ -176,6 +192,29 @@ class ClientServerPath:
             address = host(made.attached.attachment.addresses[0])
             end = PodEnd(pod=made.pod, interface=endpoints.INTERFACE, address=address)
             yield end, endpoints.crossed_by(made, outwards=False), told
+
+    @contextmanager
+    def _machine(
+        self, node: NamespaceNode, nic: str, asking: NamespaceNode
+    ) -> Iterator[tuple[PodEnd, tuple[Crossed, ...], dict[str, JsonValue]]]:
+        with agentless.standing(self._bed, node, nic=nic, asking=asking) as (place, machine):
+            tap = agentless.TAP
+            told = {
+                "network": NOTHING,
+                "machine": machine,
+                "hops": [
+                    {"at": node.name, "what": f"bridge {agentless.BRIDGE}"},
+                    {"at": f"{node.name}/{tap}", "what": "tap of the machine, virtio-net in it"},
+                ],
+                "forwarding": "the kernel of the server's host",
+            }
+            end = PodEnd(
+                pod=place,
+                interface=tap,
+                address=agentless.ADDRESS,
+                cpus=str(self._bed.testbed.pods.cpuset),
+            )
+            yield end, (Crossed(at=f"{node.name}/{tap}", place=node, interface=tap, forward="tx"),), told
 
 
 def _end(place: HostPlace, interface: str, number: int) -> PodEnd:

@@ -13,6 +13,7 @@ from bmwg.drivers.api import JsonValue, Node, PodEnd, WorkloadDriver
 from bmwg.drivers.api_pods import entry
 from bmwg.drivers.api_workload import TWO, Takes
 from bmwg.drivers.workload.of_programs import IN_POD, MEND, OfPrograms
+from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.streams.records import KIND, StreamsResult, StreamsSpec
 
 _PROGRAMS = "bmwg.drivers.hosting.programs"
@@ -47,8 +48,21 @@ class OfStreams(OfPrograms[PodEnd]):
     def serving(self, end: PodEnd, command: list[str], *, port: int, transport: str) -> Iterator[str]:
         """Have the answering program listen while this is entered; gives the folder of its output.
 
-        Raises TestbedError PROG-01, DriverError PROG-02, PROG-03 (the port is taken), EXEC-01, EXEC-02.
+        A place without an agent serves by itself. Raises TestbedError PROG-01, DriverError PROG-02, PROG-03
+        (the port is taken), EXEC-01, EXEC-02, UNIK-03 (no server of this program in it).
         """
+        if serves := getattr(
+            end.pod, "serves", ()
+        ):  # nobody can start a program there: it listens since it booted
+            if self.program not in serves:
+                raise DriverError(
+                    "UNIK-03",
+                    f"{self.program} in {end.pod.pod_id}",
+                    expected=", ".join(serves),
+                    found="another",
+                )
+            yield ""
+            return
         end.pod.inside(f"{_PROGRAMS}:require_free", address=end.address, port=port)
         with self.started(end, command) as folder:
             end.pod.inside(f"{IN_POD}:wait_listening", port=port, transport=transport)

@@ -101,7 +101,8 @@ def percent(ratio: float, decimals: int = 3) -> str:
     least = 10.0**-decimals
     if 0 < abs(value) < least:
         return f"< {least:g}\u00a0%" if value > 0 else f"> -{least:g}\u00a0%"
-    return f"{value:.{decimals}f}".rstrip("0").rstrip(".") + "\u00a0%"
+    text = f"{value:.{decimals}f}"
+    return (text.rstrip("0").rstrip(".") if decimals else text) + "\u00a0%"
 
 
 def sequence(numbers: Iterable[int]) -> str:

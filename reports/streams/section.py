@@ -15,7 +15,7 @@ from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, 
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
-from bmwg.reports.streams import collective, sweeps
+from bmwg.reports.streams import collective, places, sweeps
 from bmwg.reports.streams.answers import Answered, interface_of
 
 _OFFLOADS = {
@@ -51,8 +51,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
             lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
-            lines += _answers(mine)
-            lines += _compared(mine)
+            lines += _answers(run, mine)
+            lines += _compared(run, mine)
             lines += collective.lines(run, mine)
     return [
         *lines,
@@ -69,7 +69,7 @@ def summary(run: Run) -> str:
         return ""
     answers = answers_of(run, STREAMS)
     executions = len({seq for one in answers for seq in one.outcome.trials})
-    places = "; ".join(dict.fromkeys(_place(one) for one in answers)) or "no path"
+    places = "; ".join(dict.fromkeys(_place(run, one) for one in answers)) or "no path"
     return f"{len(answers)} answers from {executions} executions of transport tests on {places}"
 
 
@@ -77,11 +77,11 @@ def _experiment(one: Answered) -> str:
     return str(dict(one.outcome.cell.axes)["experiment"])
 
 
-def _place(one: Answered) -> str:
+def _place(run: Run, one: Answered) -> str:
     cell = one.outcome.cell
     if cell.hosting == POD:
         return f"{cell.path}, {cell.network}"
-    return f"{cell.path}, {sweeps.form_of(one)}"
+    return f"{cell.path}, {sweeps.form_of(run, one)}"
 
 
 def _conditions(one: Answered, source: str) -> str:
@@ -107,13 +107,13 @@ def _way(spec: StreamsSpec) -> str:
     return words.get(spec.exchange, spec.way.value)
 
 
-def _answers(answers: Sequence[Answered]) -> list[str]:
+def _answers(run: Run, answers: Sequence[Answered]) -> list[str]:
     rows = []
     for one in answers:
         spec, results = one.planned.spec, one.results
         rows.append(
             [
-                esc(_place(one)),
+                esc(_place(run, one)),
                 esc(_way(spec)),
                 esc(_settings(one)),
                 one.type_cell,
@@ -154,12 +154,12 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
     return f"{fmean(resent):.0f} segments sent again, mean" if resent else NONE
 
 
-def _compared(answers: Sequence[Answered]) -> list[str]:
+def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
     """Return each option against the first one of the same load: ratio, and what the statistics show."""
     rows = []
     first: dict[object, Answered] = {}
     for one in answers:
-        if one.outcome.type is not OutcomeType.MEASURED:
+        if one.outcome.type is not OutcomeType.MEASURED or places.translated(run, one):
             continue
         base = first.setdefault(one.planned.spec, one)
         shown = difference(_samples(one), _samples(base))
@@ -167,10 +167,10 @@ def _compared(answers: Sequence[Answered]) -> list[str]:
             continue
         rows.append(
             [
-                esc(_place(one)),
+                esc(_place(run, one)),
                 esc(_way(one.planned.spec)),
                 esc(_settings(one)),
-                esc(_place(base)),
+                esc(_place(run, base)),
                 esc(f"{one.values['mean'] / base.values['mean']:.3f}"),
                 esc(_SHOWN[shown.sign] if shown else "too few executions to tell"),
             ]

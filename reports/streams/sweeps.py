@@ -16,11 +16,13 @@ from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.text import NONE, esc, percent, table
 from bmwg.reports.repeated.answers import answers_of
 from bmwg.reports.store import Run
+from bmwg.reports.streams import places
 from bmwg.reports.streams.answers import Answered
 
 _PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
 _SIZE = {"window_octets": "socket size asked for", "message_octets": "octets of a datagram"}
 _NAMED_APART = 2.5  # choice: how many times as large the next size is that an axis names
+_OURS = {"osv": "unikernel under KVM"}  # the document's forms by our names, where they differ
 _SHOWN = {-1: "lower", 0: "no difference shown", 1: "higher"}
 _NOT_SEEN = {
     Transport.TCP: (
@@ -50,39 +52,43 @@ _UNEQUAL = (
 )
 
 
-def curves(answers: Sequence[Answered]) -> Mapping[str, Mapping[int, Answered]]:
+def curves(run: Run, answers: Sequence[Answered]) -> Mapping[str, Mapping[int, Answered]]:
     """Return the answers by form, and by size; the base, native, comes first."""
     found: dict[str, dict[int, Answered]] = {}
     for one in sorted(answers, key=lambda each: each.outcome.cell.hosting != BAREMETAL):
         axes = dict(one.outcome.cell.axes)
-        found.setdefault(form_of(one), {})[int(axes[SWEPT[str(axes["experiment"])]])] = one
+        found.setdefault(form_of(run, one), {})[int(axes[SWEPT[str(axes["experiment"])]])] = one
     return found
 
 
-def form_of(one: Answered) -> str:
-    """Name a server's form as a reader does."""
+def form_of(run: Run, one: Answered) -> str:
+    """Name a server's form as a reader does, a machine with what ran its instructions."""
     cell = one.outcome.cell
     words = {BAREMETAL: "native", POD: f"pod, {cell.network}"}
-    return words.get(cell.hosting, cell.hosting)
+    found = places.machine(run, one).get("accelerator")
+    under = f" under {str(found).upper()}" if found else ""
+    return words.get(cell.hosting, cell.hosting) + under
 
 
 def lines(
     run: Run, experiment: str, answers: Sequence[Answered], figure: Callable[[str], list[str]]
 ) -> list[str]:
     """Return tables of one swept experiment: numbers, ratios to native, areas, and sizes in force."""
-    found = curves(answers)
+    found = curves(run, answers)
     measured = {form: _numbers(by_size) for form, by_size in found.items()}
     shown = [form for form in found if measured[form]]
     sizes = sorted({size for by_size in found.values() for size in by_size})
     spec = answers[0].planned.spec
     base = shown[0] if shown and shown[0] == "native" else None
+    alone = {form for form in shown if any(places.translated(run, one) for one in found[form].values())}
+    beside_base = {form: numbers for form, numbers in measured.items() if form not in alone}
     rows = []
     for size in sizes:
         row = [esc(f"{size}")]
         for form in shown:
             one = found[form].get(size)
             row.append(esc(_number(one) if one else NONE))
-            if form != base:
+            if form != base and form not in alone:
                 row.append(esc(_ratio(one, found[base].get(size)) if one and base else NONE))
             if spec.transport is Transport.UDP:
                 row.append(esc(_okay(one)))
@@ -90,7 +96,7 @@ def lines(
         rows.append(row)
     head = [_SIZE[SWEPT[experiment]]]
     for form in shown:
-        head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form != base else [])
+        head += [f"{form}, Mbit/s"] + ([f"{form} : native"] if form not in {base, *alone} else [])
         head += ["okay rate"] if spec.transport is Transport.UDP else []
     out = [
         esc(_NOT_SEEN[spec.transport]),
@@ -98,7 +104,8 @@ def lines(
         esc(_EQUAL if _limited(run, answers) else _UNEQUAL),
         "",
     ]
-    out += figure(_name(experiment)) if base and _besides(measured, base) else []
+    out += places.lines(run, {form: list(by_size.values()) for form, by_size in found.items()})
+    out += figure(_name(experiment)) if base and _besides(beside_base, base) else []
     out += (
         table([*head, "buffers in force, octets"], rows, "Goodput by size, mean and half-width at 95 %")
         if shown
@@ -111,11 +118,12 @@ def lines(
             esc(f"{one.area:+.0f}"),
             esc(f"{one.mean_excess:+.3f}"),
         ]
-        for form, one in (_besides(measured, base) if base else {}).items()
+        for form, one in (_besides(beside_base, base) if base else {}).items()
     ]
     words = "Signed area between each curve and native (the document's verdict): above is positive"
     return [
         *out,
+        *places.cpu_lines({form: found[form] for form in shown if form not in alone}, base),
         *(_beside_document(found, base) if experiment == _PUBLISHED_OF and base else []),
         *table(["form", "sizes, octets", "area of (ratio - 1), octets", "area per octet"], areas, words),
     ]
@@ -129,7 +137,7 @@ def _beside_document(found: Mapping[str, Mapping[int, Answered]], base: str) -> 
     rows = []
     for form in shown.forms:
         if form != NATIVE:
-            mine = found.get(form, {}).get(_PUBLISHED_SIZE)
+            mine = found.get(_OURS.get(form, form), {}).get(_PUBLISHED_SIZE)
             ours = _ratio(mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
             rows.append([esc(form), esc(f"{shown.figures[(item, form)].mean / native:.3f}"), esc(ours)])
     caption = f"Ratios to native at {_PUBLISHED_SIZE} octets beside {documents()[shown.document].authors}"
@@ -142,9 +150,11 @@ def plots(run: Run) -> tuple[Plot, ...]:
     made = []
     for experiment in SWEPT:
         mine = [
-            one for one in answers_of(run, STREAMS) if dict(one.outcome.cell.axes)["experiment"] == experiment
+            one
+            for one in answers_of(run, STREAMS)
+            if dict(one.outcome.cell.axes)["experiment"] == experiment and not places.translated(run, one)
         ]
-        measured = {form: _numbers(by_size) for form, by_size in curves(mine).items()}
+        measured = {form: _numbers(by_size) for form, by_size in curves(run, mine).items()}
         found = _besides(measured, "native") if measured.get("native") else {}
         if found:
             made.append(_plot(experiment, found))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, PodPathDriver
+from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.standing import Standing
@@ -48,7 +48,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         workloads = {} if lack else self._workloads(group[0])
         left = []
         for planned in group:
-            missing = lack or workloads[planned.spec.workload].probe()
+            missing = lack or _unanswered(path, planned) or workloads[planned.spec.workload].probe()
             if missing is None:
                 left.append(self.executions(planned))
             else:
@@ -122,6 +122,13 @@ def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[
 def _ways(spec: StreamsSpec) -> tuple[Way, ...]:
     """Return the directions in which payload goes; each of them is held against the counters."""
     return (Way.FORWARD, Way.REVERSE) if spec.exchange is Exchange.ALL_TO_ALL else (spec.way,)
+
+
+def _unanswered(path: PodPathDriver | None, planned: Planned[StreamsSpec]) -> Missing | None:
+    """Return why the path's answering end has no server of a workload, where it is not ours to start."""
+    asked = getattr(path, "unanswered", None)
+    found: Missing | None = asked(planned.spec.workload) if asked else None
+    return found
 
 
 def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str, int]:

@@ -16,7 +16,7 @@ from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
-from bmwg.methodology.records import BAREMETAL, ENGINES, NOTHING, POD, Validity
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Validity
 
 pytestmark = needs("iperf3")
 PATH = "client-server"
@@ -93,7 +93,7 @@ def test_a_server_that_is_left_in_the_cgroup_ends_with_it(bed):
     assert bed.undo.pending == () or all(one.kind != "native_cgroup" for one in bed.undo.pending)
 
 
-@pytest.mark.parametrize("hosting", ["kvm", "unikernel"])
+@pytest.mark.parametrize("hosting", [GUEST, UNIKERNEL])
 def test_a_form_that_nothing_makes_here_is_told_by_name(bed, hosting):
     missing = path_of(bed, hosting)[1].probe_pods()
     assert missing is not None

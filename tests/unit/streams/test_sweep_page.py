@@ -8,30 +8,54 @@ from html import unescape
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from bmwg.methodology.kinds.streams.curves import Beside
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.kinds.streams.records import Crossing, StreamsResult
-from bmwg.methodology.records import BAREMETAL
+from bmwg.methodology.records import BAREMETAL, UNIKERNEL
 from bmwg.reports.render.drawing import draw_plot
+from bmwg.reports.render.text import percent
 from bmwg.reports.repeated.answers import Answered
-from bmwg.reports.streams import sweeps
+from bmwg.reports.streams import places, sweeps
 
 PLAN = [one for one in PROFILES.load("quick").plan() if one.test_id == "SK-TCP-4"]
 FASTER = {BAREMETAL: 1.0, "docker": 0.9, "podman": 0.8}
+CPU_PERMILLE = {BAREMETAL: 200, "docker": 100, "podman": 160, UNIKERNEL: 100}
+MACHINE = {
+    "accelerator": "tcg",
+    "qemu": "7.2.22",
+    "cpus": 1,
+    "process_cpus": "1",
+    "memory_octets": 256 << 20,
+    "resident_octets_after_boot": 124 << 20,
+    "boot_s": 6.191,
+    "boots": {"image": {"file": "small.raw", "octets": 34131456, "sha256": "0" * 64}},
+}
 
 
-def answered(planned) -> Answered:
+LIMITS = {"cpuset_cpus": "0", "cpu_shares": 1024, "memory_limit_octets": 256 << 20}
+DEPLOYMENT = {
+    "native_programs": {"client": LIMITS, "server": {**LIMITS, "cpuset_cpus": "1"}},
+    "hops": [{"at": "dut2/under0", "what": "the server's host"}],
+}
+
+
+def answered(planned, faster=FASTER) -> Answered:
     tried, results = [], []
     for number in range(1, planned.asked.wanted + 1):
-        octets = int(125_000_000 * FASTER[planned.cell.hosting] * (1 + number / 1000))
+        octets = int(125_000_000 * faster[planned.cell.hosting] * (1 + number / 1000))
         result = StreamsResult(
             sent_octets=octets,
             received_octets=octets,
             elapsed_ns=1_000_000_000,
             process_ns=1_100_000_000,
             wall_ns=1_200_000_000,
-            effective={"send_buffer_octets": 4608},
+            effective={
+                "send_buffer_octets": 4608,
+                "answering_cpu_permille": CPU_PERMILLE[planned.cell.hosting],
+            },
             crossings=(Crossing(at="dut1/nic0", octets=2 * octets, frames=octets // 1000),),
         )
         tried.append(STREAMS.tried(number, replace(planned.spec, number=number), result))
@@ -45,10 +69,12 @@ def answered(planned) -> Answered:
     )
 
 
-def page() -> str:
-    answers = [answered(one) for one in PLAN if one.cell.hosting in FASTER]
+def page(machine=None) -> str:
+    faster = FASTER | ({UNIKERNEL: 0.1} if machine else {})
+    answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
     assert all(one.measured for one in answers), [one.outcome for one in answers][:1]
-    deployments = {form: {"native_programs": {"client": {}}} for form in FASTER}
+    deployments = {form: dict(DEPLOYMENT) for form in faster}
+    deployments |= {UNIKERNEL: {**DEPLOYMENT, "machine": machine}} if machine else {}
     run = SimpleNamespace(platform={"deployments": deployments})
     return "\n".join(sweeps.lines(run, "socket_sizes", answers, lambda name: [])).replace("\\", "")
 
@@ -95,3 +121,51 @@ def test_a_logarithmic_axis_that_nobody_named_has_digits_too() -> None:
     words = drawn_words(draw_plot("plain", "title", "description", (4, 3), draw).svg)
     assert {"1", "100", "10,000"} <= set(words)
     assert [one for one in words if "$" in one or "{" in one] == []
+
+
+def test_the_places_of_both_ends_are_told_with_their_limits() -> None:
+    text = " ".join(page().split())
+    assert "native, CPU 0, shares 1024, memory 256 MiB, a cgroup of its own" in text
+    assert "native, CPU 1, shares 1024, memory 256 MiB, a cgroup of its own" in text
+
+
+def test_goodput_per_cpu_time_stands_beside_ratios_of_a_machine_that_gave_unlike_shares() -> None:
+    assert "from 10\u00a0% to 20\u00a0% of its CPU" in " ".join(page().split(" "))
+    table = rows(page()[page().index("Goodput per second of CPU time") :])
+    assert any("1.800" in row and "1.000" in row for row in table), table  # 0.9 / 0.5 and 0.8 / 0.8
+
+
+def test_a_machine_under_tcg_has_numbers_and_no_ratio() -> None:
+    text = page(MACHINE)
+    flat = " ".join(text.split())
+    assert "unikernel under TCG, Mbit/s" in flat
+    assert "unikernel under TCG : native" not in flat
+    assert "ran under TCG, which translates its instructions" in flat
+    assert "image small.raw of 34131456 octets" in flat
+    assert "booted in 6.191 s" in flat
+    areas = text[text.index("Signed area between each curve") :]
+    assert "unikernel" not in areas
+    assert "docker" in areas
+
+
+def test_a_machine_under_kvm_is_held_against_native_and_the_document() -> None:
+    flat = " ".join(page({**MACHINE, "accelerator": "kvm"}).split())
+    assert "unikernel under KVM : native" in flat
+    assert "translates its instructions" not in flat
+    table = rows(flat[flat.index("Ratios to native at 100 octets") :])
+    assert any("osv" in row and "0.100" in row for row in table), table
+
+
+def test_no_machine_under_tcg_is_in_a_plot() -> None:
+    faster = FASTER | {UNIKERNEL: 0.1}
+    answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
+    run = SimpleNamespace(platform={"deployments": {UNIKERNEL: {"machine": MACHINE}}})
+    assert "unikernel under TCG" in sweeps.curves(run, answers)
+    plotted = [one for one in answers if not places.translated(run, one)]
+    assert UNIKERNEL not in {one.outcome.cell.hosting for one in plotted}
+    assert {one.outcome.cell.hosting for one in plotted} == set(FASTER)
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(0.1, "10"), (1.0, "100"), (0.204, "20"), (0.0, "0")])
+def test_whole_percents_keep_their_zeros(ratio, said) -> None:
+    assert percent(ratio, 0) == f"{said}\u00a0%"

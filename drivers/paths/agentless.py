@@ -1,0 +1,175 @@
+"""A unikernel as the server of a path: it has no agent, and is spoken to over the network alone.
+
+The testbed file says what it boots and which workloads it answers from then on. Ids: UNIK-01 no
+answer, UNIK-02 nothing of ours runs in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from bmwg.drivers.api import JsonValue, Missing, PlacedNode
+from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.links import mac_of
+from bmwg.drivers.paths.addresses import ENDPOINTS
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.testbed import UNITS
+from bmwg.methodology.errors import DriverError, TestbedError
+
+KEY = "unikernel"  # of the testbed file
+TAP, BRIDGE = "bmwg-uk0", "bmwg-ukbr"
+PORTS = {"netperf": 12865, "iperf3": 5201, "sockperf": 11111}  # what takes a connection once it has booted
+ADDRESS, NETMASK, GATEWAY = "198.18.0.3", "255.255.255.0", "198.18.0.2"
+_MACHINE = "bmwg.drivers.hosting.unikernel"
+_ROUTING = "bmwg.drivers.hosting.routing"
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_STEP_S = 2.0
+_CALL_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the testbed file says of it. `serves` are workloads whose servers its image starts at boot."""
+
+    boot: dict[str, str]
+    serves: tuple[str, ...]
+    memory_octets: int
+    cpus: int
+    boot_within_s: float
+
+
+def settings_of(bed: Bed) -> Settings | None:
+    """Return what the testbed file says of a unikernel; None where it says nothing."""
+    told: Mapping[str, Any] = bed.testbed.data.get(KEY, {})
+    if not told:
+        return None
+    folder = Path(bed.testbed.file).resolve().parent
+    words = {"address": ADDRESS, "netmask": NETMASK, "prefix": "24", "gateway": GATEWAY}
+    boot = {name: str(folder / told[name]) for name in ("image", "kernel", "initrd") if name in told}
+    if "command_line" in told:
+        boot["command_line"] = Template(told["command_line"]).safe_substitute(words)
+    return Settings(
+        boot=boot,
+        serves=tuple(told["serves"]),
+        memory_octets=int(told["memory"][:-3]) * UNITS[told["memory"][-3:]],
+        cpus=int(told.get("cpus", 1)),
+        boot_within_s=float(told.get("boot_within_s", 60)),
+    )
+
+
+def missing(bed: Bed, node: NamespaceNode) -> Missing | None:
+    """Return what there is not for a unikernel on this node."""
+    told = settings_of(bed)
+    if told is None:
+        return Missing(
+            what="hosting form unikernel",
+            reason="the testbed file names no image or kernel of one",
+            mend="`unikernel:` in the testbed file (docs/sockets.md)",
+        )
+    lack = node.call(f"{_MACHINE}:probe", boot=told.boot)
+    return Missing(**lack) if lack else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentlessPlace:
+    """Where a server runs that nobody can enter. `serves` names the workloads that it answers."""
+
+    pod_id: str
+    node: PlacedNode
+    pid: int
+    start_ticks: int
+    serves: tuple[str, ...]
+
+    def inside(self, function: str, *, within_s: float = 10.0, **arguments: JsonValue) -> JsonValue:
+        """Refuse: there is no agent in it. Raises DriverError UNIK-02."""
+        raise DriverError(
+            "UNIK-02", f"{function} in a unikernel", expected="a place with an agent", found="none"
+        )
+
+
+@contextmanager
+def standing(
+    bed: Bed, node: NamespaceNode, *, nic: str, asking: NamespaceNode
+) -> Iterator[tuple[AgentlessPlace, dict[str, JsonValue]]]:
+    """Boot the machine behind a bridge with the node's NIC, until the asking node reaches it; end it later.
+
+    Raises TestbedError UNIK-01, VM-04, and what examining an image raises.
+    """
+    told = settings_of(bed)
+    assert told is not None  # `missing` was asked
+    name = f"unikernel-{bed.next_id()}"
+    entry = bed.undo.before("interface", node.place, interface=BRIDGE)
+    try:
+        node.call(f"{_ROUTING}:add_bridge", bridge=BRIDGE)
+        node.call(f"{_ROUTING}:set_controller", interface=nic, controller=BRIDGE)
+        began_s = time.monotonic()
+        made = node.call(
+            f"{_MACHINE}:start",
+            deadline_s=_CALL_S,
+            name=name,
+            tap=TAP,
+            mac=mac_of("unikernel", TAP),
+            cpus=told.cpus,
+            memory_octets=told.memory_octets,
+            boot={**told.boot, "cpus": bed.testbed.pods.cpuset},
+            bridge=BRIDGE,
+        )
+        _await_answer(asking, node, name, told, began_s)
+        boot_s = time.monotonic() - began_s
+        used = node.call(f"{_MACHINE}:sample", name=name)
+        place = AgentlessPlace(
+            pod_id="unikernel",
+            node=node,
+            pid=made["pid"],
+            start_ticks=made["start_ticks"],
+            serves=told.serves,
+        )
+        yield (
+            place,
+            {
+                **made["told"],
+                "serves": list(told.serves),
+                "boot_s": round(boot_s, 3),
+                "boot_ends": "the asking node sees its first server listen",
+                "resident_octets_after_boot": used["memory_octets"],
+            },
+        )
+    finally:
+        node.call(f"{_MACHINE}:stop", name=name)
+        node.call(f"{_ROUTING}:set_controller", interface=nic, controller="")
+        node.call(f"{_INTERFACES}:delete", interface=BRIDGE)
+        bed.undo.done(entry)
+
+
+def _await_answer(
+    asking: NamespaceNode, node: NamespaceNode, name: str, told: Settings, began_s: float
+) -> None:
+    """Wait until its first server listens, or it ends, or its time is over."""
+    port = PORTS[told.serves[0]]
+    while (left_s := told.boot_within_s - (time.monotonic() - began_s)) > 0:
+        if asking.call(f"{_MACHINE}:await_answer", address=ADDRESS, port=port, within_s=min(_STEP_S, left_s)):
+            return
+        if ended := node.call(f"{_MACHINE}:fault", name=name):
+            raise _silent(port, told, ended)
+    said = " | ".join(node.call(f"{_MACHINE}:console", name=name)[-5:])
+    raise _silent(port, told, f"none; its console's last words: {said or 'none'}")
+
+
+def _silent(port: int, told: Settings, found: str) -> TestbedError:
+    return TestbedError(
+        "UNIK-01",
+        "the unikernel does not answer",
+        expected=f"{told.serves[0]} at {ADDRESS} port {port} within {told.boot_within_s:g} s of its start",
+        found=found,
+        hint=f"it must have {ADDRESS}/24 on a virtio NIC and start the server by itself (docs/sockets.md)",
+    )
+
+
+assert ENDPOINTS[0][0].partition("/")[0] == GATEWAY
+assert ENDPOINTS[1][0].partition("/")[0] == ADDRESS
