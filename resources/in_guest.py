@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import guest_run, qemu
+from bmwg.drivers.hosting import guest_run, guest_views, qemu
 from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.traffic.embedded import build
@@ -27,7 +27,7 @@ MEMORY_OCTETS = 3 << 30
 MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
-_RESULTS_TAG, _TOOLKIT_TAG = "bmwg-results", "bmwg-checkout"
+_RESULTS_TAG = "bmwg-results"
 # drivers of NICs with virtual functions, and of these; then what a vSwitch needs, or would load amid a run
 _MODULES = ("igb", "igbvf", "vfio-pci", "tun", "nf_conntrack_netlink")
 
@@ -57,7 +57,7 @@ def run_in_guest(
         memory_octets=MEMORY_OCTETS,
         accelerator=accelerator,
         shares={str(results.resolve()): _RESULTS_TAG},
-        views=_hidden_toolkit(),
+        views=guest_views.hidden(),
         cables=cables,
     )
     with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
@@ -96,12 +96,6 @@ class _Phases:
         now_s = time.monotonic()
         self._say(f"guest: {what} in {now_s - self._began_s:.1f} s\n")
         self._began_s = now_s
-
-
-def _hidden_toolkit() -> dict[str, str]:
-    """Share a checkout that lies below /tmp, which is a guest's own."""
-    root = Path(__file__).resolve().parents[1]
-    return {str(root): _TOOLKIT_TAG} if root.is_relative_to("/tmp") else {}
 
 
 def _follow(

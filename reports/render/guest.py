@@ -8,6 +8,7 @@ from bmwg.reports.store import Run
 
 GUEST = "qemu guest"  # name of the machine among a run's drivers
 MACHINE = "machine"  # name there of what forwarded in cells with hosting `vm`
+OF_PODS = "machine of pods"  # name there of what pods stood in, or programs of jobs
 _KVM = "kvm"
 
 
@@ -16,8 +17,10 @@ def guest_words(run: Run) -> str:
     found = _accelerators(run, GUEST)
     if found:
         return f"guest under {_named(found)}"
-    found = _accelerators(run, MACHINE)
-    return f"machines (hosting vm) under {_named(found)}" if found else ""
+    if found := _accelerators(run, MACHINE):
+        return f"machines (hosting vm) under {_named(found)}"
+    found = _accelerators(run, OF_PODS)
+    return f"pods in guests under {_named(found)}" if found else ""
 
 
 def guest_sentence(run: Run) -> str:
@@ -27,7 +30,7 @@ def guest_sentence(run: Run) -> str:
     """
     machines = [machine for machine in run.drivers if machine.get("name") == GUEST]
     if not machines:
-        return _through_machines(run)
+        return " ".join(filter(None, (_through_machines(run), _in_machines(run))))
     found = {str(machine.get("accelerator") or "") for machine in machines}
     kernel = "/".join(sorted({str(machine.get("guest_kernel") or "not told") for machine in machines}))
     if found == {_KVM}:
@@ -51,6 +54,16 @@ def _through_machines(run: Run) -> str:
     if found == {_KVM}:
         return made
     return f"{made} It shows function, never a rate: no figure of these cells is one of KVM or of a host."
+
+
+def _in_machines(run: Run) -> str:
+    found = _accelerators(run, OF_PODS)
+    if not found:
+        return ""
+    made = f"Cells whose path has VMP in its name have pods in virtual machines under {_named(found)}."
+    if found == {_KVM}:
+        return made
+    return f"{made} They show function, never a rate: no figure of these cells is one of KVM or of a host."
 
 
 def _accelerators(run: Run, name: str) -> set[str]:

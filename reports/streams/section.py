@@ -11,11 +11,12 @@ from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
+from bmwg.methodology.vnics import AXIS
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
-from bmwg.reports.streams import collective, sweeps
+from bmwg.reports.streams import collective, nested, sweeps
 from bmwg.reports.streams.answers import Answered, interface_of
 
 _OFFLOADS = {
@@ -51,14 +52,15 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
             lines += sweeps.lines(run, experiment, mine, figure) if experiment in SWEPT else []
-            lines += _answers(mine)
-            lines += _compared(mine)
+            lines += _answers(run, mine)
+            lines += _compared(run, mine)
             lines += collective.lines(run, mine)
     return [
         *lines,
         *beside.lines(run, STREAMS),
         *_crossed(answers),
         *_in_force(run, answers),
+        *nested.lines(run, answers),
         *without_numbers(run, answers, STREAMS.name),
     ]
 
@@ -69,7 +71,7 @@ def summary(run: Run) -> str:
         return ""
     answers = answers_of(run, STREAMS)
     executions = len({seq for one in answers for seq in one.outcome.trials})
-    places = "; ".join(dict.fromkeys(_place(one) for one in answers)) or "no path"
+    places = "; ".join(dict.fromkeys(_place(run, one) for one in answers)) or "no path"
     return f"{len(answers)} answers from {executions} executions of transport tests on {places}"
 
 
@@ -77,8 +79,11 @@ def _experiment(one: Answered) -> str:
     return str(dict(one.outcome.cell.axes)["experiment"])
 
 
-def _place(one: Answered) -> str:
+def _place(run: Run, one: Answered) -> str:
     cell = one.outcome.cell
+    if vnic := dict(cell.axes).get(AXIS):
+        made = nested.under(run, one)
+        return f"{cell.path}, {cell.network}, vNIC {vnic}" + (f", {made}" if made else "")
     if cell.hosting == POD:
         return f"{cell.path}, {cell.network}"
     return f"{cell.path}, {sweeps.form_of(one)}"
@@ -107,13 +112,13 @@ def _way(spec: StreamsSpec) -> str:
     return words.get(spec.exchange, spec.way.value)
 
 
-def _answers(answers: Sequence[Answered]) -> list[str]:
+def _answers(run: Run, answers: Sequence[Answered]) -> list[str]:
     rows = []
     for one in answers:
         spec, results = one.planned.spec, one.results
         rows.append(
             [
-                esc(_place(one)),
+                esc(_place(run, one)),
                 esc(_way(spec)),
                 esc(_settings(one)),
                 one.type_cell,
@@ -154,23 +159,26 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
     return f"{fmean(resent):.0f} segments sent again, mean" if resent else NONE
 
 
-def _compared(answers: Sequence[Answered]) -> list[str]:
-    """Return each option against the first one of the same load: ratio, and what the statistics show."""
+def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
+    """Return each option against the first one of the same load: ratio, and what the statistics show.
+
+    Translated machines stand beside each other alone.
+    """
     rows = []
     first: dict[object, Answered] = {}
     for one in answers:
         if one.outcome.type is not OutcomeType.MEASURED:
             continue
-        base = first.setdefault(one.planned.spec, one)
+        base = first.setdefault((one.planned.spec, nested.apart(run, one)), one)
         shown = difference(_samples(one), _samples(base))
         if base is one or not base.values["mean"]:
             continue
         rows.append(
             [
-                esc(_place(one)),
+                esc(_place(run, one)),
                 esc(_way(one.planned.spec)),
                 esc(_settings(one)),
-                esc(_place(base)),
+                esc(_place(run, base)),
                 esc(f"{one.values['mean'] / base.values['mean']:.3f}"),
                 esc(_SHOWN[shown.sign] if shown else "too few executions to tell"),
             ]
@@ -218,7 +226,7 @@ def _in_force(run: Run, answers: Sequence[Answered]) -> list[str]:
         cell = one.outcome.cell
         settings = ", ".join(f"{name} {value}" for name, value in _steady(one.results).items())
         nic = interface_of(run, one.deployment, _INTERFACE)
-        row = (cell.path, cell.network, one.planned.spec.transport.value, settings, _offloads(nic))
+        row = (cell.path, cell.network, one.planned.spec.transport.value, settings, offloads(nic))
         if row not in seen:
             seen.add(row)
             rows.append([esc(part or NONE) for part in row])
@@ -236,7 +244,8 @@ def _steady(results: Sequence[StreamsResult]) -> Mapping[str, int | str]:
     }
 
 
-def _offloads(nic: Mapping[str, Any]) -> str:
+def offloads(nic: Mapping[str, Any]) -> str:
+    """Say MTU and offloads of an interface as the record has them."""
     mtu = nic.get("mtu_octets", {}).get("value")
     told = [f"MTU {mtu} octets"] if mtu is not None else []
     features = nic.get("offloads", {}).get("value")
