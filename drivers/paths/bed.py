@@ -228,10 +228,14 @@ class Bed:
         return self._missing[key]
 
     def described(self, network: str, node: str) -> dict[str, JsonValue]:
-        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run."""
+        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run.
+
+        A guest's programs are those of its host, whose root it has.
+        """
+        node = self.guests.host(node) or node
         key = (network, node)
         if key not in self._described:
-            self._described[key] = self.network(network).describe(self.host(node))
+            self._described[key] = self.network(network).describe(self.node(node))
         return self._described[key]
 
     def varied(self, settings: Mapping[tuple[str, ...], object], where: str) -> Bed:

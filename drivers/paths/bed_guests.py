@@ -14,6 +14,7 @@ class Guests:
     def __init__(self) -> None:
         self._nodes: dict[str, HostNode] = {}
         self._nics: dict[str, str] = {}
+        self._hosts: dict[str, str] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,11 +29,16 @@ class Guests:
         """Return the NIC of the guest of that name, or None."""
         return self._nics.get(name)
 
+    def host(self, name: str) -> str | None:
+        """Return the name of the node whose root the guest of that name has, or None."""
+        return self._hosts.get(name)
+
     @contextmanager
-    def known(self, guest: HostNode, nic: str) -> Iterator[None]:
-        """Have a guest be a node of the bed while it stands."""
-        self._nodes[guest.name], self._nics[guest.name] = guest, nic
+    def known(self, guest: HostNode, *, nic: str, host: str) -> Iterator[None]:
+        """Have a guest on a host be a node of the bed while it stands."""
+        name = guest.name
+        self._nodes[name], self._nics[name], self._hosts[name] = guest, nic, host
         try:
             yield
         finally:
-            del self._nodes[guest.name], self._nics[guest.name]
+            del self._nodes[name], self._nics[name], self._hosts[name]

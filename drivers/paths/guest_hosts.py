@@ -31,7 +31,12 @@ _MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.V
 
 
 class GuestHost:
-    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it."""
+    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it.
+
+    `own_clock`: what is measured inside is by another clock than its host's.
+    """
+
+    own_clock = True
 
     def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
         self.name = machine.name
@@ -132,7 +137,7 @@ def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str) -> Iterator[
             guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
             guest.call(_QUIET)
             guest.call(_UP, interface=guest.interface)
-            with bed.guests.known(guest, guest.interface):
+            with bed.guests.known(guest, nic=guest.interface, host=node.name):
                 yield guest
         finally:
             machine.stop()

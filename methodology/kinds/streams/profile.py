@@ -58,12 +58,11 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[StreamsSpec]]:
     for place in profile["paths"]:
         engines = place.get("engines", ())  # pods by them are in networks, as all pods are
         for hosting in (*place.get("hostings", (POD,)), *engines):
-            for network in place["networks"] if hosting in (POD, *engines) else (NOTHING,):
+            networks = place["networks"] if hosting in (POD, *engines) else (NOTHING,)
+            for network, vnic in product(networks, _vnics(place)):
                 for experiment in profile["experiments"]:
                     if experiment["id"] in place.get("experiments", EXPERIMENTS):
-                        for vnic in _vnics(place):
-                            where = (place["path"], hosting, network, vnic)
-                            yield from _cells(profile, where, experiment)
+                        yield from _cells(profile, (place["path"], hosting, network, vnic), experiment)
 
 
 def _vnics(place: Mapping[str, Any]) -> tuple[str, ...]:
