@@ -7,6 +7,8 @@ of the guest's lies between two of the host's, and only what these bounds exclud
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import Node
@@ -33,6 +35,23 @@ class Wrong:
     counted_s: float
     shortest_s: float
     longest_s: float
+
+
+@contextmanager
+def held(nodes: Sequence[Node]) -> Iterator[list[str]]:
+    """Hold the clocks of those nodes that are guests against their hosts' while this is entered.
+
+    The list that it gives says on leaving, in a sentence for each, which of them were surely wrong.
+    """
+    guests = [node for node in dict.fromkeys(nodes) if getattr(node, "own_clock", False)]
+    began = [read(guest) for guest in guests]
+    off: list[str] = []
+    yield off
+    for guest, first in zip(guests, began, strict=True):
+        if found := wrong(first, read(guest)):
+            bounds = f"{found.shortest_s:.3f} to {found.longest_s:.3f} s"
+            counted = f"counted {found.counted_s:.3f} s, its host {bounds}"
+            off.append(f"the clock of {guest.name} ({found.source}) {counted}")
 
 
 def read(node: Node) -> Reading:

@@ -6,7 +6,7 @@ What is made in a guest goes with it. Its first CPU is its kernel's and our agen
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 from bmwg.drivers import registry
@@ -116,20 +116,19 @@ def _provider(bed: Bed, node: HostNode) -> object:
 
 
 @contextmanager
-def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str) -> Iterator[GuestHost]:
-    """Boot a guest on a node, which the bed knows as a node of its own while it stands; end it on leaving.
+def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True) -> Iterator[GuestHost]:
+    """Boot a guest on a node; end it on leaving. For `pods` the bed knows it as a node of its own meanwhile.
 
     Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
     """
     provider = _provider(bed, node)
     assert isinstance(provider, UnjoinedMachineProvider)
-    pods = len(bed.testbed.pods.cpus)
     with provider:
         machine = provider.unjoined(
             MachineIntent(
                 number=number,
                 name=f"vm{number}",  # not drawn anew: nodes have namespaces of their own for taps
-                cpus=pods + 1,
+                cpus=len(bed.testbed.pods.cpus) + 1,
                 memory_octets=MEMORY_OCTETS + bed.testbed.pods.memory_octets,
                 nic_model=_MODELS[vnic].value,
                 network="",
@@ -141,7 +140,8 @@ def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str) -> Iterator[
             guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
             guest.call(_QUIET)
             guest.call(_UP, interface=guest.interface)
-            with bed.guests.known(guest, nic=guest.interface, host=node.name):
+            known = bed.guests.known(guest, nic=guest.interface, host=node.name)
+            with known if pods else nullcontext():
                 yield guest
         finally:
             machine.stop()

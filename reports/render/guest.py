@@ -60,7 +60,9 @@ def _in_machines(run: Run) -> str:
     found = _accelerators(run, OF_PODS)
     if not found:
         return ""
-    made = f"Cells whose path has VMP in its name have pods in virtual machines under {_named(found)}."
+    made = (
+        f"Cells of paths bmp2vmp and vmp2vmp, and of form kvm, are in virtual machines under {_named(found)}."
+    )
     if found == {_KVM}:
         return made
     return f"{made} They show function, never a rate: no figure of these cells is one of KVM or of a host."
@@ -73,6 +75,18 @@ def _accelerators(run: Run, name: str) -> set[str]:
 def guest_sentences(runs: Iterable[Run]) -> list[str]:
     """Return the sentences of some runs, each once."""
     return list(dict.fromkeys(sentence for run in runs if (sentence := guest_sentence(run))))
+
+
+def accelerator_of(run: Run, deployment: str) -> str:
+    """Say what ran the machines of a deployment (`TCG`, `KVM`); empty where none took part."""
+    told = run.platform.get("deployments", {}).get(deployment, {}).get("machines", {})
+    found = {str(one.get("accelerator", "")) for one in told.values()} if isinstance(told, dict) else set()
+    return "/".join(sorted(found)).upper()
+
+
+def translated(run: Run, deployment: str) -> bool:
+    """Whether a deployment's figures may stand beside no native one: a machine not known to be KVM's."""
+    return accelerator_of(run, deployment) not in ("", _KVM.upper())
 
 
 def _named(accelerators: set[str]) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.vnics import AXIS
+from bmwg.reports.render.guest import accelerator_of, translated
 from bmwg.reports.render.text import NONE, esc, table
 from bmwg.reports.store import Run
 from bmwg.reports.streams.answers import Answered, interface_at
 
-_KVM = "kvm"
 _SHOWN = ("hypervisor", "cpus", "memory_octets", "guest_kernel", "pod_cpus", "numa")
 
 
@@ -20,19 +20,9 @@ def machines(run: Run, deployment: str) -> Mapping[str, Mapping[str, Any]]:
     return told if isinstance(told, Mapping) else {}
 
 
-def under(run: Run, one: Answered) -> str:
-    """Say what ran the machines of an answer (`TCG`, `KVM`); empty where none took part."""
-    found = {str(machine.get("accelerator", "")) for machine in machines(run, one.deployment).values()}
-    return "/".join(sorted(found)).upper()
-
-
 def apart(run: Run, one: Answered) -> str:
-    """Return what keeps an answer from being compared with others: equal words may stand beside each other.
-
-    KVM runs a guest's instructions as they are; whatever is not known to be KVM is held for translated.
-    """
-    found = under(run, one)
-    return "" if found in ("", _KVM.upper()) else found
+    """Return what keeps an answer from being compared with others: those of equal words may be."""
+    return accelerator_of(run, one.deployment) if translated(run, one.deployment) else ""
 
 
 def lines(run: Run, answers: Sequence[Answered]) -> list[str]:

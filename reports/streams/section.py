@@ -12,6 +12,7 @@ from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, Stre
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.methodology.vnics import AXIS
+from bmwg.reports.render.guest import accelerator_of
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
@@ -82,7 +83,7 @@ def _experiment(one: Answered) -> str:
 def _place(run: Run, one: Answered) -> str:
     cell = one.outcome.cell
     if vnic := dict(cell.axes).get(AXIS):
-        made = nested.under(run, one)
+        made = accelerator_of(run, one.deployment)
         return f"{cell.path}, {cell.network}, vNIC {vnic}" + (f", {made}" if made else "")
     if cell.hosting == POD:
         return f"{cell.path}, {cell.network}"

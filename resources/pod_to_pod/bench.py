@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers import registry
-from bmwg.drivers.api import BetweenPods, Missing, Node, PodPathDriver
+from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver
 from bmwg.drivers.hosting import guest_clock
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.record.deployment import take_between
@@ -124,28 +124,14 @@ def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[
 
     def run(spec: StreamsSpec) -> StreamsResult:
         crossed = between.crossed
-        guests = [one.pod.node for one in between.ends if getattr(one.pod.node, "own_clock", False)]
-        clocks = [guest_clock.read(guest) for guest in guests]
-        first = crossings.look(crossed)
-        result = workload.run(spec)
-        last = crossings.look(crossed)
-        off = [_off(guest, clock) for guest, clock in zip(guests, clocks, strict=True)]
-        return replace(
-            result,
-            crossings=crossings.between(crossed, _ways(spec), first, last),
-            faults=(*result.faults, *filter(None, off)),
-        )
+        with guest_clock.held([one.pod.node for one in between.ends]) as off:
+            first = crossings.look(crossed)
+            result = workload.run(spec)
+            last = crossings.look(crossed)
+        went = crossings.between(crossed, _ways(spec), first, last)
+        return replace(result, crossings=went, faults=(*result.faults, *off))
 
     return run
-
-
-def _off(guest: Node, began: guest_clock.Reading) -> str:
-    """Say that a guest's clock, by which a program in it measured, was surely wrong; else nothing."""
-    found = guest_clock.wrong(began, guest_clock.read(guest))
-    if found is None:
-        return ""
-    bounds = f"{found.shortest_s:.3f} to {found.longest_s:.3f} s"
-    return f"the clock of {guest.name} ({found.source}) counted {found.counted_s:.3f} s, its host {bounds}"
 
 
 def _ways(spec: StreamsSpec) -> tuple[Way, ...]:

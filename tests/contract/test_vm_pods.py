@@ -23,7 +23,7 @@ from bmwg.methodology.records import Validity
 from bmwg.methodology.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
 
 pytestmark = [*needs("iperf3"), *needs_guest]
-SLOW = udp(load_bps=5_000_000)  # which a translated sender keeps to
+SLOW = replace(udp(), load_bps=5_000_000)  # which a translated sender keeps to
 
 
 @pytest.fixture(scope="module")
