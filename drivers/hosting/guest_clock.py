@@ -43,7 +43,7 @@ def held(nodes: Sequence[Node]) -> Iterator[list[str]]:
 
     The list that it gives says on leaving, in a sentence for each, which of them were surely wrong.
     """
-    guests = [node for node in dict.fromkeys(nodes) if getattr(node, "own_clock", False)]
+    guests = [node for node in nodes if getattr(node, "own_clock", False)]
     began = [read(guest) for guest in guests]
     off: list[str] = []
     yield off
