@@ -174,6 +174,16 @@ class PlacedNode(Node, Protocol):
         """The node's kind, name and whatever finds it again."""
 
 
+class HostNode(PlacedNode, Protocol):
+    """A node that pods can stand on: a namespace of this machine, or a guest with our agent inside.
+
+    `pid` and `start_ticks` (clock ticks since boot) are its agent's, as the kernel there counts them.
+    """
+
+    pid: int
+    start_ticks: int
+
+
 class NetworkDriver(Protocol):
     """One option of `networks:`, found by its `driver` among the entry points `bmwg.drivers.network`.
 

@@ -109,6 +109,15 @@ class MachineProvider(Protocol):
     def describe(self) -> Mapping[str, JsonValue]: ...
 
 
+@runtime_checkable
+class UnjoinedMachineProvider(MachineProvider, Protocol):
+    """One whose machines' NIC ends at an interface of the node, named as the machine, that is joined to
+    nothing. `vhost`: the node's kernel carries its frames, and the machine's process does not.
+    """
+
+    def unjoined(self, intent: MachineIntent, *, vhost: bool) -> Machine: ...
+
+
 class LinkedMachineProvider(MachineProvider, Protocol):
     """One whose machines forward. `laid` has the segments on these NICs stand while it is entered, so that
     machines come and go without them; several may then be made at the same time.

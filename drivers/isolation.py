@@ -56,11 +56,13 @@ def require_closed(bed: Bed) -> None:
     stands for its virtual functions.
     """
     lab_ports = set(bed.testbed.lab_ports)
-    pids = [*(bed.node(name).pid for name in bed.nodes), *(pod.pid for pod in bed.pods.values())]
     found: dict[str, list[dict[str, JsonValue]]] = {}
     for name in bed.nodes:
-        node = bed.node(name)
-        found[f"node {name}"] = node.call("bmwg.drivers.isolation:survey", pids=pids)
+        node = bed.host(name)
+        pids = _of_one_kernel(bed, name)
+        seen = node.call("bmwg.drivers.isolation:survey", pids=pids)
+        # a guest's NIC is a device of its machine, and ends at a tap in a node of the run
+        found[f"node {name}"] = [one for one in seen if one["name"] != bed.guests.nic(name)]
         for pod in bed.pods.values():
             if pod.node.name == name:
                 found[f"pod {pod.pod_id}"] = pod.inside("bmwg.drivers.isolation:survey", pids=pids)
@@ -75,6 +77,17 @@ def require_closed(bed: Bed) -> None:
                     found=reason,
                     hint="name it in lab_ports if test traffic may use it",
                 )
+
+
+def _of_one_kernel(bed: Bed, name: str) -> list[int]:
+    """Return the processes whose namespaces are the run's, on the machine that a node is of.
+
+    A guest is a machine of its own; all other nodes are namespaces of this one.
+    """
+    guests = bed.guests.names
+    there = [one for one in bed.nodes if (one == name if name in guests else one not in guests)]
+    mine = [pod.pid for pod in bed.pods.values() if pod.node.name in there]
+    return [*(bed.host(one).pid for one in there), *mine]
 
 
 def _leads_out(interface: Mapping[str, JsonValue], lab_ports: Collection[str]) -> str:

@@ -52,7 +52,7 @@ class Standing:
         pods = {
             name: [pod.pid, pod.start_ticks] for name, pod in self._bed.pods.items() if pod.node.name == node
         }
-        seen: dict[str, JsonValue] = self._bed.node(node).call("bmwg.drivers.standing:observe", pods=pods)
+        seen: dict[str, JsonValue] = self._bed.host(node).call("bmwg.drivers.standing:observe", pods=pods)
         return seen
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from robot.api import logger
 
 from bmwg.drivers.hosting import guest_run, mounts
-from bmwg.reports.render.guest import GUEST, MACHINE, guest_sentence
+from bmwg.reports.render.guest import GUEST, MACHINE, OF_PODS, guest_sentence
 from bmwg.reports.store import RunStore, read_run
 
 
@@ -23,6 +23,13 @@ def record_machine(store: RunStore, evidence: Mapping[str, Any], provider: str) 
     if machine := evidence.get("machine"):
         accelerator = str(machine.get("accelerator", ""))
         store.add_driver({"name": MACHINE, "provider": provider, "accelerator": accelerator})
+
+
+def record_machines_of_pods(store: RunStore, evidence: Mapping[str, Any]) -> None:
+    """Note in a run what ran the machines in which pods of a deployment stand; does nothing without any."""
+    found = {str(one.get("accelerator", "")) for one in evidence.get("machines", {}).values()}
+    for accelerator in sorted(found):
+        store.add_driver({"name": OF_PODS, "provider": "qemu", "accelerator": accelerator})
 
 
 def record_guest(store: RunStore) -> None:

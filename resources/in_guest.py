@@ -15,7 +15,8 @@ from pathlib import Path
 
 from bmwg.drivers import awake
 from bmwg.drivers.api import JsonValue, Node
-from bmwg.drivers.hosting import guest_run, qemu
+from bmwg.drivers.hosting import guest_clock, guest_run, guest_views, qemu
+from bmwg.drivers.hosting.guest_clock import Reading
 from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
 from bmwg.drivers.traffic.embedded import build
@@ -24,10 +25,9 @@ from bmwg.methodology.keep_awake import KeepAwake
 
 CPUS = 2  # choice: the tester's and the DUT's, as testbeds/guest.yaml names them
 MEMORY_OCTETS = 3 << 30
-MAX_CLOCK_ERROR = 0.001  # choice: the share by which a load may be off
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
-_RESULTS_TAG, _TOOLKIT_TAG = "bmwg-results", "bmwg-checkout"
+_RESULTS_TAG = "bmwg-results"
 # drivers of NICs with virtual functions, and of these; then what a vSwitch needs, or would load amid a run
 _MODULES = ("igb", "igbvf", "vfio-pci", "tun", "nf_conntrack_netlink")
 
@@ -57,7 +57,7 @@ def run_in_guest(
         memory_octets=MEMORY_OCTETS,
         accelerator=accelerator,
         shares={str(results.resolve()): _RESULTS_TAG},
-        views=_hidden_toolkit(),
+        views=guest_views.hidden(),
         cables=cables,
     )
     with awake.kept_awake(KeepAwake.PM_QOS, os.sched_getaffinity(0)) as held, Machine(spec) as machine:
@@ -73,15 +73,15 @@ def run_in_guest(
                 "bmwg.drivers.hosting.guest_run:load", modules=list(_MODULES), deadline_s=_CALL_DEADLINE_S
             )
             phase.ended("drivers of its NICs loaded")
-        began = _clocks(node)
+        began = guest_clock.read(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
-            machine={**described, "guest_clock": began[0], "host_kept_awake": held.as_json()},
+            machine={**described, "guest_clock": _told(began), "host_kept_awake": held.as_json()},
             deadline_s=guest_run.TELL_DEADLINE_S,
         )
         phase.ended("programs of the record used once")
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
-        _check_clock(began, _clocks(node))
+        _check_clock(began, guest_clock.read(node))
         return status
 
 
@@ -96,12 +96,6 @@ class _Phases:
         now_s = time.monotonic()
         self._say(f"guest: {what} in {now_s - self._began_s:.1f} s\n")
         self._began_s = now_s
-
-
-def _hidden_toolkit() -> dict[str, str]:
-    """Share a checkout that lies below /tmp, which is a guest's own."""
-    root = Path(__file__).resolve().parents[1]
-    return {str(root): _TOOLKIT_TAG} if root.is_relative_to("/tmp") else {}
 
 
 def _follow(
@@ -141,23 +135,20 @@ def _follow(
     )
 
 
-def _clocks(node: Node) -> tuple[JsonValue, float, float]:
-    """Read the guest's clock between two readings of the host's."""
-    before_s = time.monotonic()
-    found = node.call("bmwg.drivers.hosting.probe:clock", deadline_s=_CALL_DEADLINE_S)
-    return found, before_s, time.monotonic()
+def _told(clock: Reading) -> dict[str, JsonValue]:
+    return {"monotonic_ns": clock.inside_ns, "source": clock.source}
 
 
-def _check_clock(began: tuple[JsonValue, float, float], ended: tuple[JsonValue, float, float]) -> None:
+def _check_clock(began: Reading, ended: Reading) -> None:
     """Raise GUEST-02 when the guest's clock was surely off: every rate measured in there was then, too."""
-    inside_s = (ended[0]["monotonic_ns"] - began[0]["monotonic_ns"]) / 1e9
-    shortest_s, longest_s = ended[1] - began[2], ended[2] - began[1]
-    if shortest_s * (1 - MAX_CLOCK_ERROR) <= inside_s <= longest_s * (1 + MAX_CLOCK_ERROR):
+    found = guest_clock.wrong(began, ended)
+    if found is None:
         return
     raise TestbedError(
         "GUEST-02",
-        f"the guest's clock ({began[0]['source']}) counted {inside_s:.3f} s",
-        expected=f"{shortest_s:.3f} to {longest_s:.3f} s, as the host counted, within {MAX_CLOCK_ERROR:g}",
+        f"the guest's clock ({began.source}) counted {found.counted_s:.3f} s",
+        expected=f"{found.shortest_s:.3f} to {found.longest_s:.3f} s, as the host counted, "
+        f"within {guest_clock.MAX_ERROR:g}",
         found="another rate: every load and latency of this run is wrong by it",
         hint="do not use the run; a host with less load gives the guest's timer a chance",
     )

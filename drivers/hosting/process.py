@@ -121,6 +121,11 @@ def _ancestors() -> list[int]:
     return pids
 
 
+def this() -> dict[str, int]:
+    """Node function: pid and start time (clock ticks since boot) of the agent itself."""
+    return {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
+
+
 def same(pid: int, ticks: int) -> bool:
     """Whether this very process still runs."""
     return ticks != 0 and start_ticks(pid) == ticks

@@ -11,7 +11,15 @@ import os
 import socket
 
 from bmwg.drivers.api import JsonValue, Missing
-from bmwg.drivers.hosting import guest_image, guest_initramfs, guest_kernel, interfaces, qemu, sysctl
+from bmwg.drivers.hosting import (
+    guest_image,
+    guest_initramfs,
+    guest_kernel,
+    guest_views,
+    interfaces,
+    qemu,
+    sysctl,
+)
 from bmwg.drivers.hosting.qemu import Accelerator, Disk, MachineSpec, Nic, NicModel
 from bmwg.drivers.hosting.qemu_machine import BOOT_DEADLINE_S, Machine
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
@@ -37,15 +45,18 @@ def start(
     model: str,
     tap: str,
     mac: str,
-    guest_address: str,
-    host_address: str,
+    guest_address: str = "",
+    host_address: str = "",
+    vhost: bool | None = None,
     boot_deadline_s: float = BOOT_DEADLINE_S,
     libvirt: dict[str, JsonValue] | None = None,
     image: dict[str, str] | None = None,
 ) -> JsonValue:
     """Node function: boot a guest with one NIC whose tap is an interface of this node; returns evidence.
 
-    Both addresses are in prefix notation and of one network. The guest gets no more CPUs and memory than
+    Both addresses are in prefix notation and of one network; without them the tap is left to whoever asked,
+    and nothing is known of the guest's network. `vhost` says who carries a virtio NIC's frames; None: the
+    kernel, where it can. The guest gets no more CPUs and memory than
     this machine has. `libvirt` (uri, own, uuid, folder, owner) has libvirt start it, and not us. `image` (its
     path and sha256, and where QEMU sees it, if elsewhere) is the guest's root in place of the host's; it is
     held against its hash before anything else. Raises TestbedError VM-01..VM-06, VM-10..VM-13, IMAGE-06,
@@ -53,14 +64,15 @@ def start(
     """
     disk = _disk(**image) if image is not None else None
     accelerator, _ = qemu.probe_accelerator()
-    vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
+    if vhost is None:
+        vhost = model == NicModel.VIRTIO and qemu.probe_vhost()[0] and accelerator is Accelerator.KVM
     nic = Nic(
         tap=tap,
         mac=mac,
         model=NicModel(model),
         vhost=vhost,
-        address=guest_address,
-        gateway=host_address.partition("/")[0],
+        address=guest_address or None,
+        gateway=host_address.partition("/")[0] or None,
     )
     spec = MachineSpec(
         name=name,
@@ -69,15 +81,18 @@ def start(
         accelerator=accelerator,
         nics=(nic,),
         disk=disk,
+        views=guest_views.hidden(),
     )
     machine = _made(spec, boot_deadline_s, libvirt)
     machine.__enter__()
     try:
         sysctl.quiet_ipv6(interface=tap)
         sysctl.write(key=f"net/ipv6/conf/{tap}/disable_ipv6", value="1")
-        interfaces.add_address(interface=tap, address=host_address)
+        if host_address:
+            interfaces.add_address(interface=tap, address=host_address)
         interfaces.up(interface=tap)
-        require_answer(name=name, address=guest_address.partition("/")[0])
+        if guest_address:
+            require_answer(name=name, address=guest_address.partition("/")[0])
     except BaseException:
         machine.stop()
         raise

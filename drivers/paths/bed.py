@@ -14,22 +14,29 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bmwg.drivers import links, registry
-from bmwg.drivers.api import Attached, JsonValue, Missing, NetworkDriver, Pod, PodRuntime, TesterPort, UndoLog
+from bmwg.drivers.api import (
+    Attached,
+    HostNode,
+    JsonValue,
+    Missing,
+    NetworkDriver,
+    Pod,
+    PodRuntime,
+    TesterPort,
+    UndoLog,
+)
 from bmwg.drivers.api_machines import Machine, MachineProvider
 from bmwg.drivers.cables import cabled
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
+from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import CABLE, TESTER, VETH, Endpoint, LinkSpec, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
 FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
@@ -89,6 +96,7 @@ class Bed:
         self.asked_capabilities: dict[str, tuple[str, ...]] = {}  # by them, for what they run
         self.standing_machines: dict[str, Machine] = {}
         self._nodes: dict[str, NamespaceNode] = {}
+        self.guests = Guests()
         self._missing: dict[tuple[str, str], Missing | None] = {}
         self._described: dict[tuple[str, str], dict[str, JsonValue]] = {}
         self._macs: dict[Endpoint, str] = {}
@@ -175,8 +183,12 @@ class Bed:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Names of the open nodes, the tester's place among them."""
-        return tuple(self._nodes)
+        """Names of the open nodes, the tester's place and guests that pods stand on among them."""
+        return (*self._nodes, *self.guests.names)
+
+    def host(self, name: str) -> HostNode:
+        """Return an open node or a guest that stands; ConfigError PATH-01 when there is none of that name."""
+        return self.guests.node(name) or self.node(name)
 
     @property
     def tester(self) -> NamespaceNode:
@@ -212,11 +224,15 @@ class Bed:
         key = (network, node)
         if key not in self._missing:
             driver = self.network(network)
-            self._missing[key] = self.runtime.refuses(driver) or driver.probe(self.node(node))
+            self._missing[key] = self.runtime.refuses(driver) or driver.probe(self.host(node))
         return self._missing[key]
 
     def described(self, network: str, node: str) -> dict[str, JsonValue]:
-        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run."""
+        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run.
+
+        A guest's programs are those of its host, whose root it has.
+        """
+        node = self.guests.host(node) or node
         key = (network, node)
         if key not in self._described:
             self._described[key] = self.network(network).describe(self.node(node))

@@ -12,6 +12,7 @@ from bmwg.drivers.api import (
     Attachment,
     BetweenPods,
     Crossed,
+    HostNode,
     JsonValue,
     Missing,
     NetworkDriver,
@@ -22,7 +23,6 @@ from bmwg.drivers.api import (
     PodRuntime,
     TesterPort,
 )
-from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.paths import queues, routers, uplinks
 from bmwg.drivers.paths.addresses import INNER, host
@@ -166,7 +166,7 @@ def no_program(bed: Bed, network: NetworkDriver) -> Missing | None:
 def pod_pair(
     bed: Bed,
     network: NetworkDriver,
-    nodes: tuple[NamespaceNode, NamespaceNode],
+    nodes: tuple[HostNode, HostNode],
     *,
     nic: str | None,
     speaker: str = TESTER,
@@ -180,7 +180,7 @@ def pod_pair(
 def pods(
     bed: Bed,
     network: NetworkDriver,
-    nodes: tuple[NamespaceNode, NamespaceNode],
+    nodes: tuple[HostNode, HostNode],
     *,
     nic: str | None,
     speaker: str = TESTER,
@@ -210,7 +210,7 @@ def pods(
 def endpoint(
     bed: Bed,
     network: NetworkDriver,
-    node: NamespaceNode,
+    node: HostNode,
     *,
     number: int,
     nic: str | None,
@@ -280,7 +280,7 @@ def joined(network: NetworkDriver, pair: tuple[Endpoint, ...]) -> dict[str, Json
 def between(
     made: tuple[Endpoint, ...],
     evidence: dict[str, JsonValue],
-    way: Sequence[tuple[NamespaceNode, str, str]] = (),
+    way: Sequence[tuple[HostNode, str, str]] = (),
 ) -> BetweenPods:
     """Return what stands for programs in the pods; `way` is what `crossed` takes."""
     first, second, *more = (
@@ -291,7 +291,7 @@ def between(
 
 
 def crossed(
-    made: tuple[Endpoint, ...], between: Sequence[tuple[NamespaceNode, str, str]] = ()
+    made: tuple[Endpoint, ...], between: Sequence[tuple[HostNode, str, str]] = ()
 ) -> tuple[Crossed, ...]:
     """Return the interfaces from the first pod to the second; `between` are the nodes' own on the way.
 

@@ -39,7 +39,7 @@ def created_pod(
     limits = bed.testbed.pods
     spec = PodSpec(
         pod_id=name,
-        cpus=limits.cpuset,
+        cpus=getattr(node, "pod_cpus", limits.cpuset),  # a guest counts its own CPUs
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
         forwarding=parts.forwarding,

@@ -123,6 +123,24 @@ class QemuProvider:
             raise
         return machine
 
+    def unjoined(self, intent: MachineIntent, *, vhost: bool) -> Machine:
+        """Boot a guest whose tap, named as the machine, is left to whoever asked."""
+        mac = mac_of(intent.name, "eth0")
+        machine = self._machine(intent.name, MachineEndpoint(address="", interface="eth0", mac=mac))
+        try:
+            machine.boot(
+                cpus=intent.cpus,
+                memory_octets=intent.memory_octets,
+                model=intent.nic_model,
+                tap=intent.name,
+                mac=mac,
+                vhost=vhost,
+            )
+        except BaseException:
+            machine.stop()
+            raise
+        return machine
+
     def _machine(self, name: str, endpoint: MachineEndpoint) -> QemuMachine:
         return QemuMachine(self.node, name, endpoint, self.place.vms.image)
 

@@ -14,6 +14,7 @@ from typing import Any
 from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Deployment, JsonValue
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.record.nested import nested
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology import parallel
 from bmwg.methodology.record.facts import facts, is_fact
@@ -96,7 +97,7 @@ def _taken(
     roles = pod_roles(bed)
     records: dict[str, dict[str, JsonValue]] = {}
     for name in bed.nodes:
-        node = bed.node(name)
+        node = bed.host(name)
         mine = {role: pod for role, pod in roles.items() if bed.pods[pod].node.name == name}
         here = [found for where, found in attachments if where in ("", name)] if mine else []
         told: dict[str, JsonValue] = {"scope": "network"}
@@ -111,6 +112,8 @@ def _taken(
             }
             if (machine := evidence.get("machine")) and evidence.get("host") == name:
                 told["workloads"]["machine"] = _machine(cell, machine)
+            if evidence.get("host") == name:
+                told["workloads"] |= nested(evidence.get("machines", {}))
         if executed := [one for one in here if "conflist" in one]:
             told["attachments"] = _cni(executed, str(getattr(bed.network(cell.network), "plugin_dir", "")))
         records[name] = node.call(_COLLECT, **told)

@@ -10,6 +10,7 @@ from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
+from bmwg.reports.render.guest import accelerator_of, translated
 from bmwg.reports.render.text import NONE, esc, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
 from bmwg.reports.repeated import beside
@@ -31,8 +32,8 @@ _HOW = (
 _NOT_SEEN = (
     "What the document did not see: it prints means without any spread, so its differences of some per cent "
     "may be chance; it tells no order of its forms, no limits of their CPUs and memory, and not whether "
-    "STREAM's vectors went beyond the caches. Its kvm has no column of ours: no guest "
-    "makes a place for jobs here."
+    "STREAM's vectors went beyond the caches. Its kvm has a column of ours where /dev/kvm "
+    "is: a translated guest is held against nothing."
 )
 _WHOLE_FROM = 1e4
 _CACHES = 4  # by STREAM's own rule
@@ -64,8 +65,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(_conditions(mine[0], entry.get("source", ""))), ""]
-            lines += _answers(mine)
-            lines += _beside_document(experiment, mine)
+            lines += _answers(run, mine)
+            lines += _beside_document(run, experiment, mine)
     lines += beside.lines(run, JOBS)
     return [*lines, *without_numbers(run, answers, JOBS.name), *_limits(run, answers)]
 
@@ -76,12 +77,14 @@ def summary(run: Run) -> str:
         return ""
     answers = answers_of(run, JOBS)
     executions = len({seq for one in answers for seq in one.outcome.trials})
-    forms = ", ".join(dict.fromkeys(_form(one) for one in answers if one.measured)) or "no form"
+    forms = ", ".join(dict.fromkeys(_form(run, one) for one in answers if one.measured)) or "no form"
     return f"{len(answers)} answers from {executions} executions of programs on a host: {forms}"
 
 
-def _form(one: Answered) -> str:
-    return _WORDS.get(one.outcome.cell.hosting, one.outcome.cell.hosting)
+def _form(run: Run, one: Answered) -> str:
+    found = _WORDS.get(one.outcome.cell.hosting, one.outcome.cell.hosting)
+    made = accelerator_of(run, one.deployment)
+    return f"{found} ({made})" if made else found
 
 
 def _conditions(one: Answered, source: str) -> str:
@@ -116,7 +119,7 @@ def _vectors(one: Answered) -> str:
     return f"{size}, more than {_CACHES} times the last cache ({cache:,})."
 
 
-def _answers(answers: Sequence[Answered]) -> list[str]:
+def _answers(run: Run, answers: Sequence[Answered]) -> list[str]:
     native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
     rows = []
     for one in answers:
@@ -125,10 +128,11 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
         for number, (name, unit) in enumerate(EXPERIMENTS[one.planned.metric].figures.items()):
             if not one.measured and number:
                 continue
-            ratio = compared(one, native, name) if one.measured and native else None
+            alike = one.measured and native and not translated(run, one.deployment)
+            ratio = compared(one, native, name) if alike and native else None
             rows.append(
                 [
-                    esc(_form(one)),
+                    esc(_form(run, one)),
                     esc(name if one.measured else NONE),
                     one.type_cell,
                     esc(_number(one, name if number else "", unit)),
@@ -180,13 +184,15 @@ def _overhead(found: Against | None) -> str:
     return f"{1 - found.ratio:.1%} ({1 - found.high:.1%} to {1 - found.low:.1%}){shown}"
 
 
-def _beside_document(experiment: str, answers: Sequence[Answered]) -> list[str]:
+def _beside_document(run: Run, experiment: str, answers: Sequence[Answered]) -> list[str]:
     """Return the document's own table as ratios to its native, beside ours: never absolute numbers."""
     if experiment not in _PUBLISHED:
         return []
     shown = tables()[_PUBLISHED[experiment]]
     native = next((one for one in answers if one.outcome.cell.hosting == BAREMETAL and one.measured), None)
-    forms = [one for one in answers if one.measured and one is not native]
+    forms = [
+        one for one in answers if one.measured and one is not native and not translated(run, one.deployment)
+    ]
     theirs = [form for form in shown.forms if form != NATIVE]
     rows = []
     for item in shown.items:
@@ -194,7 +200,11 @@ def _beside_document(experiment: str, answers: Sequence[Answered]) -> list[str]:
         row = [esc(item)] + [esc(f"{shown.figures[(item, form)].mean / base:.3f}") for form in theirs]
         row += [esc(_ratio(compared(one, native, item)) if native else NONE) for one in forms]
         rows.append(row)
-    head = ["figure", *(f"{form}, published" for form in theirs), *(f"{_form(one)}, here" for one in forms)]
+    head = [
+        "figure",
+        *(f"{form}, published" for form in theirs),
+        *(f"{_form(run, one)}, here" for one in forms),
+    ]
     document = documents()[shown.document]
     caption = f"Ratios to native beside {document.authors}, table {shown.table_id}"
     return [*table(head, rows, caption), esc(_NOT_SEEN), ""]
@@ -209,6 +219,6 @@ def _limits(run: Run, answers: Sequence[Answered]) -> list[str]:
         native = told.get("native_programs", {})
         found = native.get("job", told.get("pod", {}))
         if isinstance(found, Mapping) and found:
-            rows[_form(one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
+            rows[_form(run, one), *(str(found.get(name, NONE)) for name in _LIMITS)] = None
     head = ["form", *_LIMITS.values()]
     return table(head, [[esc(each) for each in row] for row in rows], "Limits in force, as cgroups told them")

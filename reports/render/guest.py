@@ -8,6 +8,7 @@ from bmwg.reports.store import Run
 
 GUEST = "qemu guest"  # name of the machine among a run's drivers
 MACHINE = "machine"  # name there of what forwarded in cells with hosting `vm`
+OF_PODS = "machine of pods"  # name there of what pods stood in, or programs of jobs
 _KVM = "kvm"
 
 
@@ -16,8 +17,10 @@ def guest_words(run: Run) -> str:
     found = _accelerators(run, GUEST)
     if found:
         return f"guest under {_named(found)}"
-    found = _accelerators(run, MACHINE)
-    return f"machines (hosting vm) under {_named(found)}" if found else ""
+    if found := _accelerators(run, MACHINE):
+        return f"machines (hosting vm) under {_named(found)}"
+    found = _accelerators(run, OF_PODS)
+    return f"pods in guests under {_named(found)}" if found else ""
 
 
 def guest_sentence(run: Run) -> str:
@@ -27,7 +30,7 @@ def guest_sentence(run: Run) -> str:
     """
     machines = [machine for machine in run.drivers if machine.get("name") == GUEST]
     if not machines:
-        return _through_machines(run)
+        return " ".join(filter(None, (_through_machines(run), _in_machines(run))))
     found = {str(machine.get("accelerator") or "") for machine in machines}
     kernel = "/".join(sorted({str(machine.get("guest_kernel") or "not told") for machine in machines}))
     if found == {_KVM}:
@@ -53,6 +56,18 @@ def _through_machines(run: Run) -> str:
     return f"{made} It shows function, never a rate: no figure of these cells is one of KVM or of a host."
 
 
+def _in_machines(run: Run) -> str:
+    found = _accelerators(run, OF_PODS)
+    if not found:
+        return ""
+    made = (
+        f"Cells of paths bmp2vmp and vmp2vmp, and of form kvm, are in virtual machines under {_named(found)}."
+    )
+    if found == {_KVM}:
+        return made
+    return f"{made} They show function, never a rate: no figure of these cells is one of KVM or of a host."
+
+
 def _accelerators(run: Run, name: str) -> set[str]:
     return {str(one.get("accelerator") or "") for one in run.drivers if one.get("name") == name}
 
@@ -60,6 +75,18 @@ def _accelerators(run: Run, name: str) -> set[str]:
 def guest_sentences(runs: Iterable[Run]) -> list[str]:
     """Return the sentences of some runs, each once."""
     return list(dict.fromkeys(sentence for run in runs if (sentence := guest_sentence(run))))
+
+
+def accelerator_of(run: Run, deployment: str) -> str:
+    """Say what ran the machines of a deployment (`TCG`, `KVM`); empty where none took part."""
+    told = run.platform.get("deployments", {}).get(deployment, {}).get("machines", {})
+    found = {str(one.get("accelerator", "")) for one in told.values()} if isinstance(told, dict) else set()
+    return "/".join(sorted(found)).upper()
+
+
+def translated(run: Run, deployment: str) -> bool:
+    """Whether a deployment's figures may stand beside no native one: a machine not known to be KVM's."""
+    return accelerator_of(run, deployment) not in ("", _KVM.upper())
 
 
 def _named(accelerators: set[str]) -> str:

@@ -17,7 +17,14 @@ def interface_of(run: Run, deployment: str, interface: str) -> Mapping[str, Any]
     records = run.platform.get("records", {})
     places = records.get(deployment, {})
     place = next((name for name in sorted(places) if name.endswith("/pod0")), None)
-    if place is None:
+    return {} if place is None else interface_at(run, deployment, place, interface)
+
+
+def interface_at(run: Run, deployment: str, place: str, interface: str) -> Mapping[str, Any]:
+    """Return what the record tells of an interface at a place of a deployment; empty if nothing."""
+    records = run.platform.get("records", {})
+    places = records.get(deployment, {})
+    if place not in places:
         return {}
     whose = places[place].get("equal_to", deployment)
     told: Mapping[str, Any] = records.get(whose, {}).get(place, {}).get("fields", {}).get("nic", {})

@@ -11,11 +11,13 @@ from bmwg.methodology.kinds.streams.profile import EXPERIMENTS, SWEPT
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Transport
 from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
+from bmwg.methodology.vnics import AXIS
+from bmwg.reports.render.guest import accelerator_of
 from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
-from bmwg.reports.streams import collective, places, sweeps
+from bmwg.reports.streams import collective, nested, places, sweeps
 from bmwg.reports.streams.answers import Answered, interface_of
 
 _OFFLOADS = {
@@ -59,6 +61,7 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
         *beside.lines(run, STREAMS),
         *_crossed(answers),
         *_in_force(run, answers),
+        *nested.lines(run, answers),
         *without_numbers(run, answers, STREAMS.name),
     ]
 
@@ -79,6 +82,9 @@ def _experiment(one: Answered) -> str:
 
 def _place(run: Run, one: Answered) -> str:
     cell = one.outcome.cell
+    if vnic := dict(cell.axes).get(AXIS):
+        made = accelerator_of(run, one.deployment)
+        return f"{cell.path}, {cell.network}, vNIC {vnic}" + (f", {made}" if made else "")
     if cell.hosting == POD:
         return f"{cell.path}, {cell.network}"
     return f"{cell.path}, {sweeps.form_of(run, one)}"
@@ -155,13 +161,16 @@ def _beside(one: Answered, results: Sequence[StreamsResult]) -> str:
 
 
 def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
-    """Return each option against the first one of the same load: ratio, and what the statistics show."""
+    """Return each option against the first one of the same load: ratio, and what the statistics show.
+
+    Translated machines stand beside each other alone.
+    """
     rows = []
     first: dict[object, Answered] = {}
     for one in answers:
         if one.outcome.type is not OutcomeType.MEASURED or places.translated(run, one):
             continue
-        base = first.setdefault(one.planned.spec, one)
+        base = first.setdefault((one.planned.spec, nested.apart(run, one)), one)
         shown = difference(_samples(one), _samples(base))
         if base is one or not base.values["mean"]:
             continue
@@ -218,7 +227,7 @@ def _in_force(run: Run, answers: Sequence[Answered]) -> list[str]:
         cell = one.outcome.cell
         settings = ", ".join(f"{name} {value}" for name, value in _steady(one.results).items())
         nic = interface_of(run, one.deployment, _INTERFACE)
-        row = (cell.path, cell.network, one.planned.spec.transport.value, settings, _offloads(nic))
+        row = (cell.path, cell.network, one.planned.spec.transport.value, settings, offloads(nic))
         if row not in seen:
             seen.add(row)
             rows.append([esc(part or NONE) for part in row])
@@ -236,7 +245,8 @@ def _steady(results: Sequence[StreamsResult]) -> Mapping[str, int | str]:
     }
 
 
-def _offloads(nic: Mapping[str, Any]) -> str:
+def offloads(nic: Mapping[str, Any]) -> str:
+    """Say MTU and offloads of an interface as the record has them."""
     mtu = nic.get("mtu_octets", {}).get("value")
     told = [f"MTU {mtu} octets"] if mtu is not None else []
     features = nic.get("offloads", {}).get("value")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
+from bmwg.drivers.hosting import guest_clock
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record.deployment import take_place
 from bmwg.drivers.standing import Standing
@@ -21,6 +23,7 @@ from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import BAREMETAL, Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
+from bmwg.resources.guest_record import record_machines_of_pods
 from bmwg.resources.hosts import places
 from bmwg.resources.hosts.line import line_of
 from bmwg.resources.measure import is_of_cell
@@ -48,10 +51,12 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         plan: Sequence[Planned[JobsSpec]],
         continued: Run | None,
         seed: int,
+        translated: bool = False,
     ) -> None:
         super().__init__(run, testbed=testbed, plan=plan, continued=continued)
         self._seed = seed
         self._unmade = False  # whether a form of the experiment could not be made
+        self._translated = translated
         self._guards: dict[str, PlatformGuard] = {BAREMETAL: self.guard}
 
     def line(self, outcome: Outcome) -> str:
@@ -68,7 +73,9 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         workload, lack = self._workload(group[0], bed)
         forms: dict[str, Executions] = {}
         for planned in group:
-            missing = lack or places.lacking(planned.cell.hosting, bed)
+            missing = lack or places.lacking(
+                planned.cell.hosting, bed, planned.spec, translated=self._translated
+            )
             if missing is None:
                 forms[planned.cell.hosting] = self.executions(planned)
             else:
@@ -145,6 +152,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
             deployment_id = self.new_deployment(cell.path, hosting, str(told["program"]))
             evidence = {**form.evidence, "workloads": {str(told["program"]): told}}
             self.run.store.add_deployment(deployment_id, evidence)
+            record_machines_of_pods(self.run.store, evidence)
             take = _taking(bed, cell, evidence, told)
             goes_on = bool(forms[hosting].done)
             stack.enter_context(self._guard(hosting).watched(deployment_id, evidence, take, goes_on=goes_on))
@@ -184,7 +192,9 @@ def _running(workload: JobsWorkload, form: places.Form) -> Callable[[JobsSpec], 
         places.cleared(form)
         workload.attach((form.workshop,))
         try:
-            return workload.run(spec)
+            with guest_clock.held((form.workshop.place.node,)) as off:
+                result = workload.run(spec)
+            return replace(result, faults=(*result.faults, *off)) if off else result
         finally:
             workload.detach()
             places.cleared(form)

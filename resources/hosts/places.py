@@ -1,6 +1,7 @@
 """The forms in which jobs run on a host, all with the same CPUs and limits.
 
-Native, a pod of the testbed's runtime, and the same pod by Docker and by podman.
+Native, a pod of the testbed's runtime, the same pod by Docker and by podman, and a guest, inside which the
+program has a cgroup with a pod's limits.
 """
 
 from __future__ import annotations
@@ -10,16 +11,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bmwg.drivers.api import JsonValue, Missing, PodParts
+from bmwg.drivers.hosting import qemu
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.hosting.qemu import Accelerator
+from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.native_place import native_place
+from bmwg.drivers.paths.native_place import HostPlace, native_place
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.workload.of_jobs import Workshop
 from bmwg.methodology.kinds.jobs.profile import PATH
-from bmwg.methodology.records import BAREMETAL, ENGINES, NOTHING, POD
+from bmwg.methodology.kinds.jobs.records import JobsSpec
+from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD
+from bmwg.methodology.vnics import VIRTIO
 
 _FILES = "bmwg.drivers.hosting.job_files"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
+_CGROUP = "bmwg.drivers.hosting.native_cgroup"
 _IN_POD = "/run/bmwg-job"
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
@@ -36,19 +43,45 @@ class Form:
     evidence: Mapping[str, JsonValue]
 
 
-def lacking(hosting: str, bed: Bed) -> Missing | None:
-    """Return why no job runs in a form here."""
+def lacking(hosting: str, bed: Bed, spec: JobsSpec, *, translated: bool) -> Missing | None:
+    """Return why no such job runs in a form here; `translated` says that a guest without KVM will do."""
     if hosting == BAREMETAL:
         return None
     if hosting == POD:
         return bed.runtime.probe(_node(bed))
     if hosting in ENGINES:
         return bed.engine(hosting).probe(_node(bed))
+    if hosting == GUEST:
+        return _no_job_of_guest(spec, translated=translated) or guest_hosts.lacking(bed, _node(bed), VIRTIO)
     return Missing(
         what=f"hosting form {hosting} for jobs",
-        reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES))} are the forms",
+        reason=f"no driver makes it here: {', '.join((BAREMETAL, POD, *ENGINES, GUEST))} are the forms",
         mend="docs/hosts.md, what is not here",
     )
+
+
+def _no_job_of_guest(spec: JobsSpec, *, translated: bool) -> Missing | None:
+    """Return why a guest is no place for a job: it has no disk, and a translated one takes its time."""
+    if spec.size_octets:
+        return Missing(
+            what=f"hosting form {GUEST} for a job on a disk",
+            reason="a guest's own files are in its memory",
+            mend="the forms of the host for jobs on a disk",
+        )
+    accelerator, why = qemu.probe_accelerator()
+    if accelerator is not Accelerator.KVM and not translated:
+        return Missing(
+            what=f"hosting form {GUEST} without KVM",
+            reason=f"a guest's instructions would be translated here ({why})",
+            mend="BMWG_PROFILE=guests for figures that show function, or a machine with /dev/kvm",
+        )
+    if accelerator is not Accelerator.KVM and not spec.duration_s:
+        return Missing(
+            what=f"hosting form {GUEST} for a job of a fixed size",
+            reason=f"its instructions are translated here ({why}), which takes it no bounded time",
+            mend="a machine with /dev/kvm; jobs of a duration are measured here too",
+        )
+    return None
 
 
 @contextmanager
@@ -80,6 +113,10 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
                 shop = Workshop(place=place, cgroup=place.cgroup, folder=folder, on_node=folder)
                 yield Form(workshop=shop, evidence={**told, "native_programs": {"job": place.limits}})
             return
+        if hosting == GUEST:
+            with _in_guest(bed, node) as (shop, machine):
+                yield Form(workshop=shop, evidence={**told, "files": "the guest's memory", **machine})
+            return
         parts = PodParts(binds=((folder, _IN_POD, True),))
         runtime = bed.engine(hosting) if hosting in ENGINES else bed.runtime
         name = f"bmwg-{bed.next_id()}-0"
@@ -95,6 +132,33 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
     finally:
         node.call(f"{_PROGRAMS}:remove_folder", folder=folder)
         bed.undo.done(entry)
+
+
+@contextmanager
+def _in_guest(bed: Bed, node: NamespaceNode) -> Iterator[tuple[Workshop, dict[str, JsonValue]]]:
+    """Boot a guest for jobs, with a cgroup and a folder in it; all of it goes with the guest."""
+    with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
+        limits = bed.testbed.pods
+        cgroup = guest.call(
+            f"{_CGROUP}:make",
+            name="bmwg-job",
+            cpus=guest.pod_cpus,
+            memory_octets=limits.memory_octets,
+            hugepages_2mi=limits.hugepages_2mi,
+        )
+        told = guest.call(f"{_CGROUP}:described", cgroup=cgroup)
+        guest.call(f"{_PROGRAMS}:write_files", folder=_IN_POD, files={})
+        place = HostPlace(
+            pod_id=guest.name,
+            node=guest,
+            pid=guest.pid,
+            start_ticks=guest.start_ticks,
+            cgroup=cgroup,
+            limits=told,
+        )
+        shop = Workshop(place=place, cgroup=cgroup, folder=_IN_POD, on_node=_IN_POD)
+        machines: JsonValue = {guest.name: guest_hosts.described(bed, guest, VIRTIO)}
+        yield shop, {"native_programs": {"job": told}, "machines": machines}
 
 
 def no_space(bed: Bed, wanted_octets: int) -> Missing | None:

@@ -42,7 +42,12 @@ class JobsShare(RepeatedShare[JobsSpec, JobsResult]):
     def begin(self, run: OpenRun) -> JobsBench:
         """Make the bench; nodes are made when the first cell needs them."""
         return JobsBench(
-            run, testbed=self.testbed, plan=self.plan, continued=self._continued, seed=self._seed
+            run,
+            testbed=self.testbed,
+            plan=self.plan,
+            continued=self._continued,
+            seed=self._seed,
+            translated=bool(self.profile.data.get("translated_guests")),
         )
 
 

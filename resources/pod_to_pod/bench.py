@@ -8,19 +8,24 @@ from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver
+from bmwg.drivers.hosting import guest_clock
 from bmwg.drivers.isolation import require_closed
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.standing import Standing
 from bmwg.drivers.workload.of_streams import StreamsWorkload
+from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.records import Exchange, StreamsResult, StreamsSpec, Way
 from bmwg.methodology.records import NOTHING, Outcome
+from bmwg.methodology.vnics import AXIS
+from bmwg.resources.guest_record import record_machines_of_pods
 from bmwg.resources.pod_to_pod import crossings
 from bmwg.resources.pod_to_pod.line import line_of
 from bmwg.resources.repeated.bench import RepeatedBench
 from bmwg.resources.repeated.measure import CellExecutions, DeploymentBrokenError, Stand
 
+LACKING = "PATH-02"  # of what a path needs; guests tell it only when they stand
 Executions = CellExecutions[StreamsSpec, StreamsResult]
 
 
@@ -58,6 +63,12 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
             try:
                 with path.between_pods() as between:
                     self._measure_on_one(left, between, workloads)
+            except TestbedError as error:
+                if error.error_id != LACKING or any(one.done for one in left):
+                    raise
+                lack = Missing(what=error.what, reason=error.found, mend=error.hint)  # told by a guest alone
+                while left:
+                    self.keep_lacking(left.pop(0).planned, lack)
             except DeploymentBrokenError as error:
                 self.run.display.note(f"{cell.path}, {cell.network}: {error}; a new deployment is made")
                 broken += 1
@@ -70,11 +81,13 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
         """Measure what is left on one deployment, in order, taking each away when it is done."""
         bed, cell = self.open_bed(), left[0].planned.cell
         require_closed(bed)
-        deployment_id = self.new_deployment(cell.path, cell.network)
+        vnic = [str(dict(cell.axes)[AXIS])] if AXIS in dict(cell.axes) else []
+        deployment_id = self.new_deployment(cell.path, *vnic, cell.network)
         programs: dict[str, Any] = {name: dict(one.describe()) for name, one in workloads.items()}
         crossed = [one.at for one in between.crossed]
         evidence = {**between.evidence, "workloads": programs, "crossed": crossed}
         self.run.store.add_deployment(deployment_id, evidence)
+        record_machines_of_pods(self.run.store, evidence)
         goes_on = any(one.done for one in left)
 
         def take() -> Any:
@@ -111,10 +124,12 @@ def between_looks(between: BetweenPods, workload: StreamsWorkload) -> Callable[[
 
     def run(spec: StreamsSpec) -> StreamsResult:
         crossed = between.crossed
-        first = crossings.look(crossed)
-        result = workload.run(spec)
-        last = crossings.look(crossed)
-        return replace(result, crossings=crossings.between(crossed, _ways(spec), first, last))
+        with guest_clock.held([one.pod.node for one in between.ends]) as off:
+            first = crossings.look(crossed)
+            result = workload.run(spec)
+            last = crossings.look(crossed)
+        went = crossings.between(crossed, _ways(spec), first, last)
+        return replace(result, crossings=went, faults=(*result.faults, *off))
 
     return run
 
@@ -131,6 +146,8 @@ def _unanswered(path: PodPathDriver | None, planned: Planned[StreamsSpec]) -> Mi
     return found
 
 
-def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str, int]:
+def _place(planned: Planned[StreamsSpec]) -> tuple[str, str, str, str, int]:
     """Return what has to stand for a cell."""
-    return planned.cell.path, planned.cell.hosting, planned.cell.network, planned.spec.pods
+    cell = planned.cell
+    vnic = str(dict(cell.axes).get(AXIS, ""))
+    return cell.path, cell.hosting, cell.network, vnic, planned.spec.pods

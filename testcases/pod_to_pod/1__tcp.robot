@@ -28,3 +28,11 @@ Between Pods Of Two Nodes By The Network's Own Way
 Between Containers Of One Pod
     [Tags]    id:PP-TCP-6    path:c2c    req:DCN-s4-04
     Measure Its Cells
+
+From A Pod Of The Host To A Pod In Its Guest
+    [Tags]    id:PP-TCP-7    path:bmp2vmp    req:DCN-s4-02    req:DCN-s4-06
+    Measure Its Cells
+
+Between Pods In Two Guests
+    [Tags]    id:PP-TCP-8    path:vmp2vmp    req:DCN-s4-03    req:DCN-s4-06
+    Measure Its Cells

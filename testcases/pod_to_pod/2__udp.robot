@@ -23,3 +23,11 @@ Between Pods Of Two Nodes By VXLAN
 Between Pods Of Two Nodes By The Network's Own Way
     [Tags]    id:PP-UDP-5    path:p2p-cluster
     Measure Its Cells
+
+From A Pod Of The Host To A Pod In Its Guest
+    [Tags]    id:PP-UDP-7    path:bmp2vmp    req:DCN-s4-02    req:DCN-s4-06
+    Measure Its Cells
+
+Between Pods In Two Guests
+    [Tags]    id:PP-UDP-8    path:vmp2vmp    req:DCN-s4-03    req:DCN-s4-06
+    Measure Its Cells

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
+from bmwg.drivers.hosting.guest_clock import Reading
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources import in_guest
@@ -57,19 +58,24 @@ def received_frames(trial: object) -> int:
     return 0
 
 
-def clocks(inside_s: float, outside_s: float) -> tuple[object, object]:
-    began = ({"monotonic_ns": 0, "source": "tsc"}, 100.0, 100.01)
-    ended = ({"monotonic_ns": int(inside_s * 1e9), "source": "tsc"}, 100.0 + outside_s, 100.01 + outside_s)
+def clocks(inside_s: float, outside_s: float) -> tuple[Reading, Reading]:
+    began = Reading(source="tsc", inside_ns=0, before_s=100.0, after_s=100.01)
+    ended = Reading(
+        source="tsc",
+        inside_ns=int(inside_s * 1e9),
+        before_s=100.0 + outside_s,
+        after_s=100.01 + outside_s,
+    )
     return began, ended
 
 
 @pytest.mark.parametrize("inside_s", [60.0, 60.05, 59.95])
 def test_a_guest_whose_clock_keeps_time_is_believed(inside_s: float) -> None:
-    in_guest._check_clock(*clocks(inside_s, 60.0))  # type: ignore[arg-type]
+    in_guest._check_clock(*clocks(inside_s, 60.0))
 
 
 @pytest.mark.parametrize("inside_s", [59.8, 60.2, 0.0])
 def test_a_guest_whose_clock_runs_wrong_is_not(inside_s: float) -> None:
     with pytest.raises(TestbedError) as caught:
-        in_guest._check_clock(*clocks(inside_s, 60.0))  # type: ignore[arg-type]
+        in_guest._check_clock(*clocks(inside_s, 60.0))
     assert caught.value.error_id == "GUEST-02"

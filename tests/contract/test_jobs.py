@@ -12,6 +12,8 @@ from tests.contract.streams_support import needs, opened
 from tests.unit.jobs.made import planned
 
 from bmwg.drivers import registry
+from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting.qemu import Accelerator
 from bmwg.methodology.errors import DriverError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS
@@ -59,7 +61,7 @@ SMALL = {
 
 def of_form(bed, hosting: str):
     """A form that can be had here; else the test is skipped with what is missing."""
-    if missing := places.lacking(hosting, bed):
+    if missing := places.lacking(hosting, bed, planned("sysbench_cpu").spec, translated=True):
         pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
     return places.form(bed, hosting)
 
@@ -92,9 +94,33 @@ def test_all_forms_on_one_kernel_have_the_same_limits(bed, hosting):
 
 
 def test_a_form_or_room_that_is_not_there_is_told_by_name(bed):
-    missing = places.lacking("kvm", bed)
+    missing = places.lacking("unikernel", bed, planned("sysbench_cpu").spec, translated=True)
     assert missing is not None
-    assert "kvm" in missing.what
+    assert "unikernel" in missing.what
+    on_disk = places.lacking("kvm", bed, planned("dd_write").spec, translated=True)
+    assert on_disk is not None
+    assert "disk" in on_disk.what
+    if qemu.probe_accelerator()[0] is not Accelerator.KVM:
+        of_a_size = places.lacking("kvm", bed, planned("linpack").spec, translated=True)
+        unasked = places.lacking("kvm", bed, planned("sysbench_cpu").spec, translated=False)
+        assert of_a_size is not None
+        assert "fixed size" in of_a_size.what
+        assert unasked is not None
+        assert "guests" in unasked.mend
+
+
+@pytest.mark.slow
+def test_a_guest_is_a_form_with_a_pods_limits_and_goes(bed):
+    before = traces(bed.run_dir, bed.token), bed.undo.pending
+    with of_form(bed, "kvm") as form:
+        limits = form.evidence["native_programs"]["job"]
+        assert limits["cpuset_cpus"] == form.evidence["machines"]["vm0"]["pod_cpus"]
+        assert bed.guests.names == ()
+        if shutil.which("sysbench"):
+            spec, result = ran(bed, form, "sysbench_cpu", duration_s=1.0)
+            assert result.faults == ()
+            assert JOBS.assessed(spec, result).validity in (Validity.VALID, Validity.INCOMPLETE)
+    assert (traces(bed.run_dir, bed.token), bed.undo.pending) == before
     assert places.no_space(bed, 0) is None
     missing = places.no_space(bed, 1 << 60)
     assert missing is not None

@@ -12,6 +12,8 @@ from typing import Any
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.kinds.streams.records import KIND, PAIR, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
+from bmwg.methodology.vnics import AXIS as VNIC
+from bmwg.methodology.vnics import VIRTIO
 
 FORMAT = "streams_profile/1.0"
 SCHEMA = "streams_profile"
@@ -19,7 +21,8 @@ TEST_IDS = ("PP-", "SK-")  # how the ids of all tests of these suites begin
 GOODPUT, ROUND_TRIP, OPERATION = "goodput", "round_trip_time", "all_to_all_time"
 _METRICS = {Exchange.BULK: GOODPUT, Exchange.PING_PONG: ROUND_TRIP, Exchange.ALL_TO_ALL: OPERATION}
 # in the ids' order: append, never renumber
-_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster", "c2c")
+_PATHS = ("p2p", "p2p-underlay", "p2p-vxlan", "client-server", "p2p-cluster", "c2c", "bmp2vmp", "vmp2vmp")
+_IN_GUESTS = ("bmp2vmp", "vmp2vmp")  # their cells vary by the kind of the guest's NIC
 EXPERIMENTS = {  # how a test's id begins
     "tcp": "PP-TCP",
     "udp": "PP-UDP",
@@ -55,15 +58,22 @@ def _plan(profile: Mapping[str, Any]) -> Iterator[Planned[StreamsSpec]]:
     for place in profile["paths"]:
         engines = place.get("engines", ())  # pods by them are in networks, as all pods are
         for hosting in (*place.get("hostings", (POD,)), *engines):
-            for network in place["networks"] if hosting in (POD, *engines) else (NOTHING,):
+            networks = place["networks"] if hosting in (POD, *engines) else (NOTHING,)
+            for network, vnic in product(networks, _vnics(place)):
                 for experiment in profile["experiments"]:
                     if experiment["id"] in place.get("experiments", EXPERIMENTS):
-                        yield from _cells(profile, place["path"], hosting, network, experiment)
+                        yield from _cells(profile, (place["path"], hosting, network, vnic), experiment)
+
+
+def _vnics(place: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kinds of NIC of a path's guests; one empty word where it has no guests."""
+    return tuple(place.get("vnics", (VIRTIO,))) if place["path"] in _IN_GUESTS else ("",)
 
 
 def _cells(
-    profile: Mapping[str, Any], path: str, hosting: str, network: str, experiment: Mapping[str, Any]
+    profile: Mapping[str, Any], where: tuple[str, str, str, str], experiment: Mapping[str, Any]
 ) -> Iterator[Planned[StreamsSpec]]:
+    path, hosting, network, vnic = where
     axes = ("ways", "parallel", "message_octets", "window_octets", "load_bps")
     whole = {"pods": (PAIR,), **experiment}
     for way, parallel, message, window, load, pods in product(*(whole[name] for name in (*axes, "pods"))):
@@ -83,7 +93,7 @@ def _cells(
         yield Planned(
             test_id=id_of(experiment["id"], path),
             metric=_METRICS[spec.exchange],
-            cell=cell_of(path, network, experiment["id"], spec, hosting),
+            cell=cell_of(path, network, experiment["id"], spec, hosting, vnic=vnic),
             spec=spec,
             asked=repetitions_of(profile),
         )
@@ -104,10 +114,15 @@ def every_id() -> tuple[str, ...]:
     )
 
 
-def cell_of(path: str, network: str, experiment: str, spec: StreamsSpec, hosting: str = POD) -> Cell:
-    """Return the cell of an experiment's settings on a path."""
+def cell_of(
+    path: str, network: str, experiment: str, spec: StreamsSpec, hosting: str = POD, *, vnic: str = ""
+) -> Cell:
+    """Return the cell of an experiment's settings on a path; `vnic` where its pods are in guests."""
     told = {"experiment": experiment, **{name: getattr(spec, name) for name in _axes(spec.exchange)}}
+    if path in _IN_GUESTS:
+        told[VNIC] = vnic or VIRTIO
     where = [path, hosting] if path == _SERVER else [path]
+    where += [told[VNIC]] if path in _IN_GUESTS else []
     parts = [*where, network, experiment, spec.way.value, f"{spec.message_octets}o", f"{spec.parallel}s"]
     parts += [f"{spec.window_octets}w"] if spec.window_octets else []
     parts += [f"{spec.load_bps}bps"] if spec.load_bps else []
@@ -130,14 +145,16 @@ def _axes(exchange: str) -> tuple[str, ...]:
 def cell_of_axes(axes: Mapping[str, Any]) -> Cell:
     """Return the cell of what a run's files say of it. Raises ValueError."""
     told = axes["axes"]
-    wanted = ("experiment", *_axes(told.get("exchange", "")))
+    in_guests = (VNIC,) if axes["path"] in _IN_GUESTS else ()
+    wanted = ("experiment", *_axes(told.get("exchange", "")), *in_guests)
     if sorted(told) != sorted(wanted):
         raise ValueError(f"axes: expected {', '.join(wanted)}, found {', '.join(told)}")
-    asked = {name: told[name] for name in wanted[1:]}
+    asked = {name: told[name] for name in wanted[1:] if name != VNIC}
     spec = StreamsSpec.from_builtins({**asked, "duration_s": 1.0, "omit_s": 0})
     if axes["function"] != NOTHING or (axes["hosting"] != POD and axes["path"] != _SERVER):
         raise ValueError(f"hosting, function: expected {POD}, {NOTHING}")
-    return cell_of(axes["path"], axes["network"], told["experiment"], spec, axes["hosting"])
+    vnic = str(told.get(VNIC, ""))
+    return cell_of(axes["path"], axes["network"], told["experiment"], spec, axes["hosting"], vnic=vnic)
 
 
 PROFILES = Profiles(

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.methodology.errors import TestbedError
 
 
@@ -39,7 +40,9 @@ def bed(lab_ports, in_node, in_pod):
     node = Place("dut1", in_node)
     return SimpleNamespace(
         nodes=["dut1"],
+        guests=Guests(),
         node=lambda _: node,
+        host=lambda _: node,
         pods={"p": Place("p", in_pod, node)},
         testbed=SimpleNamespace(lab_ports=lab_ports),
     )

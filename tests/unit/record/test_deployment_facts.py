@@ -16,7 +16,11 @@ PORTS = tuple(TesterPort(name=f"p{side}", io="none", device=f"p{side}") for side
 def test_on_lab_ports_nothing_is_claimed_of_cables_switches_and_the_tester_s_host(lab_ports):
     node = SimpleNamespace(call=lambda function, **told: told)
     bed = SimpleNamespace(
-        nodes=("tester",), pods={}, node=lambda name: node, testbed=SimpleNamespace(lab_ports=lab_ports)
+        nodes=("tester",),
+        pods={},
+        node=lambda name: node,
+        host=lambda name: node,
+        testbed=SimpleNamespace(lab_ports=lab_ports),
     )
     told = take(bed, CELL, Deployment(ports=PORTS, evidence={}), {"driver": "embedded"})["tester"]
     claims = (

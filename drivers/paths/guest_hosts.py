@@ -1,0 +1,176 @@
+"""Guests of a node that pods can stand on: our agent inside each, its vNIC's other end a tap of the node.
+
+What is made in a guest goes with it. Its first CPU is its kernel's and our agent's, the others are the pods'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, cast
+
+from bmwg.drivers import registry
+from bmwg.drivers.api import HostNode, JsonValue, Missing
+from bmwg.drivers.api_machines import Machine, MachineIntent, UnjoinedMachineProvider
+from bmwg.drivers.hosting import qemu
+from bmwg.drivers.hosting.instance import Place, VmDriver
+from bmwg.drivers.hosting.qemu import Accelerator, NicModel
+from bmwg.methodology.vnics import E1000, IGB_VF, VHOST_NET, VIRTIO
+
+if TYPE_CHECKING:
+    from bmwg.drivers.ledger import Ledger
+    from bmwg.drivers.paths.bed import Bed
+
+PROVIDER = "qemu"  # where the testbed file names none
+MEMORY_OCTETS = 768 << 20  # choice: of the guest's kernel, our agent and what a pod's limits leave
+DEADLINE_S = 90.0  # choice: of a call into a guest whose instructions may be translated
+_PATIENCE_S = 60.0  # choice: of what has a shorter deadline of its own on a node
+_PATIENT = ("inside:run", "oci:create", "oci:start", "oci:delete")
+_PROCESS = "bmwg.drivers.hosting.process:this"
+_QUIET = "bmwg.drivers.hosting.sysctl:quiet_defaults"
+_UP = "bmwg.drivers.hosting.interfaces:up"
+_MODELS = {VIRTIO: NicModel.VIRTIO, E1000: NicModel.E1000, VHOST_NET: NicModel.VIRTIO}
+
+
+class GuestHost:
+    """A machine as the node of its pods. Undos name the machine's host: what is inside ends with it.
+
+    `own_clock`: what is measured inside is by another clock than its host's.
+    """
+
+    own_clock = True
+
+    def __init__(self, machine: Machine, host: HostNode, *, pod_cpus: str) -> None:
+        self.name = machine.name
+        self.host = host
+        self.interface = machine.endpoints[0].interface
+        self.tap = machine.name
+        self.pod_cpus = pod_cpus
+        self._machine = machine
+        agent = self.call(_PROCESS)
+        self.pid: int = agent["pid"]
+        self.start_ticks: int = agent["start_ticks"]
+
+    @property
+    def place(self) -> Mapping[str, JsonValue]:
+        """Where what made it is undone: on its host."""
+        return self.host.place
+
+    def call(self, function: str, /, *, deadline_s: float = DEADLINE_S, **arguments: JsonValue) -> JsonValue:
+        """Run a node function inside; what is done in a moment on a node has more time here."""
+        if function.removeprefix("bmwg.drivers.hosting.") in _PATIENT:
+            arguments["within_s"] = max(_PATIENCE_S, arguments.get("within_s", 0.0))
+        return self._machine.call(function, deadline_s=max(DEADLINE_S, deadline_s), **arguments)
+
+    def describe(self) -> dict[str, JsonValue]:
+        """What runs, as its provider tells it."""
+        return dict(self._machine.describe())
+
+
+def lacking(bed: Bed, node: HostNode, vnic: str) -> Missing | None:
+    """Return what the node lacks for guests with such a NIC, or why no guest here can have one."""
+    if vnic not in _MODELS:
+        return Missing(
+            what=f"vNIC {vnic} for a guest of pods",
+            reason="its guest has no NIC with virtual functions" if vnic == IGB_VF else "it is not known",
+            mend=f"vnics: {', '.join(_MODELS)}",
+        )
+    provider = _provider(bed, node)
+    if not isinstance(provider, UnjoinedMachineProvider):
+        return Missing(
+            what=f"machines of {bed.machines_driver} whose vNIC is a port of the node's bridge",
+            reason="this provider joins each machine to a network by itself",
+            mend=f"vms: {{driver: {PROVIDER}}} in the testbed file",
+        )
+    return provider.probe() or _no_vhost(vnic)
+
+
+def _no_vhost(vnic: str) -> Missing | None:
+    if vnic != VHOST_NET:
+        return None
+    usable, why = qemu.probe_vhost()
+    accelerator, because = qemu.probe_accelerator()
+    if usable and accelerator is Accelerator.KVM:
+        return None
+    return Missing(
+        what="vNIC vhost-net",
+        reason=because if usable else why,
+        mend="modprobe vhost_net on a machine with /dev/kvm; vnics: virtio elsewhere",
+    )
+
+
+def _provider(bed: Bed, node: HostNode) -> object:
+    driver = bed.machines_driver or PROVIDER
+    place = Place(
+        client_address="",
+        client_interface="",
+        server_address="",
+        server_interface="",
+        token=bed.token,
+        owner=bed.owner,
+        run_dir=str(bed.run_dir),
+        vms=VmDriver(driver=driver),
+    )
+    ledger = cast("Ledger", bed.undo)  # a run's undo log is its ledger
+    return registry.provider(driver, node=node, place=place, ledger=ledger, token=bed.token)
+
+
+@contextmanager
+def guest_host(bed: Bed, node: HostNode, *, number: int, vnic: str, pods: bool = True) -> Iterator[GuestHost]:
+    """Boot a guest on a node; end it on leaving. For `pods` the bed knows it as a node of its own meanwhile.
+
+    Raises TestbedError VM-01 to VM-05, and what entering the provider raises.
+    """
+    provider = _provider(bed, node)
+    assert isinstance(provider, UnjoinedMachineProvider)
+    with provider:
+        machine = provider.unjoined(
+            MachineIntent(
+                number=number,
+                name=f"vm{number}",  # not drawn anew: nodes have namespaces of their own for taps
+                cpus=len(bed.testbed.pods.cpus) + 1,
+                memory_octets=MEMORY_OCTETS + bed.testbed.pods.memory_octets,
+                nic_model=_MODELS[vnic].value,
+                network="",
+            ),
+            vhost=vnic == VHOST_NET,
+        )
+        try:
+            cpus = int(machine.describe()["cpus"])
+            guest = GuestHost(machine, node, pod_cpus=_pod_cpus(cpus))
+            guest.call(_QUIET)
+            guest.call(_UP, interface=guest.interface)
+            known = bed.guests.known(guest, nic=guest.interface, host=node.name)
+            with known if pods else nullcontext():
+                yield guest
+        finally:
+            machine.stop()
+
+
+def _pod_cpus(cpus: int) -> str:
+    """Return the CPUs of a guest that its pods have: all but the first, where there is more than one."""
+    if cpus <= 1:
+        return "0"
+    return "1" if cpus == 2 else f"1-{cpus - 1}"
+
+
+def described(bed: Bed, guest: GuestHost, vnic: str) -> dict[str, JsonValue]:
+    """Return the layers of a nested scenario: hypervisor, the guest's CPUs and memory, its vNIC.
+
+    The third layer, the pod, is the endpoint's own record. Offloads of vNIC and tap stand in the records of
+    the guest and of its host.
+    """
+    told = guest.describe()
+    return {
+        "hypervisor": f"QEMU {told['qemu']}, {str(told['accelerator']).upper()}",
+        **told,
+        "host": guest.host.name,
+        "pod_cpus": guest.pod_cpus,
+        "numa": "one node; the CPUs of QEMU's threads are any of the host's",
+        "vnic": {
+            "kind": vnic,
+            "interface": guest.interface,
+            "driver": guest.call("bmwg.drivers.hosting.interfaces:driver", interface=guest.interface),
+            "other_end": f"{guest.host.name}/{guest.tap}",
+        },
+    }

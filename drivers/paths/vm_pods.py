@@ -1,0 +1,276 @@
+"""Pods in virtual machines: from the node to its guest (BMP2VMP), or between two guests of it (VMP2VMP).
+
+A pod in a guest is a pod like any other on a node that happens to be a guest: the same runtime and the same
+plugins make it there. The guest's vNIC joins it to the node, by a bridge of the node's namespace or, where
+nodes route, by their routes. Frames of the tester have no cells on it: its ports are this machine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import ClassVar
+
+from bmwg.drivers.api import BetweenPods, Deployment, HostNode, JsonValue, Missing, PodPathDriver
+from bmwg.drivers.network.handover import undriven
+from bmwg.drivers.paths import endpoints, guest_hosts, routers, uplinks
+from bmwg.drivers.paths.addresses import INNER, UNDERLAY, host
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import refuse
+from bmwg.drivers.paths.guest_hosts import GuestHost
+from bmwg.methodology import vnics
+from bmwg.methodology.paths import PathKind
+from bmwg.methodology.records import NOTHING, POD, Cell
+
+SEGMENT = "bmwg-vm0"  # the node's bridge between the taps of two guests
+_INTERFACES = "bmwg.drivers.hosting.interfaces"
+_ROUTING = "bmwg.drivers.hosting.routing"
+_RUNTIME = "crun"
+_UPLINKS = (uplinks.BRIDGE_PORT, uplinks.ROUTED, uplinks.MASTER)
+
+
+class _VmPods:
+    """What both paths have in common; `guests` of the two pods' nodes are guests of one node."""
+
+    kind: ClassVar[PathKind]
+    guests: ClassVar[int]
+
+    def __init__(self, cell: Cell, bed: Bed) -> None:
+        self._cell = cell
+        self._bed = bed
+        self._network = bed.network(cell.network)
+        self._vnic = str(dict(cell.axes).get(vnics.AXIS, vnics.VIRTIO))
+
+    @property
+    def _node(self) -> HostNode:
+        """The guests' host."""
+        return self._bed.node(self._bed.sides()[0].node)
+
+    def probe(self) -> Missing | None:
+        """Return that frames are not for this path."""
+        return Missing(
+            what=f"frames on path {self.kind.name}",
+            reason="the tester's ports are interfaces of this machine, and a guest has its own kernel",
+            mend="`bmwg run --in-guest` for frames in a guest; this path is of testcases/pod_to_pod",
+        )
+
+    def probe_pods(self) -> Missing | None:
+        """Return what is missing before a guest is booted; what the guest lacks is found inside."""
+        bed, uplink = self._bed, self._network.spec.uplink
+        if bed.testbed.pods.runtime != _RUNTIME:
+            return Missing(
+                what=f"pods of {bed.testbed.pods.runtime} in a guest",
+                reason="its service runs on the nodes of the testbed file",
+                mend=f"pods.runtime: {_RUNTIME}",
+            )
+        found = undriven(self._network, "an end of a path in a pod", endpoints.DRIVEN)
+        if found or (found := endpoints.own_way(self._network)) or (found := self._no_uplink(uplink)):
+            return found
+        if self.guests == 1 and (lack := bed.missing(self._cell.network, self._node.name)):
+            return lack
+        return guest_hosts.lacking(bed, self._node, self._vnic)
+
+    def _no_uplink(self, uplink: str) -> Missing | None:
+        if endpoints.wanted(self._cell) != 2:
+            return Missing(
+                what=f"{endpoints.wanted(self._cell)} pods on path {self.kind.name}",
+                reason="it has one pod on each of its two nodes",
+                mend="a path of the same name's nodes without guests",
+            )
+        if uplink not in _UPLINKS or getattr(self._network, "on_one_node", None):
+            return Missing(
+                what=f"network {self._cell.network} in a guest",
+                reason=f"its uplink is {uplink}; a guest's NIC is {', '.join(_UPLINKS)} of a pod's network",
+                mend="a network option of CNI plugins",
+            )
+        if self.guests == 1 and uplink == uplinks.MASTER:
+            return Missing(
+                what=f"network {self._cell.network} from the node to its guest",
+                reason="the node's pod would stand on a NIC that ends at no bridge with the guest's tap",
+                mend="path vmp2vmp for this option",
+            )
+        return None
+
+    @contextmanager
+    def deploy(self) -> Iterator[Deployment]:
+        """Refuse: see `probe`."""
+        refuse(self.probe())
+        yield from ()
+
+    @contextmanager
+    def between_pods(self) -> Iterator[BetweenPods]:
+        """Boot the guests, make a pod on each of the two nodes, join them; remove all on leaving.
+
+        Raises TestbedError PATH-02 when the guest lacks what the option needs, and what booting it raises.
+        """
+        refuse(self.probe_pods())
+        bed, network, node = self._bed, self._network, self._node
+        with ExitStack() as stack:
+            guests = [
+                stack.enter_context(guest_hosts.guest_host(bed, node, number=number, vnic=self._vnic))
+                for number in range(self.guests)
+            ]
+            lack = bed.runtime.probe(guests[0]) or bed.missing(self._cell.network, guests[0].name)
+            refuse(lack)  # the guests are alike
+            hosts: tuple[HostNode, HostNode] = (guests[0] if self.guests > 1 else node, guests[-1])
+            stack.enter_context(self._segment(guests))
+            pair = stack.enter_context(self._pods(hosts))
+            uplink = network.spec.uplink
+            yield endpoints.between(
+                pair,
+                {
+                    "path": self.kind.name,
+                    **endpoints.evidence(bed, network, pair),
+                    "host": node.name,
+                    "machines": {
+                        guest.name: guest_hosts.described(bed, guest, self._vnic) for guest in guests
+                    },
+                    "hops": self._hops(pair, guests, uplink),
+                    "forwarding": "the kernels of node and guests, and QEMU between them",
+                },
+                self._way(guests),
+            )
+
+    @contextmanager
+    def _segment(self, guests: Sequence[GuestHost]) -> Iterator[None]:
+        """Join the taps of two guests by a bridge of the node's; that of one joins the pod's own bridge."""
+        if len(guests) == 1:
+            yield
+            return
+        node = self._node
+        try:
+            node.call(f"{_ROUTING}:add_bridge", bridge=SEGMENT)
+            for guest in guests:
+                node.call(f"{_ROUTING}:set_controller", interface=guest.tap, controller=SEGMENT)
+            yield
+        finally:
+            node.call(f"{_INTERFACES}:delete", interface=SEGMENT)
+
+    @contextmanager
+    def _pods(
+        self, hosts: tuple[HostNode, HostNode]
+    ) -> Iterator[tuple[endpoints.Endpoint, endpoints.Endpoint]]:
+        """Make a pod on each of two nodes, and join each node's side to the segment between them."""
+        bed, network, uplink = self._bed, self._network, self._network.spec.uplink
+        ports = [
+            (one.interface if isinstance(one, GuestHost) else _tap_of(hosts[1 - number]))
+            for number, one in enumerate(hosts)
+        ]
+        with ExitStack() as stack:
+            for one, port in zip(hosts, ports, strict=True):
+                nic = port if uplink == uplinks.MASTER else None
+                stack.enter_context(uplinks.cleared(one, uplink, nic=nic, bridge=endpoints.BRIDGE))
+            if uplink == uplinks.ROUTED:
+                for number, one in enumerate(hosts):
+                    stack.enter_context(routers.forwarding(one))
+                    stack.enter_context(_routed(one, ports[number], number))
+            first, second = (
+                stack.enter_context(
+                    endpoints.endpoint(
+                        bed,
+                        network,
+                        one,
+                        number=number,
+                        nic=ports[number] if uplink == uplinks.MASTER else None,
+                        speaker=endpoints.KERNEL,
+                    )
+                )
+                for number, one in enumerate(hosts)
+            )
+            if uplink == uplinks.BRIDGE_PORT:
+                for one, port in zip(hosts, ports, strict=True):
+                    stack.enter_context(uplinks.bridged(one, interfaces=(port,), bridge=endpoints.BRIDGE))
+            yield first, second
+
+    def _way(self, guests: Sequence[GuestHost]) -> list[tuple[HostNode, str, str]]:
+        """Return the interfaces between the two pods' attachments, and which counter goes forward."""
+        last = guests[-1]
+        into: list[tuple[HostNode, str, str]] = [
+            (self._node, last.tap, "tx"),
+            (last, last.interface, "rx"),
+        ]
+        if len(guests) == 1:
+            return into
+        first = guests[0]
+        return [(first, first.interface, "tx"), (self._node, first.tap, "rx"), *into]
+
+    def _hops(
+        self, pair: tuple[endpoints.Endpoint, ...], guests: Sequence[GuestHost], uplink: str
+    ) -> list[JsonValue]:
+        joined = {
+            uplinks.BRIDGE_PORT: f"bridge {endpoints.BRIDGE}",
+            uplinks.ROUTED: "its kernel routes",
+        }.get(uplink, "the plugin's own switching")
+        node = self._node.name
+        vnic = f"the guest's vNIC ({self._vnic})"
+        last = guests[-1]
+        into: list[JsonValue] = [
+            {"at": f"{node}/{last.tap}", "what": "tap of the guest"},
+            {"at": f"{last.name}/{last.interface}", "what": vnic},
+            {"at": last.name, "what": joined},
+        ]
+        out: list[JsonValue] = [{"at": node, "what": joined}]
+        if len(guests) > 1:
+            first = guests[0]
+            out = [
+                {"at": first.name, "what": joined},
+                {"at": f"{first.name}/{first.interface}", "what": vnic},
+                {"at": f"{node}/{first.tap}", "what": "tap of the guest"},
+                {"at": node, "what": f"bridge {SEGMENT}"},
+            ]
+        return [*pair[0].hops(), *out, *into, *reversed(pair[1].hops())]
+
+
+def _tap_of(guest: HostNode) -> str:
+    assert isinstance(guest, GuestHost)
+    return guest.tap
+
+
+@contextmanager
+def _routed(node: HostNode, interface: str, number: int) -> Iterator[None]:
+    """Give a node its address towards the other one, and its routes to the other's pod."""
+    mine, other = (UNDERLAY.router, UNDERLAY.far) if number == 0 else (UNDERLAY.far, UNDERLAY.router)
+    try:
+        for address in mine:
+            node.call(f"{_INTERFACES}:add_address", interface=interface, address=address)
+        node.call(f"{_ROUTING}:disable_reverse_path_filter", interface=interface)
+        for destination, via in zip(INNER[1 - number].subnets, other, strict=True):
+            node.call(f"{_ROUTING}:add_route", destination=destination, via=host(via), interface=interface)
+        yield
+    finally:
+        for address in mine:  # the routes go with them
+            node.call(f"{_INTERFACES}:remove_address", interface=interface, address=address)
+
+
+class HostToGuestPath(_VmPods):
+    """One pod on the node, the other in a guest of that node."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="bmp2vmp",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="BMP2VMP: pod on a host to pod in a virtual machine of that host",
+        apart=True,
+        ends_in_pods=True,
+    )
+    guests: ClassVar[int] = 1
+
+
+class GuestToGuestPath(_VmPods):
+    """A pod in each of two guests of one node."""
+
+    kind: ClassVar[PathKind] = PathKind(
+        name="vmp2vmp",
+        hostings=(POD,),
+        functions=(NOTHING,),
+        networked=True,
+        scenario="VMP2VMP: pod to pod in two virtual machines of one host",
+        apart=True,
+        ends_in_pods=True,
+    )
+    guests: ClassVar[int] = 2
+
+
+_: type[PodPathDriver] = HostToGuestPath
+__: type[PodPathDriver] = GuestToGuestPath

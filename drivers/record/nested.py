@@ -1,0 +1,28 @@
+"""What the record of a host tells of the virtual machines in which pods stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bmwg.drivers.api import JsonValue
+
+
+def nested(machines: Mapping[str, Mapping[str, Any]]) -> dict[str, JsonValue]:
+    """Return each machine by its name, as the record has a workload."""
+    return {name: _workload(machine) for name, machine in machines.items()}
+
+
+def _workload(machine: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """What is told of a virtual machine in which pods stand."""
+    vnic = machine["vnic"]
+    return {
+        "kind": "virtual machine",
+        "function": "none: pods stand in it",
+        "image": machine["guest_root"],
+        "virtual_interfaces": {vnic["interface"]: {"type": vnic["kind"], "network": vnic["other_end"]}},
+        "queues": None,
+        "af_xdp": {"not_applicable": "no AF_XDP socket in the workload"},
+        "resource_request": {"cpus": machine["cpus"], "memory_octets": machine["memory_octets"]},
+        "unmeasured": "a machine with a kernel of its own, not the process that emulates it on its host",
+    }
