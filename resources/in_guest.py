@@ -40,10 +40,12 @@ def run_in_guest(
     deadline_s: float,
     say: Callable[[str], None],
     cables: tuple[tuple[NicModel, NicModel], ...] = (),
+    tester_cpus: Sequence[int] = (0,),
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
 
-    The guest has these `cables`, named by the NICs at their ends.
+    The guest has these `cables`, named by the NICs at their ends; the interrupts of the tester's go to CPUs
+    other than `tester_cpus`.
 
     The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.
     Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.
@@ -72,6 +74,15 @@ def run_in_guest(
             node.call(
                 "bmwg.drivers.hosting.guest_run:load", modules=list(_MODULES), deadline_s=_CALL_DEADLINE_S
             )
+            virtio = sum(pair.count(NicModel.VIRTIO) for pair in cables)  # they have the first names
+            others = [cpu for cpu in range(spec.cpus) if cpu not in tester_cpus]
+            if others:
+                node.call(
+                    "bmwg.drivers.hosting.guest_run:serve_elsewhere",
+                    interfaces=[f"eth{number}" for number in range(virtio)],
+                    cpus=others,
+                    deadline_s=_CALL_DEADLINE_S,
+                )
             phase.ended("drivers of its NICs loaded")
         began = _clocks(node)
         node.call(
