@@ -16,6 +16,7 @@ from robot.run import run_cli
 from bmwg.cli import selection
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
+from bmwg.drivers.testbed_guest import guest_spec
 from bmwg.methodology import disturbed
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
@@ -91,6 +92,7 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
         deadline_s=GUEST_DEADLINE_S,
         say=_say,
         cables=cables,
+        guest=guest_spec(told.data),
         tester_cpus=told.tester.cpus,
     )
 
