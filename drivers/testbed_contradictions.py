@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bmwg.drivers import registry
 from bmwg.drivers.testbed import AUTO, CABLE, TESTER, Endpoint, NodeKind, Testbed, cpu_list
+from bmwg.drivers.testbed_guest import guest_problems
 from bmwg.drivers.testbed_row import row_problems
 from bmwg.schemas.validation import Problem, near_name
 
@@ -23,6 +24,7 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
     yield from _cpu_problems(testbed)
     yield from _management_problems(testbed)
     yield from row_problems(testbed.data)
+    yield from guest_problems(testbed.data)
 
 
 def _management_problems(testbed: Testbed) -> Iterator[Problem]:

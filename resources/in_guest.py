@@ -2,7 +2,8 @@
 
 The guest has the distribution's full kernel, so options that the host's kernel lacks (ipvlan, 802.1Q) carry
 frames there. Its record names the accelerator: figures under TCG show function, never a machine's rate.
-Ids: GUEST-01 no command result in time, GUEST-02 the guest's clock runs at another rate than the host's.
+Ids: GUEST-01 no command result in time, GUEST-02 the guest's clock runs at another rate than the host's,
+GUEST-03 fewer hugepages than asked for.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from bmwg.drivers.hosting import guest_clock, guest_run, guest_views, qemu
 from bmwg.drivers.hosting.guest_clock import Reading
 from bmwg.drivers.hosting.qemu import MachineSpec, NicModel
 from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.testbed_guest import GuestSpec
 from bmwg.drivers.traffic.embedded import build
 from bmwg.methodology.errors import DriverError, TestbedError
 from bmwg.methodology.keep_awake import KeepAwake
 
-CPUS = 2  # choice: the tester's and the DUT's, as testbeds/guest.yaml names them
-MEMORY_OCTETS = 3 << 30
+USUAL = GuestSpec()
 _POLL_S = 1.0
 _CALL_DEADLINE_S = 120.0  # a guest under load answers late
 _RESULTS_TAG = "bmwg-results"
-# drivers of NICs with virtual functions, and of these; then what a vSwitch needs, or would load amid a run
-_MODULES = ("igb", "igbvf", "vfio-pci", "tun", "nf_conntrack_netlink")
+_MODULES = ("igb", "igbvf", "vfio-pci")  # drivers of NICs with virtual functions, and of these
+_SWITCH_MODULES = ("tun", "nf_conntrack_netlink")  # what a vSwitch needs, or would load amid a run
 
 
 def run_in_guest(
@@ -40,10 +41,13 @@ def run_in_guest(
     deadline_s: float,
     say: Callable[[str], None],
     cables: tuple[tuple[NicModel, NicModel], ...] = (),
+    guest: GuestSpec = USUAL,
+    tester_cpus: Sequence[int] = (0,),
 ) -> int:
     """Run `bmwg <arguments>` in a guest and return its exit code; `say` gets its output as it comes.
 
-    The guest has these `cables`, named by the NICs at their ends.
+    The guest has these `cables`, named by the NICs at their ends; the interrupts of the tester's go to CPUs
+    other than `tester_cpus`.
 
     The host's CPUs are kept from halting meanwhile, whatever the profile inside asks of the guest's own.
     Raises TestbedError VM-01..VM-05, GUEST-01, GUEST-02, DriverError VM-07, VM-08. The guest is gone after.
@@ -53,8 +57,10 @@ def run_in_guest(
     accelerator, _ = qemu.probe_accelerator()
     spec = MachineSpec(
         name=f"guest-{run_id[-6:]}",
-        cpus=min(CPUS, os.cpu_count() or 1),
-        memory_octets=MEMORY_OCTETS,
+        cpus=guest.cpus,
+        memory_octets=guest.memory_octets,
+        numa_nodes=guest.numa_nodes,
+        hugepages_1gi=guest.hugepages_1gi,
         accelerator=accelerator,
         shares={str(results.resolve()): _RESULTS_TAG},
         views=guest_views.hidden(),
@@ -68,11 +74,24 @@ def run_in_guest(
             f"({described['accelerator_reason']}), kernel {described['guest_kernel']}\n"
         )
         phase = _Phases(say)
+        node.call(
+            "bmwg.drivers.hosting.guest_run:load", modules=list(_SWITCH_MODULES), deadline_s=_CALL_DEADLINE_S
+        )
         if cables:
             node.call(
                 "bmwg.drivers.hosting.guest_run:load", modules=list(_MODULES), deadline_s=_CALL_DEADLINE_S
             )
+            virtio = sum(pair.count(NicModel.VIRTIO) for pair in cables)  # they have the first names
+            others = [cpu for cpu in range(spec.cpus) if cpu not in tester_cpus]
+            if others:
+                node.call(
+                    "bmwg.drivers.hosting.guest_run:serve_elsewhere",
+                    interfaces=[f"eth{number}" for number in range(virtio)],
+                    cpus=others,
+                    deadline_s=_CALL_DEADLINE_S,
+                )
             phase.ended("drivers of its NICs loaded")
+        _set_aside(node, guest, say)
         began = guest_clock.read(node)
         node.call(
             "bmwg.drivers.hosting.guest_run:tell",
@@ -83,6 +102,31 @@ def run_in_guest(
         status = _follow(node, arguments, results.resolve(), run_id, deadline_s, say)
         _check_clock(began, guest_clock.read(node))
         return status
+
+
+def _set_aside(node: Node, guest: GuestSpec, say: Callable[[str], None]) -> None:
+    """Have the guest keep its hugepages from now on. Raises TestbedError GUEST-03 when there are fewer."""
+    for size_kib, name, wanted in (
+        (2048, "2 MiB", guest.hugepages_2mi),
+        (1048576, "1 GiB", guest.hugepages_1gi),
+    ):
+        if not wanted:
+            continue
+        found = node.call(
+            "bmwg.drivers.hosting.pages:set_aside",
+            size_kib=size_kib,
+            pages=wanted,
+            deadline_s=_CALL_DEADLINE_S,
+        )
+        if found < wanted:
+            raise TestbedError(
+                "GUEST-03",
+                f"hugepages of {name} in the guest",
+                expected=str(wanted),
+                found=str(found),
+                hint="more guest.memory in the testbed file",
+            )
+        say(f"guest: {found} hugepages of {name} set aside\n")
 
 
 class _Phases:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bmwg.drivers.api import FunctionLink, JsonValue, Missing, Pod, PodFunction, PodParts
 from bmwg.drivers.hosting import cgroups
+from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.network.handover import AF_XDP, COMBINED, NETDEV, VFIO, VHOST_USER
 from bmwg.methodology.errors import DriverError
 
@@ -30,6 +31,7 @@ CAPABILITIES = (
 )  # AF_PACKET sockets, promiscuous mode, no paging
 MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+_LARGE_POOL = _POOL.with_name("hugepages-1048576kB")
 READY_DEADLINE_S = 90.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK's over 9p
 _READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
@@ -51,18 +53,33 @@ class Testpmd:
         self._kinds = ""
         self._cpu = bed.testbed.pods.cpus[0]
         self._pages = bed.testbed.pods.hugepages_2mi
+        self._large_pages = bed.testbed.pods.hugepages_1gi
+        self._runtime = bed.testbed.pods.runtime
 
     def probe(self) -> Missing | None:
         """Return what is missing: the program, or hugepages that its pod is to have."""
         if not Path(BINARY).exists():
             return Missing(what="testpmd", reason=f"no file {BINARY}", mend=_MEND)
-        if self._pages and not cgroups.has_controller("hugetlb"):
+        many, size, key = self._memory()
+        if many and not cgroups.has_controller("hugetlb"):
             return Missing(
-                what=f"{self._pages} hugepages of 2 MiB for testpmd",
+                what=f"{many} hugepages of {size} for testpmd",
                 reason="this kernel has no hugetlb controller for cgroups, by which a pod gets a share",
-                mend="a kernel with CONFIG_CGROUP_HUGETLB, or pods.hugepages_2Mi: 0",
+                mend=f"a kernel with CONFIG_CGROUP_HUGETLB, or {key}: 0",
             )
-        return lacking_pages(self._pages)
+        if self._large_pages and self._runtime != CRUN:
+            return Missing(
+                what=f"{many} hugepages of 1 GiB for testpmd",
+                reason=f"pods by {self._runtime} get none of this size here",
+                mend="pods.runtime: crun, or pages of 2 MiB",
+            )
+        return lacking_large_pages(self._large_pages) or lacking_pages(self._pages)
+
+    def _memory(self) -> tuple[int, str, str]:
+        """Return how many hugepages its pod gets, of which size, and the setting."""
+        if self._large_pages:
+            return self._large_pages, "1 GiB", "pods.hugepages_1Gi"
+        return self._pages, "2 MiB", "pods.hugepages_2Mi"
 
     @contextmanager
     def parts(self, pod_id: str) -> Iterator[PodParts]:
@@ -76,7 +93,7 @@ class Testpmd:
             devices=(first.device or _packet_device(0, first), second.device or _packet_device(1, second)),
             neighbours=(first.neighbour_mac, second.neighbour_mac),
             cpu=self._cpu,
-            hugepages_2mi=self._pages,
+            hugepages=bool(self._memory()[0]),
         )
         kinds = set(_DRIVER.findall(" ".join(line)))
         if any(word.startswith("--allow=") for word in line):
@@ -85,13 +102,27 @@ class Testpmd:
         return line
 
     def started(self, pod: Pod) -> dict[str, JsonValue]:
-        """Wait until it forwards; return evidence. Raises DriverError PATH-06."""
+        """Wait until it forwards; return evidence. Raises DriverError PATH-06, PATH-17.
+
+        Where its memory lies is what the kernel says of the program.
+        """
+        said = wait_ready(pod)
+        many, size, _ = self._memory()
+        held = pod.node.call("bmwg.drivers.hosting.pages:of_process", pid=pod.pid)
+        if bool(many) != bool(held["hugepages"].get(size)):
+            raise DriverError(
+                "PATH-17",
+                "memory of testpmd in the pod",
+                expected=f"hugepages of {size}" if many else "ordinary pages",
+                found=str(held["hugepages"] or "ordinary pages"),
+            )
         return {
             "name": "testpmd",
             "forward_mode": "mac",
             "port_kind": self._kinds,
-            "memory": f"{self._pages} hugepages of 2 MiB" if self._pages else "ordinary pages",
-            "said": wait_ready(pod),
+            "memory": f"{many} hugepages of {size}" if many else "ordinary pages",
+            "pages": held,
+            "said": said,
         }
 
 
@@ -121,8 +152,20 @@ def lacking_pages(pages: int, pool: Path = _POOL) -> Missing | None:
     return None
 
 
+def lacking_large_pages(pages: int, pool: Path = _LARGE_POOL) -> Missing | None:
+    """Return why a pod cannot have so many hugepages of 1 GiB; None where it can, or has none."""
+    free = int((pool / "free_hugepages").read_text()) if pool.exists() else 0
+    if free >= pages:
+        return None
+    return Missing(
+        what=f"{pages} hugepages of 1 GiB for testpmd",
+        reason=f"{free} are free" if pool.exists() else "this machine has no pages of that size",
+        mend=f"hugepagesz=1G hugepages={pages} in the kernel's command line, or pods.hugepages_1Gi: 0",
+    )
+
+
 def arguments(
-    *, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int, hugepages_2mi: int = 0
+    *, devices: tuple[str, str], neighbours: tuple[str, str], cpu: int, hugepages: bool = False
 ) -> tuple[str, ...]:
     """Return the command line: two EAL devices, one forwarding core beside the idle main one.
 
@@ -130,7 +173,7 @@ def arguments(
     devices by their addresses, then the others in the order of the command line.
     """
     ports = sorted(zip(devices, neighbours, strict=True), key=lambda port: _place(port[0]))
-    memory = ("--huge-dir=/dev/hugepages", "--single-file-segments") if hugepages_2mi else ("--no-huge",)
+    memory = ("--huge-dir=/dev/hugepages", "--single-file-segments") if hugepages else ("--no-huge",)
     peers = [f"--eth-peer={number},{mac}" for number, (_, mac) in enumerate(ports)]
     behind_iommu = any(_PCI_ADDRESS.fullmatch(device) for device in devices)
     # ordinary memory has no other addresses than the process's, and the IOMMU translates those

@@ -27,7 +27,7 @@ CAPABILITIES = (
     "CAP_SETUID",
     "CAP_SYS_NICE",
 )
-HUGEPAGE_OCTETS = 2 << 20
+HUGEPAGE_OCTETS, LARGE_PAGE_OCTETS = 2 << 20, 1 << 30
 PERIOD_US = 100_000  # choice: the kernel's own, and Docker's
 _CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
@@ -35,7 +35,8 @@ _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
-    """A pod as intended. `cpus` is a cpuset list (`"1"`, `"2-3,5"`); limits are octets and 2 MiB pages.
+    """A pod as intended. `cpus` is a cpuset list (`"1"`, `"2-3,5"`); limits are octets, and pages
+    of 2 MiB or of 1 GiB.
 
     `pod_id` must be unique on the machine and become part of a cgroup's name. `binds` are `(source,
     destination, writable)`; everything else of the host's root is there, read-only. `capabilities` are
@@ -50,6 +51,7 @@ class PodSpec:
     cpus: str
     memory_octets: int
     hugepages_2mi: int = 0
+    hugepages_1gi: int = 0
     arguments: tuple[str, ...] = SLEEPER
     environment: tuple[str, ...] = ()
     forwarding: bool = True
@@ -94,6 +96,13 @@ class PodSpec:
                 f"pod {self.pod_id}: hugepages_2mi",
                 expected="0 at least",
                 found=str(self.hugepages_2mi),
+            )
+        if self.hugepages_1gi and (self.hugepages_1gi < 0 or self.hugepages_2mi):
+            raise ConfigError(
+                "POD-01",
+                f"pod {self.pod_id}: hugepages_1gi",
+                expected="0 or more, and no pages of 2 MiB beside them",
+                found=f"{self.hugepages_1gi}, and {self.hugepages_2mi} of 2 MiB",
             )
         if not self.arguments and not self.told_at_start:
             raise ConfigError(
@@ -168,15 +177,19 @@ def _mounts(spec: PodSpec) -> list[JsonValue]:
         tmpfs("/run", "755", "64m"),
         tmpfs("/tmp", "1777", "256m"),
     ]
-    if spec.hugepages_2mi:
-        mounts.append(
-            {
-                "destination": "/dev/hugepages",
-                "type": "hugetlbfs",
-                "source": "hugetlbfs",
-                "options": ["nosuid", "nodev", "pagesize=2M", f"size={spec.hugepages_2mi * HUGEPAGE_OCTETS}"],
-            }
-        )
+    for name, pages, octets in (
+        ("2M", spec.hugepages_2mi, HUGEPAGE_OCTETS),
+        ("1G", spec.hugepages_1gi, LARGE_PAGE_OCTETS),
+    ):
+        if pages:
+            mounts.append(
+                {
+                    "destination": "/dev/hugepages",
+                    "type": "hugetlbfs",
+                    "source": "hugetlbfs",
+                    "options": ["nosuid", "nodev", f"pagesize={name}", f"size={pages * octets}"],
+                }
+            )
     for source, destination, writable in spec.binds:
         options = ["rbind", "rw" if writable else "ro"]
         mounts.append({"destination": destination, "type": "bind", "source": source, "options": options})
@@ -207,5 +220,8 @@ def _resources(spec: PodSpec, cpuset_mems: str, hugetlb: bool) -> dict[str, Json
     if spec.cpu_limit:
         resources["cpu"] |= {"quota": round(spec.cpu_limit * PERIOD_US), "period": PERIOD_US}
     if hugetlb:
-        resources["hugepageLimits"] = [{"pageSize": "2MB", "limit": spec.hugepages_2mi * HUGEPAGE_OCTETS}]
+        limits = [{"pageSize": "2MB", "limit": spec.hugepages_2mi * HUGEPAGE_OCTETS}]
+        if spec.hugepages_1gi:  # a processor may have none of these
+            limits.append({"pageSize": "1GB", "limit": spec.hugepages_1gi * LARGE_PAGE_OCTETS})
+        resources["hugepageLimits"] = limits
     return resources

@@ -1,7 +1,7 @@
 """A command inside a guest, followed from outside, and what a run in a guest says of its machine.
 
 Node functions, except `evidence`, which the run inside reads. Ids: VM-09 the command is not known here,
-VM-10 a module was not loaded.
+VM-10 a module was not loaded, VM-11 interrupts of a NIC stay where they are.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.methodology.errors import DriverError
 
 EVIDENCE = Path("/run/bmwg-guest.json")
+_NICS, _INTERRUPTS = Path("/sys/class/net"), Path("/proc/irq")
 MAX_PART_OCTETS = 1 << 16
 _FIRST_USES = (
     ("nft", "--json", "list", "ruleset"),  # loads kernel modules and libraries over 9p
@@ -48,6 +49,37 @@ def load(*, modules: list[str], within_s: float = 60.0) -> None:
                 expected="loaded",
                 found=done.stderr.strip(),
             )
+
+
+def serve_elsewhere(*, interfaces: list[str], cpus: list[int]) -> dict[str, JsonValue]:
+    """Node function: have the interrupts of interfaces handled by these CPUs; returns them by interface.
+
+    A tester that never yields starves what an interrupt leaves to do on its own CPU: frames that arrived,
+    and room for frames to send. Raises DriverError VM-11.
+    """
+    wanted = ",".join(map(str, cpus))
+    done: dict[str, JsonValue] = {}
+    for interface in interfaces:
+        device = (_NICS / interface / "device").resolve()
+        folder = next(
+            (one for one in (device / "msi_irqs", device.parent / "msi_irqs") if one.is_dir()), None
+        )
+        numbers = sorted(int(file.name) for file in folder.iterdir()) if folder else []
+        steered = []
+        for number in numbers:
+            affinity = _INTERRUPTS / str(number) / "smp_affinity_list"
+            if affinity.exists():  # only those that are requested have one
+                affinity.write_text(wanted)
+                steered.append(number)
+        if not steered:
+            raise DriverError(
+                "VM-11",
+                f"interrupts of {interface} in the guest",
+                expected=f"some that CPUs {wanted} can handle",
+                found=f"{len(numbers)} of the device, none requested",
+            )
+        done[interface] = steered
+    return done
 
 
 def evidence() -> dict[str, JsonValue] | None:

@@ -57,7 +57,7 @@ def create(*, spec: dict[str, JsonValue], state_dir: str, within_s: float = 10.0
     if lack:
         raise TestbedError("POD-02", f"pods need {lack['what']}", found=lack["reason"], hint=lack["mend"])
     pod = PodSpec.from_builtins(spec)
-    if pod.hugepages_2mi and not cgroups.has_controller("hugetlb"):
+    if (pod.hugepages_2mi or pod.hugepages_1gi) and not cgroups.has_controller("hugetlb"):
         raise TestbedError(
             "POD-03", f"pod {pod.pod_id}: hugepages", expected="a hugetlb cgroup controller", found="none"
         )

@@ -82,7 +82,8 @@ class MachineSpec:
 
     Its root is on `disk`, or the host's. `cables` are pairs of NICs within the guest, each pair joined by a
     cable that ends at no interface of the host; the guest then has an IOMMU of its own, behind which the
-    virtual functions of an igb stand.
+    virtual functions of an igb stand. CPUs and memory are shared out evenly to `numa_nodes`, in order; pages
+    of 1 GiB are set aside when it boots.
     """
 
     name: str
@@ -94,6 +95,8 @@ class MachineSpec:
     views: Mapping[str, str] = field(default_factory=dict)
     disk: Disk | None = None
     cables: tuple[tuple[NicModel, NicModel], ...] = ()
+    numa_nodes: int = 1
+    hugepages_1gi: int = 0
 
 
 def probe_accelerator() -> tuple[Accelerator, str]:
@@ -170,8 +173,9 @@ def command(
     # before every device that is to stand behind it; 48 bits, as addresses of programs have 47
     if spec.cables:
         argv += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
-    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *TCG_FEATURES))]
-    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]
+    features = (*TCG_FEATURES, *(("pdpe1gb",) if spec.hugepages_1gi else ()))
+    argv += ["-cpu", "host" if spec.accelerator is Accelerator.KVM else ",+".join((TCG_MODEL, *features))]
+    argv += ["-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M", *_numa(spec)]
     argv += ["-kernel", str(kernel), "-initrd", str(initramfs)]
     argv += ["-append", kernel_line(spec)]
     argv += ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
@@ -191,6 +195,19 @@ def command(
         argv += ["-netdev", f"tap,id=net{number},ifname={nic.tap},script=no,downscript=no,vhost={vhost}"]
         argv += ["-device", f"{nic.model},netdev=net{number},mac={nic.mac},romfile="]
     return argv + _cables(spec.cables)
+
+
+def _numa(spec: MachineSpec) -> list[str]:
+    """Memory and CPUs of each NUMA node; none for a machine of one."""
+    if spec.numa_nodes < 2:
+        return []
+    argv = []
+    for node in range(spec.numa_nodes):
+        first, after = (spec.cpus * one // spec.numa_nodes for one in (node, node + 1))
+        octets = (spec.memory_octets >> 20) // spec.numa_nodes
+        argv += ["-object", f"memory-backend-ram,id=node{node},size={octets}M"]
+        argv += ["-numa", f"node,nodeid={node},cpus={first}-{after - 1},memdev=node{node}"]
+    return argv
 
 
 def _cables(cables: tuple[tuple[NicModel, NicModel], ...]) -> list[str]:
@@ -222,7 +239,9 @@ def kernel_line(spec: MachineSpec) -> str:
     # the kernel's own drivers go past the IOMMU: each frame would cost them two commands to it, and a
     # translated guest takes milliseconds for those. A function bound to VFIO has its own tables all the same
     iommu = ["intel_iommu=on", "iommu=pt"] if spec.cables else []
-    return " ".join([_KERNEL_WORDS, *iommu, *network])
+    pages = ["hugepagesz=1G", f"hugepages={spec.hugepages_1gi}"] if spec.hugepages_1gi else []
+    balanced = ["numa_balancing=disable"] if spec.numa_nodes > 1 else []  # or pages move amid trials
+    return " ".join([_KERNEL_WORDS, *iommu, *pages, *balanced, *network])
 
 
 def _disk(disk: Disk) -> list[str]:
@@ -257,4 +276,6 @@ def describe(spec: MachineSpec) -> dict[str, JsonValue]:
         "accelerator_wanted": spec.accelerator.value,
         "nics": [{"model": nic.model.value, "backend": "tap", "vhost": nic.vhost} for nic in spec.nics],
         **({"cables": [[model.value for model in pair] for pair in spec.cables]} if spec.cables else {}),
+        **({"numa_nodes": spec.numa_nodes} if spec.numa_nodes > 1 else {}),
+        **({"hugepages_1gi": spec.hugepages_1gi} if spec.hugepages_1gi else {}),
     }

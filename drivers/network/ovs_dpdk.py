@@ -53,6 +53,7 @@ class OvsDpdkNetwork:
             "nic_port": options.choice("nic_port", ("af_packet", "af_xdp")),
             "rx_queues": options.count("rx_queues", default=1, least=1, most=64),
             "hugepages_2mi": options.count("hugepages_2mi", default=0, least=0, most=1 << 20),
+            "hugepages_1gi": options.count("hugepages_1gi", default=0, least=0, most=1 << 10),
             "pmd_max_sleep_us": options.count("pmd_max_sleep_us", default=0, least=0, most=10_000),
             "emc_insert_inverse_probability": options.count(
                 "emc_insert_inverse_probability", default=100, least=0, most=(1 << 32) - 1
@@ -66,6 +67,10 @@ class OvsDpdkNetwork:
                 "hugepages_2mi",
                 expected=f"0 (ordinary memory) or at least {least_pages}",
                 found=str(self._config["hugepages_2mi"]),
+            )
+        if self._config["hugepages_1gi"] and self._config["hugepages_2mi"]:
+            raise options.refusal(
+                "hugepages_1gi", expected="0 beside hugepages_2mi", found=str(self._config["hugepages_1gi"])
             )
         longest = f"{self._in_pod}/{_port('x', 'net0')}"
         if not longest.startswith("/") or len(longest.encode()) > _MAX_SOCKET_OCTETS:
@@ -84,6 +89,7 @@ class OvsDpdkNetwork:
             f"{_NODE}:obstacle",
             cpus=self._config["pmd_cpus"],
             hugepages_2mi=self._config["hugepages_2mi"],
+            hugepages_1gi=self._config["hugepages_1gi"],
             owner=self._owner,
         )
         return Missing(**found) if found else None

@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import process, programs
+from bmwg.drivers.hosting import pages, process, programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
 from bmwg.methodology.data_plane import FAILED_UPCALLS, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
-HUGEPAGE_MIB = 2
+HUGEPAGE_MIB, LARGE_PAGE_MIB = 2, 1024
+_PAGES = "hugepages"  # below FOLDER
 MEMORY_MIB = 512  # choice: the least for one pod; about 60 MiB of buffers a port with its queues
 ORDINARY_MIB = 1536  # choice: without hugepages, for a chain of eight; a page is taken when it is first used
-_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 SETUP_SLEEP_US = 1000  # choice: until all peers came, idle pollers leave the CPU to what is set up
 _STATE = "state.json"
 _START_DEADLINE_S = 60.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK over 9p
@@ -43,18 +43,15 @@ _POLLER = re.compile(r"pmd-c\d+")
 # ---------------------------------------------------------------- what stands in the way
 
 
-def obstacle(*, cpus: list[int], hugepages_2mi: int, owner: str) -> dict[str, str] | None:
+def obstacle(
+    *, cpus: list[int], hugepages_2mi: int, owner: str, hugepages_1gi: int = 0
+) -> dict[str, str] | None:
     """Node function: return why a switch cannot be started here (fields of `Missing`), or None.
 
     Too few hugepages, or a switch that is none of this run's polls one of these CPUs. Nothing is made.
     """
-    free = int(_HUGEPAGES.read_text()) if _HUGEPAGES.exists() else 0
-    if hugepages_2mi and free < hugepages_2mi:
-        return {
-            "what": f"{hugepages_2mi} hugepages of 2 MiB",
-            "reason": f"{free} are free",
-            "mend": f"echo {hugepages_2mi} > {_HUGEPAGES.with_name('nr_hugepages')}, or hugepages_2mi: 0",
-        }
+    if lack := pages.lacking(hugepages_2mi=hugepages_2mi, hugepages_1gi=hugepages_1gi):
+        return lack
     for pid, thread, cpu in _pollers():
         if cpu in cpus and pid not in process.owned_pids(owner):
             return {
@@ -86,7 +83,12 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
     state = recorded()
     if state:
         return state
-    if lack := obstacle(cpus=config["pmd_cpus"], hugepages_2mi=config["hugepages_2mi"], owner=owner):
+    if lack := obstacle(
+        cpus=config["pmd_cpus"],
+        hugepages_2mi=config["hugepages_2mi"],
+        hugepages_1gi=config.get("hugepages_1gi", 0),
+        owner=owner,
+    ):
         raise TestbedError(
             "VSW-04",
             f"no {lack['what']}; no vSwitch was started",
@@ -124,8 +126,13 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
 def _settings(config: dict[str, Any]) -> list[str]:
     if not config.get("dpdk", True):
         return ["other_config:dpdk-init=false"]
-    pages = config["hugepages_2mi"]
-    memory = f"-m {pages * HUGEPAGE_MIB}" if pages else f"--no-huge --legacy-mem -m {ORDINARY_MIB}"
+    memory = f"--no-huge --legacy-mem -m {ORDINARY_MIB}"
+    for size, many, mib in (
+        ("2M", config["hugepages_2mi"], HUGEPAGE_MIB),
+        ("1G", config["hugepages_1gi"], LARGE_PAGE_MIB),
+    ):
+        if many:  # by a mount of its own: a machine may have none, or one of the other size
+            memory = f"-m {many * mib} --huge-dir {pages.mount(FOLDER / _PAGES, size)}"
     mask = sum(1 << cpu for cpu in config["pmd_cpus"])
     control = sum(1 << cpu for cpu in config["cpus"])
     settings = {
@@ -189,6 +196,7 @@ def stop(*, owner: str) -> None:
                 # its first thread may have ended while others still free the switch's memory
                 process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
+    pages.unmount(FOLDER / _PAGES)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
@@ -333,6 +341,7 @@ def standing(*, port: str) -> dict[str, JsonValue]:
     return {
         "flows": ovs_flows.standing(names[port]["bridge"]),
         "pollers": ovs_words.pollers(ovs_tools.ask("dpif-netdev/pmd-rxq-show")),
+        "memory": pages.of_process(pid=recorded()["switch"]["pid"]),
         **_settings_now(),
     }
 

@@ -42,6 +42,7 @@ def created_pod(
         cpus=getattr(node, "pod_cpus", limits.cpuset),  # a guest counts its own CPUs
         memory_octets=limits.memory_octets,
         hugepages_2mi=limits.hugepages_2mi,
+        hugepages_1gi=limits.hugepages_1gi,
         forwarding=parts.forwarding,
         arguments=() if parts.told_at_start else parts.arguments or SLEEPER,
         told_at_start=parts.told_at_start,

@@ -16,6 +16,7 @@ from robot.run import run_cli
 from bmwg.cli import selection
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.testbed import CABLE, TESTER, Endpoint, load_testbed
+from bmwg.drivers.testbed_guest import guest_spec
 from bmwg.methodology import disturbed
 from bmwg.reports.store import read_run
 from bmwg.reports.store.read import RUN_FILE
@@ -72,8 +73,8 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
     """Give the same command to a guest, where settings that were not named are those made for guests."""
     root = Path(__file__).resolve().parents[3]
     testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
-    links = load_testbed(testbed).links  # refused here, before a machine boots
-    cables = tuple((_nic_at(link.a), _nic_at(link.b)) for link in links if link.kind == CABLE)
+    told = load_testbed(testbed)  # refused here, before a machine boots
+    cables = tuple((_nic_at(link.a), _nic_at(link.b)) for link in told.links if link.kind == CABLE)
     preflight.check_results(Settings(results=results))
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
@@ -85,7 +86,14 @@ def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path,
             arguments += [name, value]
     arguments += ["--verbose"] if chosen.verbose else []
     return run_in_guest(
-        arguments, results=results, run_id=run_id, deadline_s=GUEST_DEADLINE_S, say=_say, cables=cables
+        arguments,
+        results=results,
+        run_id=run_id,
+        deadline_s=GUEST_DEADLINE_S,
+        say=_say,
+        cables=cables,
+        guest=guest_spec(told.data),
+        tester_cpus=told.tester.cpus,
     )
 
 

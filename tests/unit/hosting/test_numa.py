@@ -46,4 +46,4 @@ def test_hugepages_of_a_pod_are_testpmds_memory_or_refused_by_name(tmp_path):
     assert lacking_pages(64, tmp_path / "none").reason == "0 are free"
     ends = {"devices": ("a", "b"), "neighbours": ("c", "d"), "cpu": 1}
     assert "--no-huge" in arguments(**ends)
-    assert "--no-huge" not in arguments(**ends, hugepages_2mi=64)
+    assert "--no-huge" not in arguments(**ends, hugepages=True)

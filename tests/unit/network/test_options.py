@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.hosting import virtual_functions
+from bmwg.drivers.hosting import pages, virtual_functions
 from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
@@ -109,13 +109,18 @@ def test_values_of_the_database_become_plain_data(value, plain):
 
 
 def test_hugepages_that_are_not_there_are_told_before_anything_is_made(tmp_path, monkeypatch):
-    free = tmp_path / "free_hugepages"
-    free.write_text("3\n")
-    monkeypatch.setattr(ovs_switch, "_HUGEPAGES", free)
+    for size, many in ((2048, 3), (1048576, 1)):
+        (tmp_path / f"hugepages-{size}kB").mkdir()
+        (tmp_path / f"hugepages-{size}kB" / "free_hugepages").write_text(f"{many}\n")
+    monkeypatch.setattr(pages, "_POOLS", tmp_path)
     lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=256, owner="vswitch-none")
     assert lack["what"] == "256 hugepages of 2 MiB"
     assert lack["reason"] == "3 are free"
-    assert ovs_switch.obstacle(cpus=[], hugepages_2mi=0, owner="vswitch-none") is None
+    lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=0, hugepages_1gi=2, owner="vswitch-none")
+    assert (lack["what"], lack["reason"]) == ("2 hugepages of 1 GiB", "1 are free")
+    for large in (0, 1):
+        told = {"hugepages_2mi": 0, "hugepages_1gi": large, "owner": "vswitch-none"}
+        assert ovs_switch.obstacle(cpus=[], **told) is None
 
 
 def test_a_switch_of_somebody_else_on_these_cpus_is_told(monkeypatch):
