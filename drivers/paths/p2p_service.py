@@ -80,9 +80,7 @@ class ServicePath:
             )
             client, server = endpoints.ports(bed, network, pair)
             # frames go to the address that a port calls its own; this one is entered by fixed MACs alone
-            behind = replace(
-                server, ipv4=f"{service['cluster_ip']}/32", peer_mac=str(pair[1].attached.host_mac)
-            )
+            behind = replace(server, ipv4=f"{service['front']}/32", peer_mac=str(pair[1].attached.host_mac))
             yield Deployment(
                 ports=(client, behind),
                 evidence={

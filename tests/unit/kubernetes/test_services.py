@@ -18,7 +18,7 @@ TABLE = """table ip kube-proxy {
 
 
 def read(text=TABLE, **changed):
-    asked = {"cluster_ip": "10.96.7.9", "address": "198.19.128.2", "port": 7}
+    asked = {"front": "10.96.7.9", "address": "198.19.128.2", "port": 7, "target_port": 7}
     return read_rules(text, **{**asked, **changed})
 
 
@@ -31,8 +31,8 @@ def test_a_service_that_leads_to_the_address_is_found():
 @pytest.mark.parametrize(
     "changed",
     [
-        {"cluster_ip": "10.96.7.90"},
-        {"cluster_ip": "0.96.7.9"},
+        {"front": "10.96.7.90"},
+        {"front": "0.96.7.9"},
         {"address": "198.19.128.20"},
         {"port": 70},
         {"text": ""},
