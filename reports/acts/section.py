@@ -60,8 +60,8 @@ _OF_DRAINS = (
     "A node is drained: it takes no further pod, the pod that relays the frames is evicted (policy/v1), and "
     "its Deployment has another one placed on another node. Frames go to a Service in front of both; by "
     "which pod one came is told by the number of routers that it passed. The outage is from the first lost "
-    "frame until one came after the last lost one; it may begin long after the request. The evicted pod's program ends "
-    "as soon as it is told to."
+    "frame until one came after the last lost one; it may begin long after the request. The evicted "
+    "pod's program ends as soon as it is told to."
 )
 
 
