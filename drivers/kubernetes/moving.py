@@ -104,6 +104,11 @@ class Moving:
         self._pod: dict[str, Any] = {}
 
     @property
+    def pod(self) -> dict[str, Any]:
+        """The pod as the cluster has it."""
+        return self._pod
+
+    @property
     def node(self) -> str:
         """The node on which the pod is."""
         return str(self._pod["spec"]["nodeName"])

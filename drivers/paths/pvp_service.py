@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver, TesterPort
+from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver, Pod, TesterPort
 from bmwg.drivers.hosting.bundle import PodSpec
 from bmwg.drivers.paths import destinations, queues, routers
 from bmwg.drivers.paths.addresses import OUTER, host
@@ -83,7 +83,35 @@ class RelayedPath:
     def deploy(self) -> Iterator[Deployment]:
         """Make the pod and its Services; remove them on leaving."""
         with self.standing() as stands:
-            yield Deployment(ports=stands.ports, evidence=stands.evidence)
+            pod = self._pod(stands.moving)
+            self._bed.pods[pod.pod_id] = pod  # whose namespace is one of the run's
+            try:
+                yield Deployment(ports=stands.ports, evidence=stands.evidence)
+            finally:
+                del self._bed.pods[pod.pod_id]
+
+    def _pod(self, moving: Any) -> Pod:
+        """Return the pod that stands, with its processes on its node."""
+        from bmwg.drivers.kubernetes.pod import KubernetesPod  # paths know of no cluster otherwise
+        from bmwg.drivers.kubernetes.pods import Phases
+
+        runtime: Any = self._bed.runtime
+        node, spec = self._bed.node(moving.node), self._spec(moving.name)
+        pod = KubernetesPod(runtime, node, spec, {}, moving.pod, Phases())
+        pod.found()
+        return pod
+
+    def _spec(self, name: str) -> PodSpec:
+        limits = self._bed.testbed.pods
+        return PodSpec(
+            pod_id=name,
+            cpus=limits.cpuset,
+            memory_octets=limits.memory_octets,
+            forwarding=False,
+            root=False,
+            least=True,
+            endpoint=True,
+        )
 
     @contextmanager
     def standing(self) -> Iterator[Standing]:
@@ -92,7 +120,6 @@ class RelayedPath:
         bed, runtime = self._bed, self._bed.runtime
         one, other = sides = bed.sides()
         node = bed.node(one.node)
-        limits = bed.testbed.pods
         with ExitStack() as stack:
             stack.enter_context(routers.forwarding(node))
             stack.enter_context(queues.released(bed, node, [side.nic for side in sides]))
@@ -107,15 +134,7 @@ class RelayedPath:
             moving = stack.enter_context(
                 runtime.moving(  # type: ignore[attr-defined]
                     node,
-                    PodSpec(
-                        pod_id=f"bmwg-{bed.next_id()}",
-                        cpus=limits.cpuset,
-                        memory_octets=limits.memory_octets,
-                        forwarding=False,
-                        root=False,
-                        least=True,
-                        endpoint=True,
-                    ),
+                    self._spec(f"bmwg-{bed.next_id()}"),
                     target=(host(OUTER[other.number].far_ipv4), UDP_PORT),
                     port=UDP_PORT,
                 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.kubernetes.conftest import lacking
 
+from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.kubernetes import nodes
 from bmwg.drivers.kubernetes.moving import LABEL
 from bmwg.drivers.ledger import Ledger
@@ -169,6 +170,15 @@ def test_an_eviction_that_a_budget_forbids_waits_to_its_deadline_and_names_the_b
             assert (moved.from_node, moved.to_node) == ("dut1", "dut2")
             print({name: round((at - moved.asked_ns) / 1e6, 1) for name, at in moved.steps.items()})
         assert takes_pods(bed, "dut1")
+
+
+def test_the_path_leads_nowhere_but_to_the_run(bed) -> None:
+    with path_driver(frames(), bed).deploy() as deployment:
+        require_own_ports(deployment.ports, ())
+        require_closed(bed)
+        (pod,) = bed.pods.values()
+        assert pod.node.name == "dut1"
+    assert bed.pods == {}
 
 
 def test_options_whose_frames_cannot_follow_a_pod_are_refused_by_name(bed) -> None:
