@@ -187,6 +187,7 @@ def _led(
             "front": front,
             "port": port,
             "protocol": PROTOCOL,
+            "external_traffic_policy": made["spec"].get("externalTrafficPolicy"),
             "rules_ms": round((time.monotonic() - asked_s) * 1e3, 1),
             "connections_forgotten": forgotten,
             **told,

@@ -145,7 +145,8 @@ def test_a_node_port_leads_from_the_nodes_address_to_the_pod(bed):
         came = tester.carry(0, b"to the node's port", frame_octets=256)
         assert came is not None
         assert came[30:34] == bytes((198, 19, 128, 2))
-        assert came[26:30] == bytes((198, 18, 128, 2))  # the source stays
+        assert told["external_traffic_policy"] == "Cluster"
+        assert came[26:30] == bytes((198, 19, 128, 1))  # by that policy the node speaks for who sent it
     assert bed.runtime.api.get(f"/api/v1/namespaces/{bed.runtime.namespace}/services")["items"] == []
 
 
@@ -205,7 +206,7 @@ def test_the_embedded_tester_sends_and_receives_on_paths_of_a_cluster(bed, tmp_p
     ):
         tester.attach(deployment.ports)
         tester.learn(spec)
-        result = tester.run_trial(spec)
+        result = tester.run(spec)
         tester.detach()
     assert result.sent_frames > 0
     assert result.received_frames > result.sent_frames // 2, result
