@@ -49,7 +49,7 @@ def service(
     ports = [{"name": "test", "protocol": PROTOCOL, "port": port}]
     behind = {
         "addressType": "IPv4",
-        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "endpoints": [{"addresses": [address], "nodeName": node.name, "conditions": {"ready": True}}],
         "ports": ports,
     }
     with (
@@ -107,7 +107,11 @@ def _spec(kind: str, port: int) -> dict[str, Any]:
     one: dict[str, Any] = {"name": "test", "protocol": PROTOCOL, "port": port}
     if kind == NODE_PORT:
         one["nodePort"] = port
-    more = {"allocateLoadBalancerNodePorts": False} if kind == LOAD_BALANCER else {}
+    # by the other policy, Cluster, kube-proxy gives each flow a source port drawn at random: a tester that
+    # knows its frames by their ports would take them for somebody's
+    more: dict[str, Any] = {} if kind == CLUSTER_IP else {"externalTrafficPolicy": "Local"}
+    if kind == LOAD_BALANCER:
+        more["allocateLoadBalancerNodePorts"] = False
     return {"type": kind, "ports": [one], **more}
 
 

@@ -2,9 +2,10 @@
 Documentation       What a cluster itself makes: the way between the pods of two nodes by its network's
 ...                 daemons (flannel, Cilium), the way between pods of one node by Cilium's programs, and a
 ...                 Service in front of a pod (ClusterIP or NodePort by the rules of kube-proxy, LoadBalancer by
-...                 the user's implementation too). They are host bridge and routes of draft-ietf-bmwg-containerized-infra 5.1.1, and with Cilium the eBPF model of
-...                 5.1.2.2. The profile names the network options; without a cluster that has them the
-...                 cells are not assessed, by name.
+...                 the user's implementation too). They are host bridge and routes of
+...                 draft-ietf-bmwg-containerized-infra 5.1.1, and with Cilium the eBPF model of 5.1.2.2.
+...                 The profile names the network options; without a cluster that has them the cells are not
+...                 assessed, by name.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
 

@@ -145,8 +145,8 @@ def test_a_node_port_leads_from_the_nodes_address_to_the_pod(bed):
         came = tester.carry(0, b"to the node's port", frame_octets=256)
         assert came is not None
         assert came[30:34] == bytes((198, 19, 128, 2))
-        assert told["external_traffic_policy"] == "Cluster"
-        assert came[26:30] == bytes((198, 19, 128, 1))  # by that policy the node speaks for who sent it
+        assert told["external_traffic_policy"] == "Local"
+        assert came[26:30] == bytes((198, 18, 128, 2))  # by that policy the source stays
     assert bed.runtime.api.get(f"/api/v1/namespaces/{bed.runtime.namespace}/services")["items"] == []
 
 
