@@ -55,6 +55,7 @@ KINDS: dict[str, Kind] = {
     "native_cgroup": Kind(function="bmwg.drivers.hosting.native_cgroup:remove", in_node=False),
     "cgroup_controllers": Kind(function="bmwg.drivers.hosting.cgroups:hold_back", in_node=False),
     "kubernetes_namespace": Kind(function="bmwg.drivers.kubernetes.pods:remove_namespace", in_node=False),
+    "kubernetes_cordon": Kind(function="bmwg.drivers.kubernetes.nodes:uncordon", in_node=True),
     "cloud": Kind(function="bmwg.drivers.cloud.node:remove", in_node=False),
     "domain": Kind(function="bmwg.drivers.hosting.libvirt_machine:remove", in_node=False),
     "folder": Kind(function="bmwg.drivers.hosting.programs:remove_folder", in_node=False),

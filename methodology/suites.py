@@ -133,7 +133,9 @@ MACHINES_CASES = (
 CLUSTER_CASES = tuple(
     Case(test_id=f"{stem}-4.{number}", suite=CLUSTER_NETWORK, measurement=measurement, path=path)
     for stem, measurement in (("CN-TPUT", "throughput"), ("CN-LAT", "latency"))
-    for number, path in enumerate(("p2p-cluster", "p2p-service", "p2p"), start=1)
+    for number, path in enumerate(
+        ("p2p-cluster", "p2p-service", "p2p", "p2p-nodeport", "p2p-loadbalancer"), start=1
+    )
 )
 # Effects of factors on the throughput, by designs that a profile names; not in the default folder.
 FACTORS_CASES = (Case(test_id="CN-TPUT-7.1", suite=FACTORS, measurement="throughput"),)

@@ -71,9 +71,9 @@ class Cluster:
         )
         return done or {}
 
-    def create(self, path: str, body: Mapping[str, JsonValue]) -> dict[str, Any]:
-        """Ask by POST, for reviews: they make nothing that stays."""
-        return self._tried("POST", path, body=body) or {}
+    def create(self, path: str, body: Mapping[str, JsonValue], *, within_s: float = 0.0) -> dict[str, Any]:
+        """Ask by POST, for reviews and evictions: asked twice, they do no more than once."""
+        return self._tried("POST", path, body=body, within_s=within_s) or {}
 
     def merge(self, path: str, body: Mapping[str, JsonValue]) -> dict[str, Any] | None:
         """Change an object by a merge patch; None where there is none."""

@@ -227,6 +227,8 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     gateway = layouts[name].pod_network.replace(".0/24", ".1/24")
     node.call(f"{_ROUTING}:add_bridge", bridge=settings.POD_BRIDGE)
     node.call(f"{_INTERFACES}:add_address", interface=settings.POD_BRIDGE, address=gateway)
+    port_address = f"{layouts[name].port_address}/32"  # before kube-proxy starts, which looks once
+    node.call(f"{_INTERFACES}:add_address", interface=settings.POD_BRIDGE, address=port_address)
     node.call(f"{_ROUTING}:set_forwarding", enabled=True)
     node.call(f"{_ROUTING}:add_route", destination=settings.SERVICE_NETWORK, interface=own)
     for other in layouts.values():

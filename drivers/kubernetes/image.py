@@ -25,7 +25,11 @@ from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
 from bmwg.methodology.errors import TestbedError
 
 _NEEDED = ("sh", "sleep", "cat")
-_OFFERED = ("dpdk-testpmd", "stdbuf")  # of functions; without one, that function is missing in the image
+_OFFERED = (
+    "dpdk-testpmd",
+    "stdbuf",
+    "perl",
+)  # of functions; without one, that function is missing in the image
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _FOLDERS = ("tmp", "run", "proc", "sys", "dev", "etc")
 

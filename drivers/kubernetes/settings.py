@@ -20,6 +20,8 @@ POD_NETWORK = "10.244.0.0/16"  # choice: flannel's own default; never leaves the
 SERVICE_NETWORK = "198.18.208.0/20"
 SOCKET = "/run/containerd/containerd.sock"  # in the node's own /run
 PAUSE_IMAGE = "bmwg.invalid/function:run"  # the name cannot be resolved: it is imported, never fetched
+PORT_NETWORK = "198.18.224.0/24"  # of the same range: addresses of nodes that have node ports
+NODE_PORTS = "7-32767"  # choice: test frames go to port 7 (rfc2544 appendix C.2.6.4), as to other Services
 POD_BRIDGE = "cni0"  # of the pods' own network, on each node
 NETWORK_PLUGIN = "bmwg-multinet"
 PLUGIN_DIR = "/usr/lib/cni"  # the distribution's
@@ -62,6 +64,11 @@ class Layout:
         """The part of the pods' network that this node gives out."""
         nets = list(ipaddress.ip_network(POD_NETWORK).subnets(new_prefix=24))
         return str(nets[self.number])
+
+    @property
+    def port_address(self) -> str:
+        """The address of this node, in the range of test frames, at which Services have node ports."""
+        return str(ipaddress.ip_network(PORT_NETWORK)[self.number + 1])
 
     @property
     def api(self) -> str:
@@ -119,6 +126,7 @@ def control_plane(layout: Layout) -> list[dict[str, JsonValue]]:
         f"--advertise-address={layout.api_address}",
         f"--secure-port={API_PORT}",
         f"--service-cluster-ip-range={SERVICE_NETWORK}",
+        f"--service-node-port-range={NODE_PORTS}",
         f"--client-ca-file={pki}/ca.crt",
         f"--tls-cert-file={pki}/apiserver.crt",
         f"--tls-private-key-file={pki}/apiserver.key",
@@ -252,7 +260,7 @@ def kube_proxy(layout: Layout) -> dict[str, JsonValue]:
         "clusterCIDR": flannel.NETWORK,  # what comes from there is of pods, and keeps its address
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
-        "nodePortAddresses": [f"{layout.address}/32"],
+        "nodePortAddresses": [f"{layout.address}/32", f"{layout.port_address}/32"],
         "conntrack": {
             "maxPerCore": 0,
             "min": 0,

@@ -1,11 +1,15 @@
-"""P2P on one node through a Service: a pod sends to the cluster's address, the node's rules to another."""
+"""P2P on one node through a Service: a pod sends to its front, the node's rules send to another pod.
+
+The front is the cluster's address (ClusterIP), a port of the node's address (NodePort), or the address that
+an implementation in the cluster gives it (LoadBalancer).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bmwg.drivers.api import Deployment, Missing, PathDriver
 from bmwg.drivers.paths import destinations, endpoints, routers, uplinks
@@ -29,6 +33,8 @@ class ServicePath:
         scenario="pod to pod on one node, through a Service",
         apart=True,
     )
+
+    service_kind: ClassVar[str] = "ClusterIP"
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
         self._cell = cell
@@ -59,7 +65,17 @@ class ServicePath:
                 reason="the rules translate UDP over IPv4 towards the Service alone",
                 mend="direction forward and format ipv4-udp",
             )
-        return too_large(cell) or self._bed.missing(name, self._bed.sides()[0].node)
+        return (
+            too_large(cell) or self._bed.missing(name, self._bed.sides()[0].node) or self._without_a_front()
+        )
+
+    def _without_a_front(self) -> Missing | None:
+        """Return that the Service would get no front; every cluster gives a ClusterIP."""
+        return None
+
+    def _front(self) -> dict[str, str]:
+        """Return what the runtime is told of the Service's kind."""
+        return {"kind": self.service_kind}
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
@@ -76,13 +92,12 @@ class ServicePath:
                     name=f"service-{bed.next_id()}",
                     address=host(INNER[1].far_ipv4),
                     port=UDP_PORT,
+                    **self._front(),
                 )
             )
             client, server = endpoints.ports(bed, network, pair)
             # frames go to the address that a port calls its own; this one is entered by fixed MACs alone
-            behind = replace(
-                server, ipv4=f"{service['cluster_ip']}/32", peer_mac=str(pair[1].attached.host_mac)
-            )
+            behind = replace(server, ipv4=f"{service['front']}/32", peer_mac=str(pair[1].attached.host_mac))
             yield Deployment(
                 ports=(client, behind),
                 evidence={
@@ -99,4 +114,38 @@ class ServicePath:
             )
 
 
+class NodePortPath(ServicePath):
+    """The same by a port of the node's address."""
+
+    kind: ClassVar[PathKind] = replace(
+        ServicePath.kind,
+        name="p2p-nodeport",
+        scenario="pod to pod on one node, through a Service's node port",
+    )
+    service_kind: ClassVar[str] = "NodePort"
+
+    def _front(self) -> dict[str, str]:
+        runtime: Any = self._bed.runtime
+        node = self._bed.sides()[0].node
+        return {"kind": self.service_kind, "node_address": runtime.layout(node).port_address}
+
+
+class LoadBalancerPath(ServicePath):
+    """The same by the address that an implementation of the user's gives; refused where none answers."""
+
+    kind: ClassVar[PathKind] = replace(
+        ServicePath.kind,
+        name="p2p-loadbalancer",
+        scenario="pod to pod on one node, through a Service's load balancer",
+    )
+    service_kind: ClassVar[str] = "LoadBalancer"
+
+    def _without_a_front(self) -> Missing | None:
+        runtime: Any = self._bed.runtime
+        found: Missing | None = runtime.unbalanced()
+        return found
+
+
 _: type[PathDriver] = ServicePath
+_nodes_port: type[PathDriver] = NodePortPath
+_balanced: type[PathDriver] = LoadBalancerPath

@@ -25,7 +25,8 @@ from bmwg.drivers.api import (
     UndoLog,
 )
 from bmwg.drivers.hosting.bundle import PodSpec
-from bmwg.drivers.kubernetes import batch, manifest, pods, policies, programs, record, services
+from bmwg.drivers.kubernetes import batch, manifest, moving, pods, policies, record, services
+from bmwg.drivers.kubernetes import options as options_of
 from bmwg.drivers.kubernetes.access import Access
 from bmwg.drivers.kubernetes.client import Cluster
 from bmwg.drivers.kubernetes.cluster import READY_S, Embedded, embedded
@@ -41,11 +42,7 @@ from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"
 _NODE = "bmwg.drivers.kubernetes.node"
-EMBEDDED = "embedded"
-_KEYS = {
-    "cluster", "kubeconfig", "context", "namespace", "node_selector", "image", "nodes", "interface",
-    "ready_s", "version",
-}  # fmt: skip
+_UNKNOWN = Missing(what="", reason="not asked yet", mend="")
 _RUNNING_S = 240.0  # choice: 5 s on a quiet machine; on a busy one a minute was too short
 _REMOVED_S = 120.0  # choice: the same of its end
 
@@ -57,7 +54,7 @@ class KubernetesRuntime:
         self, *, run_dir: str, undo: UndoLog, options: Mapping[str, JsonValue] | None = None
     ) -> None:
         self._options = dict(options or {})
-        _require_sound(self._options)
+        options_of.require_sound(self._options)
         self._version = str(self._options.get("version", ""))
         self._run_dir = Path(run_dir)
         self._undo = undo
@@ -66,6 +63,7 @@ class KubernetesRuntime:
         self._embedded: Embedded | None = None
         self._api: Cluster | None = None
         self._cluster_record: dict[str, JsonValue] = {}
+        self._unbalanced: Missing | None = _UNKNOWN
         self._left: dict[str, list[str]] = {}  # pods that failed and were not removed in time, with networks
 
     @property
@@ -318,47 +316,50 @@ class KubernetesRuntime:
 
     @contextmanager
     def service(
-        self, node: PlacedNode, *, name: str, address: str, port: int
+        self, node: PlacedNode, *, name: str, address: str, port: int, **front: str
     ) -> Iterator[dict[str, JsonValue]]:
-        """Yield a ClusterIP Service in front of an address, once the node's rules send to it; remove it."""
-        with services.service(
+        """Yield a Service in front of an address, once the node's rules send to it; remove it.
+
+        `front` is its kind, and a NodePort's address, as `services.service` takes them.
+        """
+        mine = {"namespace": self.namespace, "owner": self._token, "name": name}
+        with services.service(self.api, node, **mine, address=address, port=port, **front) as told:
+            yield {**told, "kube_proxy": self._cluster_record.get("kube_proxy")}
+
+    def unbalanced(self) -> Missing | None:
+        """Return that no implementation gives a Service of type LoadBalancer an address; asked once a run."""
+        if self._unbalanced is _UNKNOWN:
+            mine = {"namespace": self.namespace, "owner": self._token, "name": "bmwg-balanced"}
+            self._unbalanced = services.unbalanced(self.api, **mine)
+        return self._unbalanced
+
+    def no_move(self) -> Missing | None:
+        """Return why no pod can be moved to another node of this cluster, or None."""
+        return moving.missing(self._options, owns_cluster=self.owns_cluster)
+
+    def ways_to(self, node: str) -> dict[str, str]:
+        """Return the other nodes of the run's cluster, each with the address by which it reaches this one."""
+        via = str(self.layout(node).address)
+        names = self._embedded.layouts if self._embedded else {}
+        return {name: via for name in names if name != node}
+
+    def moving(
+        self, node: PlacedNode, spec: PodSpec, *, target: tuple[str, int], port: int
+    ) -> AbstractContextManager[moving.Moving]:
+        """Yield a pod that relays what comes for a Service at a node and moves between nodes; remove it."""
+        assert self._embedded is not None
+        return moving.moving(
             self.api,
+            self._undo,
+            self._embedded,
             node,
             namespace=self.namespace,
             owner=self._token,
-            name=name,
-            address=address,
+            image=str(self._options.get("image", PAUSE_IMAGE)),
+            spec=spec,
+            target=target,
             port=port,
-        ) as told:
-            mode = self._cluster_record.get("kube_proxy")
-            yield {**told, "kube_proxy": mode}
-
-
-def _require_sound(options: Mapping[str, JsonValue]) -> None:
-    """Refuse options that are unknown or contradict each other (ConfigError KUBE-12)."""
-    problems = [f"unknown key {key}" for key in sorted(set(options) - _KEYS)]
-    cluster = options.get("cluster", EMBEDDED if "kubeconfig" not in options else "kubeconfig")
-    if cluster == EMBEDDED:
-        problems += [f"{key} with cluster: embedded" for key in ("kubeconfig", "context") if key in options]
-    elif cluster != "kubeconfig" or "kubeconfig" not in options:
-        problems.append(f"cluster: {cluster} without a kubeconfig")
-    version = options.get("version", programs.VERSIONS[0])
-    if version not in programs.VERSIONS:
-        problems.append(f"version {version!r}, which is none of {', '.join(programs.VERSIONS)} (a text)")
-    elif "version" in options and "kubeconfig" in options:
-        problems.append("version with a kubeconfig, whose cluster has its own")
-    nodes = options.get("nodes", [])
-    if not isinstance(nodes, list) or not all(isinstance(name, str) for name in nodes):
-        problems.append("nodes that are no list of names")
-    elif len(nodes) > 1 and not options.get("interface"):
-        problems.append("several nodes without the interface by which they reach each other")
-    if problems:
-        raise ConfigError(
-            "KUBE-12",
-            "pods.options of the testbed file",
-            expected="cluster: embedded (nodes, interface, version), or kubeconfig and context",
-            found="; ".join(problems),
-            hint="docs/my-cluster.md explains each key",
+            within_s=_RUNNING_S,
         )
 
 

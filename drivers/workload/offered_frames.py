@@ -25,7 +25,8 @@ _OUTGOING = 4  # PACKET_OUTGOING
 _ARP, _IPV4 = b"\x08\x06", b"\x08\x00"
 _HEADERS_OCTETS = 14 + 20 + 8
 _FCS_OCTETS = 4
-_HOP_LIMIT, _AT_HOP_LIMIT = 64, 22
+HOP_LIMIT = 64
+_AT_HOP_LIMIT = 22
 _ASK_AGAIN = 32  # choice: frames in vain after which the device's address is asked for again
 _UDP_PORTS = (49152, 7)
 LEAST_FRAME_OCTETS = 64  # its 18 octets of payload hold the mark of 16
@@ -64,7 +65,7 @@ class OfferedFrames:
         self._ports = ports
         self._answers = answers
         self._interval_s = interval_us / 1e6
-        self._hop_limit_left = _HOP_LIMIT - routers  # of a frame that took the whole path
+        self._hop_limit_left = HOP_LIMIT - routers  # of a frame that took the whole path
         self._token = secrets.token_bytes(8)
         self._octets = frame_octets - _FCS_OCTETS
         self._stop = threading.Event()
@@ -223,7 +224,7 @@ class OfferedFrames:
     def _count(self, number: int, now_ns: int, *, hop_limit: int) -> None:
         if number < self._first_number or number in self._received or number not in self._sent:
             return
-        if hop_limit != self._hop_limit_left:
+        if not self._passed(number, hop_limit):
             self._bypassed.add(number)
             return
         if not self._received:
@@ -236,6 +237,10 @@ class OfferedFrames:
         self._reordered += number < self._highest
         self._highest = max(self._highest, number)
         self._at = (self._at[0], now_ns)
+
+    def _passed(self, number: int, hop_limit: int) -> bool:
+        """Whether a frame passed all routers of the path, by what they left of its hop limit."""
+        return hop_limit == self._hop_limit_left
 
     def _is_asked_for(self, frame: bytes) -> bool:
         asks = frame[12:14] == _ARP and frame[20:22] == b"\x00\x01"
@@ -260,7 +265,7 @@ class OfferedFrames:
         mark = self._token + struct.pack("!Q", number)
         payload = mark.ljust(self._octets - _HEADERS_OCTETS, b"\0")
         head = struct.pack(
-            "!BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, _HOP_LIMIT, 17, 0,
+            "!BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, HOP_LIMIT, 17, 0,
         ) + _host(port.ipv4) + _host(other.ipv4)  # fmt: skip
         head = head[:10] + struct.pack("!H", _checksum(head)) + head[12:]
         udp = struct.pack("!HHHH", *_UDP_PORTS, 8 + len(payload), 0)  # 0: no checksum, as IPv4 allows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, EXPERIMENTS, POLICY, SCALE
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, DRAIN, EXPERIMENTS, POLICY, SCALE
+from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.render.text import NONE, esc, nanoseconds, sequence, table, title
@@ -32,17 +32,36 @@ _STEPS = {
     "container_removed": "container and cgroups removed",
     "agent_saw": "seen by the agent that enforces it",
     "rules_written": "its rules written (the program that the agent told them to has ended)",
+    "eviction_accepted": "the request to evict the pod is accepted by the API",
+    "pod_created": "another pod is made by its Deployment, as seen by a watch",
+    "pod_ready": "the other pod is ready, as seen by a watch",
+    "old_container_ended": "the evicted pod's container has ended, as seen by a watch",
+    "old_networks_detached": "the evicted pod's networks are detached (CNI DEL is done)",
+    "old_pod_gone": "the evicted pod is gone from the API, as seen by a watch",
+    "last_before_loss": "the last frame is offered that came before one was lost",
+    "frames_stopped": "the first lost frame is offered",
+    "frames_again": "the first frame came after the last lost one",
     "server_accepted": "accepted by Nova's API",
     "server_spawning": "placed, with its ports bound; the hypervisor makes it, as seen by asking every 0.5 s",
     "server_active": "ACTIVE, as seen by asking every 0.5 s",
 }
 
 
+_FIRST = {POLICY: "first lost frame", DRAIN: "first frame by the other pod"}
 _OF_POLICIES = (
     "A policy that forbids frames between two pods is in force from the first of them that is lost, "
     "after which none comes until it is removed; the resolution is from the last that came. It is lifted "
     "when a frame comes again. Others that stand beside it are for the sender, so that no frame passes "
     "their rules."
+)
+
+
+_OF_DRAINS = (
+    "A node is drained: it takes no further pod, the pod that relays the frames is evicted (policy/v1), and "
+    "its Deployment has another one placed on another node. Frames go to a Service in front of both; by "
+    "which pod one came is told by the number of routers that it passed. The outage is from the first lost "
+    "frame until one came after the last lost one; it may begin long after the request. The evicted "
+    "pod's program ends as soon as it is told to."
 )
 
 
@@ -68,6 +87,8 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
     ]
     if any(one.outcome.metric == POLICY for one in answers):
         lines += [esc(_OF_POLICIES), ""]
+    if any(one.outcome.metric == DRAIN for one in answers):
+        lines += [esc(_OF_DRAINS), ""]
     about = {entry["id"]: entry for entry in run.profile.get("experiments", [])}
     for experiment, test_id in EXPERIMENTS.items():
         mine = [one for one in answers if one.planned.test_id == test_id]
@@ -75,10 +96,10 @@ def section(run: Run, figure: Callable[[str], list[str]]) -> list[str]:
             entry = about.get(experiment, {})
             lines += title(entry.get("title", experiment), 2)
             lines += [esc(f"After {entry['source']}."), ""] if entry.get("source") else []
-            lines += _answers(mine)
+            drained = mine[0].outcome.metric == DRAIN
+            lines += _drains(mine) if drained else _answers(mine)
             lines += _steps(mine)
-            lines += _removal_steps(mine)
-            lines += _frames(mine)
+            lines += [] if drained else [*_removal_steps(mine), *_frames(mine)]
     return [*lines, *beside.lines(run, ACTS), *without_numbers(run, answers, ACTS.name)]
 
 
@@ -139,6 +160,33 @@ def _answers(answers: Sequence[Answered]) -> list[str]:
     return table(head, rows, f"Metric {answers[0].outcome.metric}")
 
 
+def _drains(answers: Sequence[Answered]) -> list[str]:
+    """Return the outages of drained nodes, with the frames that were lost in them."""
+    rows = []
+    for one in answers:
+        lives = _lives(one) if one.outcome.type is OutcomeType.MEASURED else []
+        rows.append(
+            [
+                esc(_place(one)),
+                one.type_cell,
+                esc(_count(one) if lives else NONE),
+                esc(_median([life.outage_ns for life in lives])),
+                esc(", ".join(str(life.lost_frames) for life in lives) or NONE),
+                esc(_median([life.start_ns for life in lives])),
+                esc(_most([_loss_resolution_ns(life) for life in lives])),
+                esc(sequence(one.outcome.trials)),
+                one.remarks,
+            ]
+        )
+    head = ["path and option", "type", "executions, outage", "outage of a drain", "frames lost in each"]
+    head += ["request to first frame by the other pod", "resolution, worst", "trials", "remarks"]
+    return table(head, rows, f"Metric {answers[0].outcome.metric}")
+
+
+def _loss_resolution_ns(life: Life) -> int:
+    return life.steps.get(STOPPED, 0) - life.steps.get(BEFORE_LOSS, 0)
+
+
 def _place(one: Answered) -> str:
     place = f"{one.outcome.cell.path}, {one.outcome.cell.function}, {one.outcome.cell.network}"
     at_once = one.planned.spec.at_once
@@ -195,7 +243,7 @@ def _steps(answers: Sequence[Answered]) -> list[str]:
             rows.append(
                 [
                     esc(_place(one)),
-                    esc("first lost frame" if one.outcome.metric == POLICY else "first forwarded frame"),
+                    esc(_FIRST.get(one.outcome.metric, "first forwarded frame")),
                     esc(_median([life.start_ns for life in lives])),
                 ]
             )

@@ -14,7 +14,7 @@ from bmwg.drivers.workload.of_acts import ActsWorkload, Ground
 from bmwg.methodology.kinds.acts.kind import ACTS
 from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec
 from bmwg.methodology.kinds.repeated.profile import Planned
-from bmwg.methodology.records import VM, Cell, Outcome
+from bmwg.methodology.records import NOTHING, VM, Cell, Outcome
 from bmwg.resources.guest_record import record_machine
 from bmwg.resources.lifecycle.line import line_of
 from bmwg.resources.repeated.bench import RepeatedBench
@@ -42,8 +42,8 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
     def measure(self, group: list[Planned[ActsSpec]]) -> None:
         """Measure one cell on a ground that stands, unless something lacks."""
         (planned,) = group
-        servers = planned.cell.hosting == VM  # which need no option
-        missing = None if servers else self.no_option(planned.cell.network)
+        optionless = planned.cell.network == NOTHING  # a server's, or the cluster's own
+        missing = None if optionless else self.no_option(planned.cell.network)
         if missing is None:
             ground = Ground(bed=self.open_bed(), cell=_of_frames(planned))
             workload = registry.workload(planned.spec.workload, kind=ACTS.name)(ground)

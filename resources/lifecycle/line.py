@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, POLICY, SCALE
+from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, DRAIN, POLICY, SCALE
 from bmwg.methodology.records import Outcome, OutcomeType
 
 
@@ -21,6 +21,10 @@ def line_of(outcome: Outcome) -> str:
     if outcome.metric == POLICY:
         stopped, again = (_ms(told, name) for name in ("", "removal."))
         return f"measured  in force after {stopped}, median; lifted after {again} {count}"
+    if outcome.metric == DRAIN:
+        out, first = (_ms(told, name) for name in ("", "first_frame."))
+        lost = f"{told['lost_frames.median']:.0f} frames lost"
+        return f"measured  outage {out}, median, {lost}; first frame by the other pod after {first} {count}"
     ms = {name: told[name] / 1e6 for name in ("median", "median_low", "median_high", "removal.median")}
     spread = f"({ms['median_low']:.0f} to {ms['median_high']:.0f})"
     until = "until all forward" if outcome.metric in (BATCH, SCALE) else "to the first frame"

@@ -23,3 +23,7 @@ Made And Removed One After The Other
 From Request To A Policy In Force
     [Tags]    id:LC-POLICY-1    metric:policy_programming    req:RFC8172-4.3-03
     Measure Its Cells
+
+From A Pod's Eviction To Frames By The Next One
+    [Tags]    id:LC-DRAIN-1    metric:node_drain    req:RFC8172-4.3-03
+    Measure Its Cells

@@ -1,6 +1,7 @@
 """Network options on a real cluster of two nodes: flannel by VXLAN and by routes, programs at the tc hook."""
 
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,12 +162,67 @@ def test_a_service_leads_from_the_clusters_address_to_the_pod(bed):
 
 
 @once
+def test_a_node_port_leads_from_the_nodes_address_to_the_pod(bed):
+    driver = path_driver(cell("p2p-nodeport", "ptp"), bed)
+    assert driver.probe() is None
+    with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+        told = deployment.evidence["service"]
+        assert (told["kind"], told["front"], told["port"]) == ("NodePort", "198.18.224.1", 7)
+        assert told["kube_proxy"] == {"mode": "nftables", "by": "kube-proxy"}
+        assert deployment.ports[1].ipv4 == "198.18.224.1/32"
+        came = tester.carry(0, b"to the node's port", frame_octets=256)
+        assert came is not None
+        assert came[30:34] == bytes((198, 19, 128, 2))
+        assert told["external_traffic_policy"] == "Local"
+        assert came[26:30] == bytes((198, 18, 128, 2))  # by that policy the source stays
+    assert bed.runtime.api.get(f"/api/v1/namespaces/{bed.runtime.namespace}/services")["items"] == []
+
+
+@once
+def test_a_load_balancer_is_refused_by_name_where_no_implementation_answers(bed):
+    missing = path_driver(cell("p2p-loadbalancer", "ptp"), bed).probe()
+    assert missing.what == "a Service of type LoadBalancer"
+    assert "no implementation in the cluster gave it an address" in missing.reason
+    assert bed.runtime.api.get(f"/api/v1/namespaces/{bed.runtime.namespace}/services")["items"] == []
+
+
+@once
+def test_frames_go_to_the_address_that_an_implementation_gives_a_load_balancer(bed, monkeypatch):
+    """The test is the implementation: it writes the Service's status, as one of a vendor does."""
+    api, services = bed.runtime.api, f"/api/v1/namespaces/{bed.runtime.namespace}/services"
+    ended = threading.Event()
+
+    def implementation() -> None:
+        while not ended.wait(0.1):
+            for one in (api.get(services) or {}).get("items", []):
+                if one["spec"]["type"] == "LoadBalancer" and not one["status"].get("loadBalancer"):
+                    given = {"loadBalancer": {"ingress": [{"ip": "198.18.225.7"}]}}
+                    api.merge(f"{services}/{one['metadata']['name']}/status", {"status": given})
+
+    thread = threading.Thread(target=implementation)
+    thread.start()
+    try:
+        monkeypatch.setattr(type(bed.runtime), "unbalanced", lambda self: None)
+        driver = path_driver(cell("p2p-loadbalancer", "ptp"), bed)
+        with driver.deploy() as deployment, PacketTester(deployment.ports) as tester:
+            assert deployment.evidence["service"]["front"] == "198.18.225.7"
+            came = tester.carry(0, b"to the balancer", frame_octets=256)
+            assert came is not None
+            assert came[30:34] == bytes((198, 19, 128, 2))
+    finally:
+        ended.set()
+        thread.join(10.0)
+
+
+@once
 def test_a_service_is_refused_by_name_where_the_node_does_not_route(bed):
     assert "does not route" in path_driver(cell("p2p-service", "bridge"), bed).probe().reason
 
 
 @once
-@pytest.mark.parametrize(("path", "network"), [("p2p-cluster", "flannel"), ("p2p-service", "ptp")])
+@pytest.mark.parametrize(
+    ("path", "network"), [("p2p-cluster", "flannel"), ("p2p-service", "ptp"), ("p2p-nodeport", "ptp")]
+)
 def test_the_embedded_tester_sends_and_receives_on_paths_of_a_cluster(bed, tmp_path, path, network):
     if network == "flannel":
         flannel_is_built()
@@ -178,7 +234,7 @@ def test_the_embedded_tester_sends_and_receives_on_paths_of_a_cluster(bed, tmp_p
     ):
         tester.attach(deployment.ports)
         tester.learn(spec)
-        result = tester.run_trial(spec)
+        result = tester.run(spec)
         tester.detach()
     assert result.sent_frames > 0
     assert result.received_frames > result.sent_frames // 2, result

@@ -9,6 +9,7 @@ from bmwg.methodology import repeated
 from bmwg.methodology.kinds.acts.profile import (
     BATCH,
     CHURN,
+    DRAIN,
     FORMAT,
     POLICY,
     PROFILES,
@@ -41,8 +42,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
     unit = "pods"
     schema = load(KIND)
     profile_format = FORMAT
-    families = (START, CHURN, POLICY, SERVER_START, BATCH, SCALE)
-    headline = tuple(f"{metric}.mean" for metric in (START, CHURN, SERVER_START, BATCH, SCALE))
+    families = (START, CHURN, POLICY, SERVER_START, BATCH, SCALE, DRAIN)
+    headline = tuple(f"{metric}.mean" for metric in (START, CHURN, SERVER_START, BATCH, SCALE, DRAIN))
     spec_type = ActsSpec
     result_type = ActsResult
     profiles = PROFILES
@@ -60,7 +61,7 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
         return Assessment(validity=Validity.VALID)
 
     def values(self, planned: Planned[ActsSpec], results: Sequence[ActsResult]) -> tuple[Quantity, ...]:
-        """Return times of starts, or pods a second, with what stands beside them."""
+        """Return times of starts or of outages, or pods a second, with what stands beside them."""
         lives = [life for result in results for life in result.lives]
         metric = planned.metric
         starts = [float(life.start_ns) for life in lives if life.start_ns is not None]
@@ -68,6 +69,8 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             rates = [result.cycles_per_s or 0.0 for result in results]
             found = repeated.quantities(metric, interval(rates), "1/s")
             return (*found, *_median(f"{metric}.start", starts), *_told(metric, lives))
+        if metric == DRAIN:
+            return _drained(metric, lives, starts)
         if metric in (BATCH, SCALE):
             batches = [float(result.batch_ns or 0) for result in results]
             found = (*repeated.quantities(metric, interval(batches), "ns"), *_median(metric, batches))
@@ -77,6 +80,17 @@ class _Acts(RepeatedKind[ActsSpec, ActsResult]):
             *_median(metric, starts),
             *_told(metric, lives),
         )
+
+
+def _drained(metric: str, lives: Sequence[Life], starts: Sequence[float]) -> tuple[Quantity, ...]:
+    """Return outages, the frames that were lost in them, the first frames by the other pod, and the steps."""
+    outages = [float(life.outage_ns or 0) for life in lives]
+    values = (*repeated.quantities(metric, interval(outages), "ns"), *_median(metric, outages))
+    values += _median(f"{metric}.lost_frames", [float(life.lost_frames) for life in lives], "frames")
+    values += _median(f"{metric}.first_frame", starts)
+    for step in steps_of(lives):
+        values += _median(f"{metric}.{step}", [float(life.steps[step] - life.asked_ns) for life in lives])
+    return values
 
 
 def _told(metric: str, lives: Sequence[Life]) -> tuple[Quantity, ...]:
@@ -108,12 +122,12 @@ def _shared(told: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
     return tuple(name for name in names if all(name in one for one in told))
 
 
-def _median(name: str, values: Sequence[float]) -> tuple[Quantity, ...]:
+def _median(name: str, values: Sequence[float], unit: str = "ns") -> tuple[Quantity, ...]:
     if not values:
         return ()
     found = median_interval(values)
     told = {"median": found.median, "median_low": found.low, "median_high": found.high}
-    return tuple(Quantity(metric=f"{name}.{part}", number=number, unit="ns") for part, number in told.items())
+    return tuple(Quantity(metric=f"{name}.{part}", number=number, unit=unit) for part, number in told.items())
 
 
 ACTS = _Acts()

@@ -17,24 +17,27 @@ SCHEMA = "acts_profile"
 TEST_IDS = "LC-"  # how the id of every test of these suites begins
 START, CHURN, POLICY = "pod_start", "pod_churn", "policy_programming"
 SERVER_START, BATCH = "server_start", "server_batch"
-SCALE = "pod_scale"
+SCALE, DRAIN = "pod_scale", "node_drain"
 EXPERIMENTS = {
     "start": "LC-START-1",
     "scale": "LC-SCALE-1",
     "churn": "LC-CHURN-1",
     "policy": "LC-POLICY-1",
+    "drain": "LC-DRAIN-1",
     "server_start": "LC-START-2",
     "server_batch": "LC-BATCH-1",
 }
 PATH, FUNCTION = "pvp", "kernel-l3"  # of which it is known how many routers a frame passes
 POLICY_PATH = "p2p"  # between two pods: what policies are for
+DRAIN_PATH, DRAIN_FUNCTION = "pvp-service", "udp-relay"  # frames follow a pod that is placed anew
 SERVER_PATH = "pvp-vm"  # the same of servers
-HOSTINGS = {PATH: POD, SERVER_PATH: VM, POLICY_PATH: POD}
+HOSTINGS = {PATH: POD, SERVER_PATH: VM, POLICY_PATH: POD, DRAIN_PATH: POD}
 METRICS = {
     "start": START,
     "scale": SCALE,
     "churn": CHURN,
     "policy": POLICY,
+    "drain": DRAIN,
     "server_start": SERVER_START,
     "server_batch": BATCH,
 }

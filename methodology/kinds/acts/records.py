@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 KIND = "acts"
-SERVERS, POLICY = "servers", "policy"  # workloads whose lives are servers, or policies; all others' are pods
+SERVERS, POLICY, DRAINS = "servers", "policy", "drains"  # whose lives are servers, policies, or a pod's moves
+BEFORE_LOSS, STOPPED, AGAIN = "last_before_loss", "frames_stopped", "frames_again"  # steps of a drain
 RESOLUTION_RATIO = 0.1  # choice: what may lie between the frame before and the first that came, of the answer
 
 
@@ -37,7 +38,7 @@ class ActsSpec:
     @property
     def noun(self) -> str:
         """What is made, as sentences call one of them."""
-        return {SERVERS: "server", POLICY: "policy"}.get(self.workload, "pod")
+        return {SERVERS: "server", POLICY: "policy", DRAINS: "drain"}.get(self.workload, "pod")
 
     @property
     def nouns(self) -> str:
@@ -68,6 +69,12 @@ class Life:
     A policy that forbids frames is the other way round: `first_frame_ns` is when the first was offered that
     it stopped, `not_before_ns` when the last that still came was offered, `last_frame_ns` when that came out,
     and `removed_ns` when frames came out again after `remove_asked_ns`. All others it tells alike.
+
+    A node's drain is told of both pods: `asked_ns` is the request to evict the first, `last_frame_ns` when
+    the last came that it forwarded, `first_frame_ns` when the first came that the other did. The node is
+    asked to take pods again at `remove_asked_ns`, and does at `removed_ns`. Where frames were lost, the steps
+    have `last_before_loss` and `frames_stopped` (when the last that came before, and the first that was lost,
+    were offered) and `frames_again` (when the first came after the last that was lost).
     """
 
     asked_ns: int
@@ -95,6 +102,18 @@ class Life:
         if self.removed_ns is None or self.remove_asked_ns is None:
             return None
         return self.removed_ns - self.remove_asked_ns
+
+    @property
+    def lost_frames(self) -> int:
+        """How many of the frames that were offered neither came nor went round."""
+        return self.offered_frames - self.received_frames - self.bypassed_frames
+
+    @property
+    def outage_ns(self) -> int | None:
+        """Of a drain: from the first lost frame until one came after the last; 0 without loss."""
+        if STOPPED in self.steps and AGAIN in self.steps:
+            return self.steps[AGAIN] - self.steps[STOPPED]
+        return 0 if self.lost_frames == 0 else None
 
     @property
     def ordered(self) -> tuple[tuple[str, int], ...]:
@@ -168,7 +187,9 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         if life.received_frames + life.bypassed_frames > life.offered_frames:
             came, offered = life.received_frames + life.bypassed_frames, life.offered_frames
             found.append(f"{spec.noun} {number}: {came} frames came, {offered} were offered")
-        stopped = spec.workload == POLICY
+        stopped = spec.workload in (POLICY, DRAINS)
+        if spec.workload == DRAINS:
+            found += _impossible_outage(number, life)
         if not stopped and (first_ns is None) != (life.received_frames == 0):
             found.append(
                 f"{spec.noun} {number}: {life.received_frames} frames came, the first at {first_ns} ns"
@@ -181,7 +202,7 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
         ]
         if late:
             found.append(f"{spec.noun} {number}: {late[0][0]} at {late[0][1]} ns is outside of its life")
-        if stopped:  # both are of frames that came in the end, or that did not
+        if stopped:  # both are of frames that came in the end, or that did not, or that another pod forwarded
             continue
         if first_ns is not None and life.last_frame_ns is not None and life.last_frame_ns < first_ns:
             found.append(
@@ -190,6 +211,17 @@ def contradictions(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
     if last_ns > result.wall_ns:
         found.append(f"what it tells lies at {last_ns} ns, it lasted {result.wall_ns} ns")
     return tuple(found)
+
+
+def _impossible_outage(number: int, life: Life) -> list[str]:
+    """Say what in the outage of a drain cannot be: loss without its moments, moments in another order."""
+    moments = [life.steps[name] for name in (BEFORE_LOSS, STOPPED, AGAIN) if name in life.steps]
+    found = []
+    if moments != sorted(moments) or len(moments) not in (0, 3):
+        found.append(f"drain {number}: loss began and ended at {', '.join(map(str, moments))} ns")
+    if moments and life.lost_frames <= 0:
+        found.append(f"drain {number}: an outage in which {life.lost_frames} frames were lost")
+    return found
 
 
 def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
@@ -202,6 +234,8 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
             what = "no frame was stopped" if spec.workload == POLICY else "no frame came out"
             found.append(f"{spec.noun} {number}: {what} within {spec.first_frame_s:g} s")
             continue
+        if spec.workload == DRAINS:
+            found += _unclear_outage(number, life)
         if life.removal_ns is None:
             found.append(f"{spec.noun} {number} was not removed")
         if life.not_before_ns is None:
@@ -215,3 +249,16 @@ def shortcomings(spec: ActsSpec, result: ActsResult) -> tuple[str, ...]:
                 "none was offered"
             )
     return tuple(found)
+
+
+def _unclear_outage(number: int, life: Life) -> list[str]:
+    """Say what an outage was not seen to the end by, or why its begin is not known well enough."""
+    outage_ns = life.outage_ns
+    if outage_ns is None:
+        return [f"drain {number}: {life.lost_frames} frames were lost, and it was not seen until when"]
+    if outage_ns == 0:
+        return []
+    apart_ns = life.steps[STOPPED] - life.steps[BEFORE_LOSS]
+    if apart_ns <= outage_ns * RESOLUTION_RATIO:
+        return []
+    return [f"drain {number}: for {apart_ns / 1e6:.1f} ms before the first lost frame none was offered"]

@@ -185,6 +185,7 @@ def test_a_cell_is_read_back_from_its_axes_and_each_is_planned_once() -> None:
         "LC-SCALE-1",
         "LC-CHURN-1",
         "LC-POLICY-1",
+        "LC-DRAIN-1",
         "LC-START-2",
         "LC-BATCH-1",
     )
@@ -342,3 +343,93 @@ def test_a_thousand_policies_stand_behind_a_profile_of_their_own() -> None:
     (planned,) = profile.PROFILES.load("policies").plan()
     assert planned.spec.policies == 1000
     assert planned.cell.cell_id == "p2p/none/ptp/policy/5x/1000-others"
+
+
+(DRAIN,) = [one for one in PLAN if one.test_id == "LC-DRAIN-1"]
+
+
+def drained(outage_ms: int = 800, at_ms: int = 50, **changes) -> Life:
+    """A drain that loses frames from 20 ms after the request on; a frame is offered each millisecond."""
+    asked, stops = at_ms * MS, (at_ms + 20) * MS
+    again = stops + outage_ms * MS
+    steps = {
+        "eviction_accepted": asked + 5 * MS,
+        "pod_ready": again - 100 * MS,
+        "last_before_loss": stops - MS,
+        "frames_stopped": stops,
+        "frames_again": again,
+    }
+    made = Life(
+        asked_ns=asked,
+        steps=steps,
+        not_before_ns=again - MS,
+        first_frame_ns=again,
+        last_frame_ns=stops,
+        remove_asked_ns=again + 1000 * MS,
+        removed_ns=again + 1005 * MS,
+        offered_frames=1800,
+        received_frames=1800 - outage_ms,
+    )
+    return replace(made, **changes)
+
+
+def both_ways(outage_ms: int = 800, **changes) -> ActsResult:
+    lives = (replace(drained(outage_ms), **changes), drained(outage_ms, 5000))
+    return ActsResult(lives=lives, wall_ns=10_000 * MS)
+
+
+def but(**steps: int | None) -> dict:
+    """Steps of a drain, some at another time (ms) or not there."""
+    changed = {**drained().steps, **{name: at and at * MS for name, at in steps.items()}}
+    return {"steps": {name: at for name, at in changed.items() if at is not None}}
+
+
+NO_LOSS = {**but(last_before_loss=None, frames_stopped=None, frames_again=None), "received_frames": 1800}
+
+
+@pytest.mark.parametrize(
+    ("changes", "validity", "said"),
+    [
+        ({}, Validity.VALID, ""),
+        (NO_LOSS, Validity.VALID, ""),
+        ({"first_frame_ns": None, "not_before_ns": None}, Validity.INCOMPLETE, "drain 1: no frame came out"),
+        ({"removed_ns": None}, Validity.INCOMPLETE, "drain 1 was not removed"),
+        (
+            but(last_before_loss=None, frames_stopped=None, frames_again=None),
+            Validity.INCOMPLETE,
+            "800 frames were lost, and it was not seen until when",
+        ),
+        (
+            but(last_before_loss=60, frames_stopped=150),
+            Validity.INCOMPLETE,
+            "for 90.0 ms before the first lost",
+        ),
+        (but(frames_again=60), Validity.INCONSISTENT, "drain 1: loss began and ended at"),
+        (but(last_before_loss=None), Validity.INCONSISTENT, "drain 1: loss began and ended at"),
+        ({"received_frames": 1800}, Validity.INCONSISTENT, "an outage in which 0 frames were lost"),
+        ({"not_before_ns": 400 * MS}, Validity.INCOMPLETE, "drain 1: for 470.0 ms"),
+    ],
+)
+def test_a_drain_is_an_outage_whose_begin_and_end_are_seen(changes, validity, said) -> None:
+    found = ACTS.assessed(replace(DRAIN.spec, number=1), both_ways(**changes))
+    assert (found.validity, said in found.reason) == (validity, True), found.reason
+
+
+def test_the_answer_of_drains_is_their_outage_beside_the_frames_that_were_lost() -> None:
+    done = [ACTS.tried(seq, replace(DRAIN.spec, number=seq), both_ways(800 + seq)) for seq in range(1, 8)]
+    outcome = ACTS.answered(DRAIN, done)
+    told = values(outcome)
+    assert told["node_drain.median"] == 804 * MS
+    assert told["node_drain.lost_frames.median"] == 804
+    assert told["node_drain.first_frame.median"] == 824 * MS
+    assert told["node_drain.eviction_accepted.median"] == 5 * MS
+    assert {value.unit for value in outcome.values if "lost_frames" in value.metric} == {"frames"}
+    assert "node_drain.removal.median" not in told
+    assert "outage 804.0 ms" in line_of(outcome)
+    assert "804 frames lost" in line_of(outcome)
+    assert DRAIN.cell.cell_id == "pvp-service/udp-relay/none/drain/2x"
+    lossless = both_ways(**NO_LOSS)
+    second = replace(lossless.lives[1], received_frames=1800, steps={})
+    lossless = replace(lossless, lives=(lossless.lives[0], second))
+    silent = [ACTS.tried(seq, replace(DRAIN.spec, number=seq), lossless) for seq in range(1, 8)]
+    assert values(ACTS.answered(DRAIN, silent))["node_drain.median"] == 0

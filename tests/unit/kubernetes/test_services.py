@@ -18,7 +18,7 @@ TABLE = """table ip kube-proxy {
 
 
 def read(text=TABLE, **changed):
-    asked = {"cluster_ip": "10.96.7.9", "address": "198.19.128.2", "port": 7}
+    asked = {"front": "10.96.7.9", "address": "198.19.128.2", "port": 7, "target_port": 7}
     return read_rules(text, **{**asked, **changed})
 
 
@@ -31,8 +31,8 @@ def test_a_service_that_leads_to_the_address_is_found():
 @pytest.mark.parametrize(
     "changed",
     [
-        {"cluster_ip": "10.96.7.90"},
-        {"cluster_ip": "0.96.7.9"},
+        {"front": "10.96.7.90"},
+        {"front": "0.96.7.9"},
         {"address": "198.19.128.20"},
         {"port": 70},
         {"text": ""},
@@ -41,3 +41,44 @@ def test_a_service_that_leads_to_the_address_is_found():
 )
 def test_anything_else_is_not(changed):
     assert read(**changed)["translated"] is False
+
+
+PORTS = """table ip kube-proxy {
+\tset nodeport-ips {
+\t\ttype ipv4_addr
+\t\telements = { 192.0.2.1, 198.18.224.1 }
+\t}
+\tmap service-ips {
+\t\ttype ipv4_addr . inet_proto . inet_service : verdict
+\t\telements = { 198.18.210.9 . 17 . 7 : goto service-B-run/one/udp/test,
+\t\t\t     203.0.113.5 . 17 . 7 : goto external-B-run/one/udp/test }
+\t}
+\tmap service-nodeports {
+\t\ttype inet_proto . inet_service : verdict
+\t\telements = { 17 . 7 : goto external-B-run/one/udp/test }
+\t}
+\tchain endpoint-C-run/one/udp/test__198.19.128.2/7 {
+\t\tmeta l4proto 17 dnat to 198.19.128.2:7
+\t}
+}
+"""
+
+
+def test_a_node_port_is_found_at_an_address_that_has_them_and_a_balanced_one_by_its_own():
+    assert read(PORTS, front="198.18.224.1", by_port=True)["translated"] is True
+    assert read(PORTS, front="203.0.113.5")["translated"] is True
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"front": "198.18.224.2"},
+        {"front": "198.18.224.10"},
+        {"port": 70},
+        {"target_port": 8},
+        {"text": PORTS.replace("{ 17 . 7 : goto external", "{ 17 . 8 : goto external")},
+        {"text": PORTS.replace("nodeport-ips", "cluster-ips")},
+    ],
+)
+def test_no_other_address_port_or_service_is_taken_for_a_node_port(changed):
+    assert read(**{"text": PORTS, "front": "198.18.224.1", "by_port": True, **changed})["translated"] is False

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import replayable
-from tests.unit.acts.test_kind import pair, result, spec
+from tests.unit.acts.test_kind import both_ways, pair, result, spec
 
 from bmwg.methodology.kinds.acts import profile
 from bmwg.methodology.kinds.acts.kind import ACTS
@@ -111,7 +111,14 @@ def made(tmp_path_factory):
         store.add_deployment("acts-pvp-bridge-1", {"path": "pvp"})
         place = {"schema": "record/1.0", "scope": "network", "fields": {}}
         store.platform.note_records("acts-pvp-bridge-1", {"dut1": place})
+        store.add_deployment("acts-pvp-service-none-2", {"path": "pvp-service"})
+        store.platform.note_records("acts-pvp-service-none-2", {"dut1": place})
         for at, planned in enumerate(PLAN):
+            if planned.test_id == "LC-DRAIN-1":
+                executed(
+                    store, planned, "acts-pvp-service-none-2", [both_ways(800 + seq) for seq in range(1, 8)]
+                )
+                continue
             if planned.test_id == "LC-POLICY-1" or planned.cell.network != "bridge":
                 reason = "it enforces no NetworkPolicy"
                 store.add_outcome(
@@ -156,7 +163,9 @@ def test_the_page_shows_starts_steps_frames_and_what_was_refused(made) -> None:
     assert "pvp, kernel-l3, bridge, 8 at once" in page
     assert "pods/min" in page
     assert "it enforces no NetworkPolicy" in page
-    assert "12 answers from the life of 133 pods and policies" in page
+    assert "13 answers from the life of 147 pods and policies and drains" in page
+    assert "first frame by the other pod" in page
+    assert "frames lost in each" in page
 
 
 def test_servers_verify_and_their_page_names_what_ran_them(servers) -> None:

@@ -1,0 +1,125 @@
+"""How long frames are lost when a node is drained: the pod that relays them comes up on another node.
+
+Frames are offered all the time to a Service in front of one pod. Its node is cordoned, the pod is evicted by
+the Eviction API, its Deployment makes another, the scheduler places that on another node. Which of them has
+relayed a frame is told by the number of routers that it passed. Then the node takes pods again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, cast
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.workload.moving_frames import MovingFrames
+from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
+from bmwg.drivers.workload.offered_frames import Seen
+from bmwg.drivers.workload.pod_lives import left_behind
+from bmwg.methodology.errors import ToolkitError
+from bmwg.methodology.kinds.acts.profile import DRAIN_FUNCTION, DRAIN_PATH
+from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.records import NOTHING
+
+_LOOK_S = 0.01
+_HERE, _THERE = 1, 2  # routers that forward what a pod has relayed: on the node of the ports, on another
+_ValueT = TypeVar("_ValueT")
+
+
+class Drains(OfActs):
+    """Drains the node of a pod that stands, there and back, with frames on their way all the time."""
+
+    path: ClassVar[str] = DRAIN_PATH
+    function: ClassVar[str] = DRAIN_FUNCTION
+
+    def probe(self) -> Missing | None:
+        """Return what is missing: a network in which frames follow a pod, and a cluster with two nodes."""
+        if (network := self._ground.cell.network) != NOTHING:
+            return Missing(
+                what=f"frames that follow a pod to another node on network option {network}",
+                reason="they go to an address of that option's interface, and no Service leads there",
+                mend="networks: [none], the cluster's own network, behind a Service",
+            )
+        return super().probe()
+
+    def run(self, spec: ActsSpec, /) -> ActsResult:
+        """Drain so many times; what failed is in the result, and ends it. Raises DriverError LOAD-02."""
+        ground = self.attached
+        lives: list[Life] = []
+        faults: tuple[str, ...] = ()
+        began_ns = time.monotonic_ns()
+        try:
+            self._lives(ground, spec, began_ns, lives)
+        except ToolkitError as error:
+            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
+        return ActsResult(
+            lives=tuple(lives),
+            wall_ns=time.monotonic_ns() - began_ns,
+            faults=(*faults, *left_behind(ground)),
+        )
+
+    def _lives(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+        path: Any = path_driver(ground.cell, ground.bed)
+        home = ground.bed.sides()[0].node
+        with path.standing() as stands:
+            frames = MovingFrames(
+                stands.ports,
+                frame_octets=spec.frame_octets,
+                interval_us=spec.interval_us,
+                ways=(_HERE, _THERE),
+            )
+            with frames.offering():
+                frames.begin()
+                if not frames.wait(spec.first_frame_s):
+                    return
+                while len(lives) < spec.cycles:
+                    if not _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s):
+                        return  # frames are lost before anything is done
+                    lives.append(_life(stands.moving, frames, spec, began_ns, home))
+                    if lives[-1].first_frame_ns is None:
+                        return
+
+
+def _life(moving: Any, frames: MovingFrames, spec: ActsSpec, began_ns: int, home: str) -> Life:
+    oddities = frames.oddities
+    with moving.drained(within_s=spec.first_frame_s) as moved:
+        ready_ns = time.monotonic_ns()
+        old, new = (_HERE if node == home else _THERE for node in (moved.from_node, moved.to_node))
+        asked_ns = moved.asked_ns
+        first = _until(lambda: frames.first_by(new, asked_ns), spec.first_frame_s)
+        _until(lambda: frames.steady(time.monotonic_ns()) or None, spec.first_frame_s)
+        last_ns = frames.last_by(old, asked_ns)
+        counted_ns, out = frames.outage(asked_ns, time.monotonic_ns())
+        lift_ns = time.monotonic_ns()
+    lifted_ns = time.monotonic_ns()
+    after = frames.oddities
+    steps = {name: at for name, at in moved.steps.items() if at >= asked_ns}
+    if out.stopped_ns is not None and out.again_ns is not None:
+        steps |= {
+            "last_before_loss": max(asked_ns, out.before_ns or asked_ns),
+            "frames_stopped": out.stopped_ns,
+            "frames_again": out.again_ns,
+        }
+    first_ns, not_before_ns = first if first is not None and first[0] <= counted_ns else (None, None)
+    seen = Seen(
+        offered=out.offered,
+        received=out.received,
+        reordered=after[0] - oddities[0],
+        bypassed=after[1] - oddities[1],
+        not_before_ns=not_before_ns,
+        first_ns=first_ns,
+        last_ns=last_ns,
+    )
+    moments = {"ready_ns": ready_ns, "remove_asked_ns": lift_ns, "removed_ns": lifted_ns}
+    return life_of(seen, began_ns, asked_ns=asked_ns, steps=steps, moments=moments)
+
+
+def _until(look: Callable[[], _ValueT | None], within_s: float) -> _ValueT | None:
+    end_s = time.monotonic() + within_s
+    while (found := look()) is None and time.monotonic() < end_s:
+        time.sleep(_LOOK_S)
+    return found
+
+
+_: type[ActsWorkload] = cast("type[ActsWorkload]", Drains)

@@ -1,0 +1,98 @@
+"""Offered frames of which each tells by which way it came: by how many routers it was forwarded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bmwg.drivers.api import TesterPort
+from bmwg.drivers.workload.offered_frames import HOP_LIMIT, OfferedFrames
+
+_MARGIN_NS = 100_000_000  # choice: a frame may be on its way so long before it is counted as lost
+_STEADY_NS = 500_000_000  # choice: so long every frame comes before a way is believed to stand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """What came of the frames of a time: counts, and times of the monotonic clock in ns.
+
+    `before_ns` is when the last frame was offered that came before the first that was lost, `stopped_ns` when
+    the latter was, `again_ns` when the first came after the last that was lost; None where none was.
+    """
+
+    offered: int
+    received: int
+    before_ns: int | None
+    stopped_ns: int | None
+    again_ns: int | None
+
+
+class MovingFrames(OfferedFrames):
+    """Offers frames to what may be at one of several distances, each known by its number of routers."""
+
+    def __init__(
+        self,
+        ports: tuple[TesterPort, TesterPort],
+        *,
+        frame_octets: int,
+        interval_us: int,
+        ways: tuple[int, ...],
+    ) -> None:
+        """`ways` are the numbers of routers that may have forwarded a frame."""
+        self._left_of = {HOP_LIMIT - routers: routers for routers in ways}
+        self._way: dict[int, int] = {}
+        super().__init__(ports, frame_octets=frame_octets, interval_us=interval_us, routers=ways[0])
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._way = {}
+
+    def _passed(self, number: int, hop_limit: int) -> bool:
+        if (routers := self._left_of.get(hop_limit)) is None:
+            return False
+        self._way[number] = routers
+        return True
+
+    def first_by(self, routers: int, since_ns: int) -> tuple[int, int | None] | None:
+        """Return when the first frame came by that way, of those offered since a time; None while none did.
+
+        And when the frame before it was offered, whatever came of that.
+        """
+        with self._lock:
+            mine = [number for number in self._since(since_ns) if self._way.get(number) == routers]
+            if not mine:
+                return None
+            first = min(mine, key=lambda number: self._received[number])
+            return self._received[first], self._sent.get(first - 1)
+
+    def last_by(self, routers: int, since_ns: int) -> int | None:
+        """Return when the last frame came by that way, of those offered since a time; None where none did."""
+        with self._lock:
+            came = [self._received[one] for one in self._since(since_ns) if self._way.get(one) == routers]
+            return max(came, default=None)
+
+    def steady(self, now_ns: int) -> bool:
+        """Whether all frames came that were offered in the half second before now, but for the very last."""
+        with self._lock:
+            least_ns = now_ns - _STEADY_NS
+            mine = [one for one in self._since(least_ns) if self._sent[one] <= now_ns - _MARGIN_NS]
+            return bool(mine) and all(one in self._received for one in mine)
+
+    def outage(self, from_ns: int, now_ns: int) -> tuple[int, Outage]:
+        """Return until when frames are counted, and what came of those offered from a time until then."""
+        until_ns = now_ns - _MARGIN_NS
+        with self._lock:
+            mine = sorted(one for one in self._since(from_ns) if self._sent[one] <= until_ns)
+            lost = [one for one in mine if one not in self._received]
+            before = stopped = again = None
+            if lost:
+                came = [one for one in mine if one in self._received]
+                before = max((self._sent[one] for one in came if one < lost[0]), default=None)
+                stopped = self._sent[lost[0]]
+                again = min((self._received[one] for one in came if one > lost[-1]), default=None)
+        return until_ns, Outage(
+            offered=len(mine),
+            received=len(mine) - len(lost),
+            before_ns=before,
+            stopped_ns=stopped,
+            again_ns=again,
+        )
