@@ -26,12 +26,25 @@ PLUGIN_DIR = "/usr/lib/cni"  # the distribution's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ranges:
+    """Addresses of a cluster where they are not those above: of one node's pods, and of Services.
+
+    `reaches` are networks beyond the node, to which its pods have a route.
+    """
+
+    pods: str = ""
+    services: str = SERVICE_NETWORK
+    reaches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """One node of a cluster. `folder` is its part of the run's folder, `shared` that of the whole cluster.
 
     `address` is the node's own, by which the others reach it, `api_address` that of the control plane.
     `plugin_dirs` are the folders of CNI plugins, which a node sees as one; `flannel` or `cilium` is set
-    where it runs. `version` is the minor version of the cluster's programs, empty for the default.
+    where it runs. `version` is the minor version of the cluster's programs, empty for the default. `ranges`
+    are the cluster's addresses.
     `cgroup` is the root of all cgroups of its pods. `function_cpus` (for pods with CPUs of their own),
     `other_cpus` (for other pods) and `program_cpus` (for the cluster's own programs) are cpuset lists.
     """
@@ -51,6 +64,7 @@ class Layout:
     flannel: Flannel | None = None
     cilium: Cilium | None = None
     version: str = ""
+    ranges: Ranges = Ranges()
 
     @property
     def program_cgroup(self) -> str:
@@ -60,6 +74,8 @@ class Layout:
     @property
     def pod_network(self) -> str:
         """The part of the pods' network that this node gives out."""
+        if self.ranges.pods:
+            return self.ranges.pods
         nets = list(ipaddress.ip_network(POD_NETWORK).subnets(new_prefix=24))
         return str(nets[self.number])
 
@@ -75,7 +91,7 @@ def layout_of(data: dict[str, JsonValue]) -> Layout:
         name: kind(**data[name]) if data.get(name) else None
         for name, kind in (("flannel", Flannel), ("cilium", Cilium))
     }
-    return Layout(**{**data, **joined})
+    return Layout(**{**data, **joined, "ranges": Ranges(**data.get("ranges", {}))})
 
 
 def kubeconfig(layout: Layout, user: str) -> dict[str, JsonValue]:
@@ -118,7 +134,7 @@ def control_plane(layout: Layout) -> list[dict[str, JsonValue]]:
         f"--bind-address={layout.api_address}",
         f"--advertise-address={layout.api_address}",
         f"--secure-port={API_PORT}",
-        f"--service-cluster-ip-range={SERVICE_NETWORK}",
+        f"--service-cluster-ip-range={layout.ranges.services}",
         f"--client-ca-file={pki}/ca.crt",
         f"--tls-cert-file={pki}/apiserver.crt",
         f"--tls-private-key-file={pki}/apiserver.key",
@@ -210,8 +226,8 @@ def kubelet(layout: Layout) -> dict[str, JsonValue]:
             "x509": {"clientCAFile": f"{layout.shared}/pki/ca.crt"},
         },
         "authorization": {"mode": "Webhook"},
-        "tlsCertFile": f"{layout.shared}/pki/{layout.name}.crt",
-        "tlsPrivateKeyFile": f"{layout.shared}/pki/{layout.name}.key",
+        "tlsCertFile": f"{layout.shared}/pki/server-{layout.name}.crt",
+        "tlsPrivateKeyFile": f"{layout.shared}/pki/server-{layout.name}.key",
         "healthzBindAddress": "127.0.0.1",
         "containerRuntimeEndpoint": f"unix://{SOCKET}",
         "cgroupDriver": "cgroupfs",
@@ -249,7 +265,8 @@ def kube_proxy(layout: Layout) -> dict[str, JsonValue]:
         "mode": "nftables",
         "hostnameOverride": layout.name,
         "clientConnection": {"kubeconfig": f"{layout.shared}/proxy.kubeconfig"},
-        "clusterCIDR": flannel.NETWORK,  # what comes from there is of pods, and keeps its address
+        "clusterCIDR": layout.ranges.pods
+        or flannel.NETWORK,  # what comes from there is of pods, and keeps its address
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": [f"{layout.address}/32"],
@@ -324,6 +341,7 @@ def cni(layout: Layout, default: dict[str, JsonValue] | None = None) -> dict[str
 
 def bridge_network(layout: Layout) -> dict[str, JsonValue]:
     """Return the pods' own network where none is chosen: the CNI bridge, addresses of this node's part."""
+    networks = (POD_NETWORK, layout.ranges.services, *layout.ranges.reaches)
     return {
         "cniVersion": "1.0.0",
         "name": "pods",
@@ -337,7 +355,7 @@ def bridge_network(layout: Layout) -> dict[str, JsonValue]:
                     "type": "host-local",
                     "dataDir": f"{layout.folder}/addresses",
                     "ranges": [[{"subnet": layout.pod_network}]],
-                    "routes": [{"dst": POD_NETWORK}, {"dst": SERVICE_NETWORK}],
+                    "routes": [{"dst": network} for network in networks],
                 },
             }
         ],
