@@ -37,7 +37,7 @@ FORM_NETWORKS = {  # each form's part of it
     "pod_net0": "198.18.20.0/24",  # where the node routes, by interface
     "pod_net1": "198.18.21.0/24",
     "kubernetes_pods": "198.18.22.0/24",
-    "kubernetes_services": "198.18.24.0/24",
+    "kubernetes_services": "198.18.23.0/24",
 }
 
 

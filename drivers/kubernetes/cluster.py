@@ -65,20 +65,21 @@ def embedded(
     version: str = "",
     interface: str = "",
     ranges: settings.Ranges = settings.Ranges(),  # noqa: B008 - frozen
+    folder: str = "cluster",
     within_s: float = READY_S,
 ) -> Iterator[Embedded]:
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
     `network` is the option whose daemon joins the nodes' pods, `plugin_dirs` are folders of CNI plugins,
     `version` is the minor version of the cluster's programs, where it is not the default, `ranges` are its
-    addresses.
+    addresses, `folder` that of its files in the run's folder.
 
     `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
     for pods with CPUs of their own, `other_cpus` for other pods, `program_cpus` for the cluster's programs.
 
     Raises TestbedError KUBE-01, DriverError KUBE-02.
     """
-    shared = run_dir / "cluster"
+    shared = run_dir / folder
     layouts = {
         name: Layout(
             name=name,

@@ -187,7 +187,8 @@ class KubernetesHosting:
             self._made = stack.enter_context(
                 embedded(
                     {self._node.name: self._node},
-                    run_dir=Path(self._place.run_dir) / "http",
+                    run_dir=Path(self._place.run_dir),
+                    folder="cluster-http",  # beside that of pods, in one run
                     undo=self._ledger,
                     token=self._place.token,
                     function_cpus=",".join(map(str, others)),
