@@ -52,7 +52,7 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
     make_cgroup(cgroup=node.cgroup)
     cpu_placement.set_apart(cgroup=node.program_cgroup, cpus=node.program_cpus, mems=cgroups.default_mems())
     mounts.in_memory(target="/var/log")  # a kubelet and containerd write there, whatever they are told
-    mounts.in_memory(target="/var/lib/kubelet")
+    _show_short(folder / "kubelet")
     _write_configuration(node)
     wanted = settings.node_programs(node)
     if control_plane:
@@ -66,6 +66,13 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
         packages=[],
     )
     return {"process": begun}
+
+
+def _show_short(folder: Path) -> None:
+    """Show the kubelet its folder where it looks by itself: a socket has no room for a long path."""
+    folder.mkdir(exist_ok=True)
+    Path(settings.KUBELET_ROOT).mkdir(parents=True, exist_ok=True)
+    mounts.bind(source=str(folder), target=settings.KUBELET_ROOT)
 
 
 def _write_configuration(node: Layout) -> None:
@@ -302,7 +309,7 @@ def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
     while process.same(pid, start_ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
     process.reap(pid, deadline_s=1.0)
-    for path in ("/var/log", "/var/lib/kubelet"):
+    for path in ("/var/log", settings.KUBELET_ROOT):
         mounts.unmount(target=path)
     remove(folder=folder, cgroup=cgroup)
 

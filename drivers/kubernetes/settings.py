@@ -21,6 +21,7 @@ SERVICE_NETWORK = "198.18.208.0/20"
 SOCKET = "/run/containerd/containerd.sock"  # in the node's own /run
 PAUSE_IMAGE = "bmwg.invalid/function:run"  # the name cannot be resolved: it is imported, never fetched
 POD_BRIDGE = "cni0"  # of the pods' own network, on each node
+KUBELET_ROOT = "/var/lib/kubelet"  # in the node's own mount namespace
 NETWORK_PLUGIN = "bmwg-multinet"
 PLUGIN_DIR = "/usr/lib/cni"  # the distribution's
 
@@ -200,7 +201,7 @@ def node_programs(layout: Layout) -> list[dict[str, JsonValue]]:
                 f"{layout.programs}/kubelet",
                 f"--config={folder}/kubelet.yaml",
                 f"--kubeconfig={folder}/kubelet.kubeconfig",
-                f"--root-dir={folder}/kubelet",
+                f"--root-dir={KUBELET_ROOT}",
                 f"--cert-dir={folder}/kubelet-pki",
                 f"--hostname-override={layout.name}",
                 f"--node-ip={layout.address}",
