@@ -281,16 +281,16 @@ def run(tmp_path: Path) -> Path:
     two = made.shortened(profile.load("service"), repetitions=2, least_repetitions=2)
     plan = [one for one in two.plan() if one.cell.form == "kubernetes_service" and one.cell.proxies in (2, 4)]
     store = RunStore.create(tmp_path, "r1", made.header(two, plan))
-    for planned, shares in zip(plan, (((300, 276), (276, 300)), ((144,) * 4, (0,) * 4)), strict=True):
+    for planned, shares in zip(plan, (((160, 160), (160, 160)), ((80,) * 4, (0,) * 4)), strict=True):
         cell = planned.cell
         store.add_deployment(f"{cell.form}-{cell.proxies}", hosted(cell.form, cell.proxies))
         repetitions = [
             replace(
                 GOOD,
                 cell_id=cell.cell_id,
-                asked_requests=512,
-                requests=512,
-                body_octets=512 * cell.object_octets,
+                asked_requests=256,
+                requests=256,
+                body_octets=256 * cell.object_octets,
                 deployment=f"{cell.form}-{cell.proxies}",
                 shares=one,
                 mean_request_ns=5_000_000 + 1000 * number,
@@ -306,7 +306,7 @@ def test_the_page_tells_cluster_limits_and_what_each_proxy_counted(run: Path) ->
     good, bad = answers_of(read_run(run))
     assert good.type is OutcomeType.MEASURED
     assert bad.type is OutcomeType.INVALID
-    assert "0 requests crossed the 4 proxies, 576 are the client's" in bad.reason
+    assert "0 requests crossed the 4 proxies, 320 are the client's" in bad.reason
     page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
     section = page[page.index("Pods of Kubernetes\n") :]
     assert "v1.34.4" in section
@@ -315,8 +315,8 @@ def test_the_page_tells_cluster_limits_and_what_each_proxy_counted(run: Path) ->
     assert "cpu 20m, memory 32Mi" in section
     shares = section[section.index("Requests by proxy") :]
     assert "100 kB, 2 proxies" in shares
-    assert "576 / 576" in shares
-    assert shares.count(f"- {whole(1152)}") == 3  # of those that went elsewhere the client alone tells
+    assert "320 / 320" in shares
+    assert shares.count(f"- {whole(640)}") == 3  # of those that went elsewhere the client alone tells
     drawn = (run / "plots" / "http-many-proxies.svg").read_text(encoding="utf-8")
     assert "k8s Service" in drawn
 
