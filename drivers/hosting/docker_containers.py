@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import re
-import shutil
-import subprocess
 import tarfile
-from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import cgroups, programs
+from bmwg.drivers.hosting import cgroups, program_files, programs
 from bmwg.drivers.hosting.docker_daemon import cgroup_of, client, refusals
-from bmwg.methodology.errors import TestbedError
 
-_ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf")
-_LIBRARY = re.compile(r"(?:=>\s+)?(/\S+)\s+\(0x")
-_TREES = {  # what a program needs beside itself and its libraries
-    "squid": ("/usr/lib/squid", "/usr/share/squid", "/etc/squid"),
-}
 _EMPTY = ("tmp", "var/log/squid", "var/spool/squid", "dev", "proc", "sys", "run")
 
 
@@ -28,14 +18,7 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
 
     Raises TestbedError PROG-01 when the program is not there. Returns evidence: packages, files, octets.
     """
-    path = shutil.which(program)
-    if path is None:
-        raise TestbedError(
-            "PROG-01",
-            f"no `{program}` in PATH",
-            hint=f"apt-get install --no-install-recommends {' '.join(packages)}",
-        )
-    files = _closure(path, _TREES.get(program, ()))
+    files = program_files.closure(program, program_files.require(program, packages))
     data = _archive(files)
     with client(token) as docker, refusals(f"image {name}"):
         docker.api.import_image_from_data(data, repository=name, tag="run")
@@ -43,22 +26,10 @@ def make_image(*, token: str, name: str, program: str, packages: list[str]) -> d
     return {
         "image": image.id,
         "made_of": "the node's own packages",
-        "packages": _versions(packages),
+        "packages": program_files.versions(packages),
         "files": len(files),
         "octets": len(data),
     }
-
-
-def _closure(program: str, trees: tuple[str, ...]) -> list[str]:
-    """Files of a program: itself, its trees, the libraries of every executable, and the accounts."""
-    found = {os.path.realpath(program), program, *_ACCOUNTS}
-    for tree in trees:
-        found |= {str(path) for path in Path(tree).rglob("*") if path.is_file()}
-    for file in [name for name in found if os.access(name, os.X_OK)]:
-        done = subprocess.run(["ldd", file], capture_output=True, text=True, timeout=10, check=False)
-        found |= set(_LIBRARY.findall(done.stdout))
-    found |= {str(path) for path in Path("/lib").glob("*/libnss_files.so.2")}
-    return sorted(found)
 
 
 def _archive(files: list[str]) -> bytes:
@@ -75,15 +46,6 @@ def _archive(files: list[str]) -> bytes:
             merged = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
             archive.add(os.path.realpath(file), arcname=merged.lstrip("/"))
     return buffer.getvalue()
-
-
-def _versions(packages: list[str]) -> dict[str, str]:
-    command = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *packages]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except OSError:
-        return {}
-    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
 
 
 def run(

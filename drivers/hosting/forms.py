@@ -17,6 +17,8 @@ _CLASSES = {
     Form.DOCKER_NAT: "bmwg.drivers.hosting.docker:DockerHosting",
     Form.VM_FULL: "bmwg.drivers.hosting.machine_hosting:VmHosting",
     Form.VM_PARA: "bmwg.drivers.hosting.machine_hosting:VmHosting",
+    Form.KUBERNETES: "bmwg.drivers.kubernetes.hosting:KubernetesHosting",
+    Form.KUBERNETES_SERVICE: "bmwg.drivers.kubernetes.hosting:ServiceHosting",
     Form.POD: "bmwg.drivers.paths.pod_hosting:PodHosting",
 }
 

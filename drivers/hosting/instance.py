@@ -12,11 +12,11 @@ number stands already, INST-04 a pod got another address than the one it was to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bmwg.drivers.api import JsonValue, Missing, Node
 from bmwg.drivers.hosting.guest_image import GuestImage
@@ -36,17 +36,21 @@ FORM_NETWORKS = {  # each form's part of it
     "vm_para": "198.18.19.0/24",
     "pod_net0": "198.18.20.0/24",  # where the node routes, by interface
     "pod_net1": "198.18.21.0/24",
+    "kubernetes_pods": "198.18.22.0/24",
+    "kubernetes_services": "198.18.23.0/24",
 }
 
 
 class Form(StrEnum):
-    """The hosting forms, in the documents' order; the pod, of which they say nothing, last."""
+    """The hosting forms, in the documents' order; those of which they say nothing last."""
 
     NATIVE = "native"
     DOCKER_ROUTED = "docker_routed"
     DOCKER_NAT = "docker_nat"
     VM_FULL = "vm_full"  # emulated NIC
     VM_PARA = "vm_para"  # virtio-net
+    KUBERNETES = "kubernetes"  # a pod of a cluster, by its own address
+    KUBERNETES_SERVICE = "kubernetes_service"  # so many of them behind one address
     POD = "pod"  # of a cell: `pod_<network option>`
 
 
@@ -109,6 +113,30 @@ class Instance(Protocol):
     def fault(self) -> str | None: ...
     def stop(self) -> None: ...
     def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+class Group(Protocol):
+    """Instances that stand together behind one address, `endpoint`, which the clients ask.
+
+    Each instance has an endpoint of its own as well, by which it is looked at. `fault` and `sample` are of
+    all of them; `describe` is evidence of what is in front of them.
+    """
+
+    instances: Sequence[Instance]
+    endpoint: tuple[str, int]
+
+    def sample(self) -> Sample: ...
+    def fault(self) -> str | None: ...
+    def describe(self) -> Mapping[str, JsonValue]: ...
+
+
+@runtime_checkable
+class Grouping(Protocol):
+    """A hosting form whose instances are made together and stand behind one address until it is left."""
+
+    def group(
+        self, program: Program, count: int, limits: Limits, *, within_s: float
+    ) -> AbstractContextManager[Group]: ...
 
 
 class Hosting(AbstractContextManager["Hosting"], Protocol):

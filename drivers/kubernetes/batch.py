@@ -42,9 +42,9 @@ class Batch:
         self._api, self._namespace = api, namespace
         self._path = pods.pods_path(namespace)
         self._selector: dict[str, Any] = {"labelSelector": f"{LABEL}={name}"}
-        self._bodies = {str(body["metadata"]["name"]): body for body in bodies}
-        self.phases = {one: pods.Phases() for one in self._bodies}
-        self.ends = {one: pods.Ends() for one in self._bodies}
+        self.bodies = {str(body["metadata"]["name"]): body for body in bodies}
+        self.phases = {one: pods.Phases() for one in self.bodies}
+        self.ends = {one: pods.Ends() for one in self.bodies}
         self.uids: dict[str, str] = {}
 
     def ask(self, begun: Callable[[int], int]) -> None:
@@ -55,14 +55,14 @@ class Batch:
 
         def one(at: int, name: str) -> None:
             self.phases[name].asked_ns = begun(at)
-            self._api.apply(f"{self._path}/{name}", self._bodies[name])
+            self._api.apply(f"{self._path}/{name}", self.bodies[name])
             self.phases[name].accepted_ns = time.monotonic_ns()
 
         self._each(one)
 
     def wait_running(self, *, within_s: float) -> None:
         """Wait until the containers of all run. Raises TestbedError or DriverError KUBE-40."""
-        awaited = set(self._bodies)
+        awaited = set(self.bodies)
         for _, found in self._api.watch(self._path, within_s=within_s, **self._selector):
             name = str(found["metadata"]["name"])
             self.uids[name] = str(found["metadata"]["uid"])
@@ -74,7 +74,7 @@ class Batch:
                 return
         raise DriverError(
             "KUBE-40",
-            f"{len(self._bodies)} pods at once",
+            f"{len(self.bodies)} pods at once",
             expected=f"all running within {within_s:g} s",
             found=f"{len(awaited)} are not",
         )
@@ -96,7 +96,7 @@ class Batch:
         if left:
             raise DriverError(
                 "KUBE-41",
-                f"{len(self._bodies)} pods",
+                f"{len(self.bodies)} pods",
                 expected=f"gone within {within_s:g} s",
                 found=f"{len(left)} are there",
             )
@@ -118,8 +118,8 @@ class Batch:
                 self.ends[name].detached_ns = told["ended_ns"]
 
     def _each(self, act: Callable[[int, str], None]) -> None:
-        with ThreadPoolExecutor(len(self._bodies)) as pool:
-            for done in [pool.submit(act, at, name) for at, name in enumerate(self._bodies)]:
+        with ThreadPoolExecutor(len(self.bodies)) as pool:
+            for done in [pool.submit(act, at, name) for at, name in enumerate(self.bodies)]:
                 done.result()
 
 

@@ -64,19 +64,22 @@ def embedded(
     network: joined.Joining | None = None,
     version: str = "",
     interface: str = "",
+    ranges: settings.Ranges = settings.Ranges(),  # noqa: B008 - frozen
+    folder: str = "cluster",
     within_s: float = READY_S,
 ) -> Iterator[Embedded]:
     """Make a cluster of these nodes, the control plane on the first; remove it on leaving.
 
     `network` is the option whose daemon joins the nodes' pods, `plugin_dirs` are folders of CNI plugins,
-    `version` is the minor version of the cluster's programs, where it is not the default.
+    `version` is the minor version of the cluster's programs, where it is not the default, `ranges` are its
+    addresses, `folder` that of its files in the run's folder.
 
     `interface` is the one by which the nodes reach each other (none for one node alone). `function_cpus` are
     for pods with CPUs of their own, `other_cpus` for other pods, `program_cpus` for the cluster's programs.
 
     Raises TestbedError KUBE-01, DriverError KUBE-02.
     """
-    shared = run_dir / "cluster"
+    shared = run_dir / folder
     layouts = {
         name: Layout(
             name=name,
@@ -85,6 +88,7 @@ def embedded(
             shared=str(shared),
             programs=programs_folder(version),
             version=version,
+            ranges=ranges,
             address=f"{_PREFIX}{number + 1}",
             api_address=f"{_PREFIX}1",
             cgroup=f"/bmwg-kubernetes-{token}-{name}",
@@ -193,7 +197,7 @@ def _write_shared(shared: Path, layouts: Mapping[str, Layout]) -> None:
     first = next(iter(layouts.values()))
     authority.pair.write(pki, "ca")
     signing_key().write(pki, "tokens")
-    service = settings.SERVICE_NETWORK.rpartition(".")[0] + ".1"
+    service = first.ranges.services.rpartition(".")[0] + ".1"
     names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost"]
     names += [first.api_address, "127.0.0.1", service]
     authority.server("kube-apiserver", names, organization="system:masters").write(pki, "apiserver")
@@ -210,7 +214,7 @@ def _write_shared(shared: Path, layouts: Mapping[str, Layout]) -> None:
         authority.client(user, group=group).write(pki, name)
     for name, layout in layouts.items():
         authority.client(f"system:node:{name}", group="system:nodes").write(pki, f"kubelet-{name}")
-        authority.server(f"system:node:{name}", [name, layout.address]).write(pki, name)
+        authority.server(f"system:node:{name}", [name, layout.address]).write(pki, f"server-{name}")
     for user in users:
         file = shared / f"{user}.kubeconfig"
         file.write_text(yaml.safe_dump(settings.kubeconfig(first, user)))
@@ -230,7 +234,7 @@ def _address(node: PlacedNode, layouts: Mapping[str, Layout], name: str, interfa
     port_address = f"{layouts[name].port_address}/32"  # before kube-proxy starts, which looks once
     node.call(f"{_INTERFACES}:add_address", interface=settings.POD_BRIDGE, address=port_address)
     node.call(f"{_ROUTING}:set_forwarding", enabled=True)
-    node.call(f"{_ROUTING}:add_route", destination=settings.SERVICE_NETWORK, interface=own)
+    node.call(f"{_ROUTING}:add_route", destination=layouts[name].ranges.services, interface=own)
     for other in layouts.values():
         if other.name != name:
             node.call(f"{_ROUTING}:add_route", destination=other.pod_network, via=other.address)

@@ -1,7 +1,8 @@
-"""The image of pods, as an OCI archive built from this machine's packages: no registry takes part.
+"""Images of pods, as OCI archives built from this machine's packages: no registry takes part.
 
-It holds a shell, the few programs that functions run, what these are linked with, and nothing else. Files are
-sorted and without times, so the same packages give the same digest.
+That of functions holds a shell, the few programs that functions run, what these are linked with, and nothing
+else; one of a program holds that and what it needs. Files are sorted and without times, so the same packages
+give the same digest.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import platform
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import bounded
+from bmwg.drivers.hosting import bounded, program_files
 from bmwg.drivers.hosting.bundle import SLEEPER
 from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE
 from bmwg.methodology.errors import TestbedError
@@ -35,11 +36,25 @@ _FOLDERS = ("tmp", "run", "proc", "sys", "dev", "etc")
 
 
 def build(archive: Path) -> dict[str, JsonValue]:
-    """Write the archive; return its image's name, digest, size (octets) and programs.
+    """Write the archive of the pods' image; return its image's name, digest, size (octets) and programs.
 
     Raises TestbedError KUBE-04.
     """
-    files = _files()
+    made = _written(archive, PAUSE_IMAGE, _files(), SLEEPER)
+    return {**made, "programs": [name for name in (*_NEEDED, *_OFFERED) if shutil.which(name)]}
+
+
+def build_program(*, archive: str, image: str, program: str, packages: list[str]) -> dict[str, JsonValue]:
+    """Node function: write the archive of an image with one program and what it needs; as `build`.
+
+    Raises TestbedError PROG-01.
+    """
+    path = program_files.require(program, packages)
+    made = _written(Path(archive), image, program_files.closure(program, path), (path,))
+    return {**made, "programs": [program], "packages": program_files.versions(packages)}
+
+
+def _written(archive: Path, image: str, files: list[str], command: Sequence[str]) -> dict[str, JsonValue]:
     layer = _layer(files)
     diff_id = f"sha256:{hashlib.sha256(layer).hexdigest()}"
     packed = gzip.compress(layer, compresslevel=1, mtime=0)
@@ -48,7 +63,7 @@ def build(archive: Path) -> dict[str, JsonValue]:
         "os": "linux",
         "config": {
             "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-            "Cmd": list(SLEEPER),
+            "Cmd": list(command),
             "User": "65534:65534",
             "WorkingDir": "/",
         },
@@ -71,7 +86,7 @@ def build(archive: Path) -> dict[str, JsonValue]:
             {
                 "mediaType": manifest["mediaType"],
                 **manifest_blob,
-                "annotations": {"io.containerd.image.name": PAUSE_IMAGE},
+                "annotations": {"io.containerd.image.name": image},
             }
         ],
     }
@@ -81,12 +96,7 @@ def build(archive: Path) -> dict[str, JsonValue]:
         _add(tar, "index.json", json.dumps(index, sort_keys=True).encode())
         for digest, data in sorted(blobs.items()):
             _add(tar, f"blobs/sha256/{digest}", data)
-    return {
-        "name": PAUSE_IMAGE,
-        "digest": str(manifest_blob["digest"]),
-        "octets": len(layer),
-        "programs": [name for name in (*_NEEDED, *_OFFERED) if shutil.which(name)],
-    }
+    return {"name": image, "digest": str(manifest_blob["digest"]), "octets": len(layer)}
 
 
 def _files() -> list[str]:

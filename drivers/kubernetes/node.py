@@ -52,7 +52,7 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
     make_cgroup(cgroup=node.cgroup)
     cpu_placement.set_apart(cgroup=node.program_cgroup, cpus=node.program_cpus, mems=cgroups.default_mems())
     mounts.in_memory(target="/var/log")  # a kubelet and containerd write there, whatever they are told
-    mounts.in_memory(target="/var/lib/kubelet")
+    _show_short(folder / "kubelet")
     _write_configuration(node)
     wanted = settings.node_programs(node)
     if control_plane:
@@ -66,6 +66,13 @@ def start(*, layout: dict[str, JsonValue], control_plane: bool) -> dict[str, Jso
         packages=[],
     )
     return {"process": begun}
+
+
+def _show_short(folder: Path) -> None:
+    """Show the kubelet its folder where it looks by itself: a socket has no room for a long path."""
+    folder.mkdir(exist_ok=True)
+    Path(settings.KUBELET_ROOT).mkdir(parents=True, exist_ok=True)
+    mounts.bind(source=str(folder), target=settings.KUBELET_ROOT)
 
 
 def _write_configuration(node: Layout) -> None:
@@ -236,6 +243,19 @@ def sample(*, cgroup: str, pod_uid: str) -> dict[str, JsonValue]:
     return running.use_of(sorted(pids))
 
 
+def sample_containers(*, cgroup: str, containers: list[str]) -> dict[str, JsonValue]:
+    """Node function: what the processes of these containers use together; fields of `instance.Sample`."""
+    wanted, pids = set(containers), set[int]()
+    for folder in cgroups.folders(cgroup):
+        for procs in folder.rglob("cgroup.procs"):
+            if procs.parent.name in wanted:
+                with contextlib.suppress(OSError):
+                    pids |= {int(text) for text in procs.read_text().split()}
+        if pids:  # every hierarchy has the same
+            break
+    return running.use_of(sorted(pids))
+
+
 def kill(*, pid: int, start_ticks: int) -> dict[str, JsonValue]:
     """Node function: kill one process; returns when, in nanoseconds of the node's monotonic clock."""
     began_ns = time.monotonic_ns()
@@ -289,7 +309,7 @@ def stop(*, folder: str, cgroup: str, pid: int, start_ticks: int) -> None:
     while process.same(pid, start_ticks) and time.monotonic() < end_s:
         time.sleep(0.01)
     process.reap(pid, deadline_s=1.0)
-    for path in ("/var/log", "/var/lib/kubelet"):
+    for path in ("/var/log", settings.KUBELET_ROOT):
         mounts.unmount(target=path)
     remove(folder=folder, cgroup=cgroup)
 

@@ -36,7 +36,7 @@ _REJECTED = {
     "Evicted": "the node was short of something: see its conditions",
     "NodeAffinity": "the node's labels are not those asked for",
 }
-_UNPLACED_S = 5.0  # choice: a pod that is refused by the scheduler may be placed when another has gone
+UNPLACED_S = 5.0  # choice: a pod that is refused by the scheduler may be placed when another has gone
 
 
 @dataclass(slots=True, kw_only=True)
@@ -160,14 +160,14 @@ def wait_running(
         if phases.take(found):
             return found
         require_hope(api, namespace, name, found)
-        placed = _condition(found.get("status") or {}, "PodScheduled")
+        placed = condition(found.get("status") or {}, "PodScheduled")
         if placed.get("status") == "False":
             unplaced_s = unplaced_s or time.monotonic()
-            if time.monotonic() - unplaced_s > _UNPLACED_S or _never(placed):
-                raise _unplaced(name, placed)
-    placed = _condition(last.get("status") or {}, "PodScheduled")
+            if time.monotonic() - unplaced_s > UNPLACED_S or never_placed(placed):
+                raise unplaced(name, placed)
+    placed = condition(last.get("status") or {}, "PodScheduled")
     if placed.get("status") == "False":
-        raise _unplaced(name, placed)
+        raise unplaced(name, placed)
     raise DriverError(
         "KUBE-40",
         f"pod {name}",
@@ -184,9 +184,7 @@ def node_fault(api: Cluster, found: Mapping[str, Any]) -> list[str]:
     if not node:
         return []
     with contextlib.suppress(ToolkitError):
-        ready = _condition(
-            (api.get(f"/api/v1/nodes/{node}", within_s=5.0) or {}).get("status") or {}, "Ready"
-        )
+        ready = condition((api.get(f"/api/v1/nodes/{node}", within_s=5.0) or {}).get("status") or {}, "Ready")
         if ready and ready.get("status") != "True":
             return [f"its node is not ready: {ready.get('message') or ready.get('reason') or 'no word'}"]
     return []
@@ -199,18 +197,20 @@ def fault(api: Cluster, found: Mapping[str, Any], *, restarted: int) -> str | No
     """
     status = found.get("status") or {}
     if status.get("phase") == "Running" and restarts(found) == restarted:
-        if _condition(status, "Ready").get("status") != "False":
+        if condition(status, "Ready").get("status") != "False":
             return None
         return next(iter(node_fault(api, found)), None)
     reason = f"{status['reason']}: " if status.get("reason") else ""
     return f"phase {status.get('phase')}, {restarts(found)} restarts: {reason}{status.get('message', '')}"
 
 
-def _never(placed: Mapping[str, Any]) -> bool:
+def never_placed(placed: Mapping[str, Any]) -> bool:
+    """Whether the scheduler says of a pod that no other pod's end would make room for it."""
     return "preemption is not helpful" in str(placed.get("message", "")).lower()
 
 
-def _unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
+def unplaced(name: str, placed: Mapping[str, Any]) -> TestbedError:
+    """Return the error of a pod for which there is no room, by the condition that says so."""
     return TestbedError(
         "KUBE-40",
         f"pod {name} was not placed on a node",
@@ -242,7 +242,8 @@ def _container(status: Mapping[str, Any]) -> dict[str, Any]:
     return dict(found[0])
 
 
-def _condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return a condition of a status; empty where it has none of that kind."""
     return next((dict(one) for one in status.get("conditions") or () if one["type"] == kind), {})
 
 

@@ -23,8 +23,21 @@ PAUSE_IMAGE = "bmwg.invalid/function:run"  # the name cannot be resolved: it is 
 PORT_NETWORK = "198.18.224.0/24"  # of the same range: addresses of nodes that have node ports
 NODE_PORTS = "7-32767"  # choice: test frames go to port 7 (rfc2544 appendix C.2.6.4), as to other Services
 POD_BRIDGE = "cni0"  # of the pods' own network, on each node
+KUBELET_ROOT = "/var/lib/kubelet"  # in the node's own mount namespace
 NETWORK_PLUGIN = "bmwg-multinet"
 PLUGIN_DIR = "/usr/lib/cni"  # the distribution's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranges:
+    """Addresses of a cluster where they are not those above: of one node's pods, and of Services.
+
+    `reaches` are networks beyond the node, to which its pods have a route.
+    """
+
+    pods: str = ""
+    services: str = SERVICE_NETWORK
+    reaches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +46,8 @@ class Layout:
 
     `address` is the node's own, by which the others reach it, `api_address` that of the control plane.
     `plugin_dirs` are the folders of CNI plugins, which a node sees as one; `flannel` or `cilium` is set
-    where it runs. `version` is the minor version of the cluster's programs, empty for the default.
+    where it runs. `version` is the minor version of the cluster's programs, empty for the default. `ranges`
+    are the cluster's addresses.
     `cgroup` is the root of all cgroups of its pods. `function_cpus` (for pods with CPUs of their own),
     `other_cpus` (for other pods) and `program_cpus` (for the cluster's own programs) are cpuset lists.
     """
@@ -53,6 +67,7 @@ class Layout:
     flannel: Flannel | None = None
     cilium: Cilium | None = None
     version: str = ""
+    ranges: Ranges = Ranges()
 
     @property
     def program_cgroup(self) -> str:
@@ -62,6 +77,8 @@ class Layout:
     @property
     def pod_network(self) -> str:
         """The part of the pods' network that this node gives out."""
+        if self.ranges.pods:
+            return self.ranges.pods
         nets = list(ipaddress.ip_network(POD_NETWORK).subnets(new_prefix=24))
         return str(nets[self.number])
 
@@ -82,7 +99,7 @@ def layout_of(data: dict[str, JsonValue]) -> Layout:
         name: kind(**data[name]) if data.get(name) else None
         for name, kind in (("flannel", Flannel), ("cilium", Cilium))
     }
-    return Layout(**{**data, **joined})
+    return Layout(**{**data, **joined, "ranges": Ranges(**data.get("ranges", {}))})
 
 
 def kubeconfig(layout: Layout, user: str) -> dict[str, JsonValue]:
@@ -125,7 +142,7 @@ def control_plane(layout: Layout) -> list[dict[str, JsonValue]]:
         f"--bind-address={layout.api_address}",
         f"--advertise-address={layout.api_address}",
         f"--secure-port={API_PORT}",
-        f"--service-cluster-ip-range={SERVICE_NETWORK}",
+        f"--service-cluster-ip-range={layout.ranges.services}",
         f"--service-node-port-range={NODE_PORTS}",
         f"--client-ca-file={pki}/ca.crt",
         f"--tls-cert-file={pki}/apiserver.crt",
@@ -192,7 +209,7 @@ def node_programs(layout: Layout) -> list[dict[str, JsonValue]]:
                 f"{layout.programs}/kubelet",
                 f"--config={folder}/kubelet.yaml",
                 f"--kubeconfig={folder}/kubelet.kubeconfig",
-                f"--root-dir={folder}/kubelet",
+                f"--root-dir={KUBELET_ROOT}",
                 f"--cert-dir={folder}/kubelet-pki",
                 f"--hostname-override={layout.name}",
                 f"--node-ip={layout.address}",
@@ -218,8 +235,8 @@ def kubelet(layout: Layout) -> dict[str, JsonValue]:
             "x509": {"clientCAFile": f"{layout.shared}/pki/ca.crt"},
         },
         "authorization": {"mode": "Webhook"},
-        "tlsCertFile": f"{layout.shared}/pki/{layout.name}.crt",
-        "tlsPrivateKeyFile": f"{layout.shared}/pki/{layout.name}.key",
+        "tlsCertFile": f"{layout.shared}/pki/server-{layout.name}.crt",
+        "tlsPrivateKeyFile": f"{layout.shared}/pki/server-{layout.name}.key",
         "healthzBindAddress": "127.0.0.1",
         "containerRuntimeEndpoint": f"unix://{SOCKET}",
         "cgroupDriver": "cgroupfs",
@@ -257,7 +274,8 @@ def kube_proxy(layout: Layout) -> dict[str, JsonValue]:
         "mode": "nftables",
         "hostnameOverride": layout.name,
         "clientConnection": {"kubeconfig": f"{layout.shared}/proxy.kubeconfig"},
-        "clusterCIDR": flannel.NETWORK,  # what comes from there is of pods, and keeps its address
+        "clusterCIDR": layout.ranges.pods
+        or flannel.NETWORK,  # what comes from there is of pods, and keeps its address
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": [f"{layout.address}/32", f"{layout.port_address}/32"],
@@ -332,6 +350,7 @@ def cni(layout: Layout, default: dict[str, JsonValue] | None = None) -> dict[str
 
 def bridge_network(layout: Layout) -> dict[str, JsonValue]:
     """Return the pods' own network where none is chosen: the CNI bridge, addresses of this node's part."""
+    networks = (POD_NETWORK, layout.ranges.services, *layout.ranges.reaches)
     return {
         "cniVersion": "1.0.0",
         "name": "pods",
@@ -345,7 +364,7 @@ def bridge_network(layout: Layout) -> dict[str, JsonValue]:
                     "type": "host-local",
                     "dataDir": f"{layout.folder}/addresses",
                     "ranges": [[{"subnet": layout.pod_network}]],
-                    "routes": [{"dst": POD_NETWORK}, {"dst": SERVICE_NETWORK}],
+                    "routes": [{"dst": network} for network in networks],
                 },
             }
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.instance import ADDRESS, FOLDER, PORT, Program
@@ -44,6 +45,15 @@ def program(*, cache: bool) -> Program:
         files={"squid.conf": _COMMON + _CACHE[cache]},
         packages=PACKAGES,
     )
+
+
+def gained(
+    name: str, before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]
+) -> list[int] | None:
+    """Return by how much a counter of each proxy rose between two looks; None when one did not tell it."""
+    if not before or len(before) != len(after) or any(name not in one for one in (*before, *after)):
+        return None
+    return [last[name] - first[name] for first, last in zip(before, after, strict=True)]
 
 
 def counters(*, address: str, port: int, within_s: float = 5.0) -> dict[str, JsonValue]:

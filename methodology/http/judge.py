@@ -28,7 +28,24 @@ def problems(repetition: Repetition, cell: HttpCell) -> tuple[str, ...]:
             body_octets=repetition.body_octets,
             probes=repetition.probes,
         ),
+        *astray(
+            workload=cell.workload,
+            shares=repetition.shares,
+            requests=repetition.requests + repetition.warm_up_requests,
+        ),
     )
+
+
+def astray(*, workload: Workload, shares: Sequence[int] | None, requests: int) -> tuple[str, ...]:
+    """Say that proxies behind one address counted other requests than the client; empty when they agree.
+
+    `requests` are all that the client completed meanwhile, those that warmed up among them. Requests of an
+    open loop that failed may have crossed a proxy or not, so of it nothing is said.
+    """
+    if shares is None or workload.is_open_loop or sum(shares) == requests:
+        return ()
+    counted = f"{sum(shares)} requests crossed the {len(shares)} proxies, {requests} are the client's"
+    return (f"proxies and client contradict each other: {counted}",)
 
 
 def shortcomings(

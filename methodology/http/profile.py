@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from bmwg.methodology.errors import ConfigError, ToolkitBug
-from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, Workload
+from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, SLOW_FORMS, HttpCell, Workload
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.methodology.repeated import Repetitions
@@ -131,7 +131,7 @@ def test_id(experiment: str, form: str) -> str:
         option = form.removeprefix(POD_PREFIX)
         known = _POD_TESTS.index(option) if option in _POD_TESTS else len(_POD_TESTS)
         return f"{TEST_IDS}POD-{known + 1}"
-    return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{FORMS.index(form) + 1}"
+    return f"{TEST_IDS}{EXPERIMENTS[experiment]}-{(*FORMS, *CLUSTER_FORMS).index(form) + 1}"
 
 
 def names() -> list[str]:

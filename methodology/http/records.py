@@ -12,6 +12,8 @@ from bmwg.methodology.student import Interval
 
 KIND = "requests"  # the kind of load
 FORMS = ("native", "docker_routed", "docker_nat", "vm_full", "vm_para")  # in the documents' order
+# pods of a cluster, of which the documents say nothing: one, and so many behind a Service
+CLUSTER_FORMS = ("kubernetes", "kubernetes_service")
 SLOW_FORMS = frozenset({"vm_full", "vm_para"})
 
 
@@ -117,7 +119,9 @@ class Repetition:
     `host` is what else the machine did meanwhile, as beside the trials of frames; `platform` what the line
     is bound to of platform.json: looks of the doctor and changes until then, and the hash.
     `unsent_requests` were due and not offered as asked by the generator's own fault. `generator` holds what
-    it counted by itself, errors by their names, where it is TRex.
+    it counted by itself, errors by their names, where it is TRex. `shares` are the requests that each proxy
+    behind one address counted, in the order of the deployment's instances (None: clients ask each by
+    its own).
     """
 
     cell_id: str
@@ -148,6 +152,7 @@ class Repetition:
     platform: Mapping[str, Any] | None = None
     unsent_requests: int = 0
     generator: Mapping[str, int] = field(default_factory=dict)
+    shares: tuple[int, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return builtins, as the journal holds them."""

@@ -98,6 +98,9 @@ def body_of(repetition: Repetition, cell: HttpCell) -> Body:
     result = {name: getattr(repetition, name) for name in _RESULT}
     result |= {name: dict(result[name]) for name in ("request_ns", "ttfb_ns", "generator")}
     result["probes"] = [list(probe) for probe in repetition.probes]
+    shares = result.pop("shares")
+    if shares is not None:
+        result["shares"] = list(shares)
     return Body(
         kind=NAME,
         spec={**asked, **shape},
@@ -113,6 +116,8 @@ def repetition_of(execution: Execution) -> Repetition:
     told = {name: body.spec[name] for name in ("number", "asked_requests", "rate_rps")}
     told |= {name: body.result[name] for name in _RESULT if name in body.result}
     told["probes"] = tuple((status, right) for status, right in told["probes"])
+    if "shares" in told:
+        told["shares"] = tuple(told["shares"])
     return Repetition(
         cell_id=execution.cell_id,
         phase=execution.phase,
@@ -221,6 +226,13 @@ class _Requests:
                 probes=[(status, right) for status, right in body.result["probes"]],
             )
         told = {name: body.result[name] for name in ("requests", "failed", "non_2xx", "body_octets")}
+        astray = judge.astray(
+            workload=spec.workload,
+            shares=body.result.get("shares"),
+            requests=told["requests"] + body.result["warm_up_requests"],
+        )
+        if astray:
+            return Assessment(validity=Validity.INCONSISTENT, reason="; ".join(astray))
         found = judge.shortcomings(
             workload=spec.workload,
             object_octets=spec.object_octets,

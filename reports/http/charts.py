@@ -10,23 +10,25 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import SLOW_FORMS, HttpOutcome, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpOutcome, Workload
 from bmwg.methodology.records import POD_PREFIX, OutcomeType
 from bmwg.reports.http.answers import answers_of, has_answers
-from bmwg.reports.http.words import FORM_WORDS, accelerator, forms_of, several_proxies, shape, shape_words
+from bmwg.reports.http.words import accelerator, forms_of, several_proxies, shape, shape_words
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.guest import guest_words
 from bmwg.reports.render.text import nanoseconds
 from bmwg.reports.store import Run
 
-_COLOURS = dict(zip(FORM_WORDS, SERIES, strict=False))
-_POD_COLOUR = SERIES[len(FORM_WORDS)]  # one for all pods: their labels tell the option
+_COLOURS = dict(zip(FORMS, SERIES, strict=False))
+_POD_COLOUR = SERIES[len(FORMS)]  # one for all pods: their labels tell the option
 _SHORT = {
     "native": "native",
     "docker_routed": "routed",
     "docker_nat": "NAT",
     "vm_full": "emulated",
     "vm_para": "virtio",
+    "kubernetes": "k8s pod",
+    "kubernetes_service": "k8s Service",
 }
 _BAR_INCHES, _PANEL_INCHES = 0.24, 0.55
 

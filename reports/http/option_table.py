@@ -47,7 +47,7 @@ def _rows(run: Run, form: str, word: str) -> Iterator[tuple[str, ...]]:
                 esc(", ".join(sorted(versions)) or NONE),
                 esc("; ".join(_plugin(one) for one in option.get("plugins", ())) or NONE),
                 esc(str(option.get("conflist_sha256", NONE))[:_HASH_DIGITS]),
-                esc(_limits(instance.get("limits") or {})),
+                esc(limits_words(instance.get("limits") or {})),
             )
 
 
@@ -56,7 +56,7 @@ def _plugin(found: Mapping[str, Any]) -> str:
     return f"{found.get('plugin')} ({package}, {str(found.get('sha256'))[:_HASH_DIGITS]})"
 
 
-def _limits(found: Mapping[str, Any]) -> str:
+def limits_words(found: Mapping[str, Any]) -> str:
     """Say what the kernel held the container to, version 1 and 2 of cgroups alike."""
     quota, period = found.get("cpu_quota_us"), found.get("cpu_period_us")
     if "cpu_quota_and_period_us" in found:

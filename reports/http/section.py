@@ -11,6 +11,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.student import Interval
 from bmwg.reports.http.answers import answers_of, has_answers, repetitions_of
 from bmwg.reports.http.charts import plot_name
+from bmwg.reports.http.cluster_table import cluster_section
 from bmwg.reports.http.host_table import host_table
 from bmwg.reports.http.option_table import option_section
 from bmwg.reports.http.order_tables import order_section
@@ -66,6 +67,7 @@ def http_section(run: Run, figure: Callable[[str], list[str]] = lambda name: [])
                 lines += _details(mine, words)
     titles = {name: entry.get("title", name) for name, entry in about.items()}
     lines += option_section(run, outcomes, words)
+    lines += cluster_section(run, outcomes, repetitions_of(run), words)
     lines += [*order_section(outcomes, words, titles), *_without(outcomes)]
     return [*lines, *host_table([one for _, one in repetitions_of(run)], words, several=on_hosts(run))]
 

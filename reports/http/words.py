@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.http.records import (
+    CLUSTER_FORMS,
     FORMS,
     SLOW_FORMS,
     HttpCell,
@@ -23,6 +24,8 @@ FORM_WORDS = {
     "docker_nat": "Docker, NAT",
     "vm_full": "VM, emulated NIC",
     "vm_para": "VM, paravirtual NIC",
+    "kubernetes": "pod of Kubernetes",
+    "kubernetes_service": "pods of Kubernetes behind a Service",
 }
 _HASH_DIGITS = 12  # choice: the whole of it is in the platform's record
 ITEMS = {
@@ -126,7 +129,7 @@ def forms_of(outcomes: Sequence[HttpOutcome]) -> list[str]:
     """Return the hosting forms of some answers in the documents' order, pods after the containers."""
     found = list(dict.fromkeys(outcome.cell.form for outcome in outcomes))
     pods = [form for form in found if form.startswith(POD_PREFIX)]
-    known = [form for form in FORMS if form in found]
+    known = [form for form in (*FORMS, *CLUSTER_FORMS) if form in found]
     return sorted([*known, *pods], key=lambda form: form in SLOW_FORMS)
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from bmwg.drivers.hosting.instance import Hosting, Instance, Limits, Program
+from bmwg.drivers.hosting.instance import Group, Grouping, Hosting, Instance, Limits, Program
 from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology.errors import DriverError, ToolkitError
 
 _STRESS_PACKAGES = ["stress-ng"]
+_TOGETHER = 4  # choice: instances that are made together have at least the time of so many
 PROBE_OCTETS = 1000  # choice: the smallest object tells as well that a proxy serves
 
 
@@ -34,16 +35,7 @@ def start_serving(
     began = time.monotonic_ns()
     instance = hosting.start(program, number, Limits())
     try:
-        address, port = instance.endpoint
-        row.client.call(
-            "bmwg.drivers.workload.probe:wait_serving",
-            deadline_s=deadline_s + 30.0,
-            address=address,
-            port=port,
-            url=row.url(PROBE_OCTETS),
-            sha256=row.sha256[PROBE_OCTETS],
-            within_s=deadline_s,
-        )
+        _wait_serving(row, instance.endpoint, deadline_s)
         return instance, time.monotonic_ns() - began
     except BaseException as error:
         fault = None
@@ -58,14 +50,33 @@ def start_serving(
         raise
 
 
+def _wait_serving(row: Row, endpoint: tuple[str, int], deadline_s: float) -> None:
+    address, port = endpoint
+    row.client.call(
+        "bmwg.drivers.workload.probe:wait_serving",
+        deadline_s=deadline_s + 30.0,
+        address=address,
+        port=port,
+        url=row.url(PROBE_OCTETS),
+        sha256=row.sha256[PROBE_OCTETS],
+        within_s=deadline_s,
+    )
+
+
 class Deployment:
-    """So many instances of one form, and the load on their machine."""
+    """So many instances of one form, and the load on their machine.
+
+    Instances of a form that groups them stand behind one address, which clients ask; each is looked at by its
+    own.
+    """
 
     def __init__(self, row: Row, hosting: Hosting, *, proxies: int, cache: bool, deadline_s: float) -> None:
         self.row = row
         self.hosting = hosting
         self.program = squid.program(cache=cache)
         self.instances: list[Instance] = []
+        self._group: Group | None = None
+        self._stack = ExitStack()
         self.start_ns: list[int] = []
         self._proxies = proxies
         self._deadline_s = deadline_s
@@ -73,18 +84,48 @@ class Deployment:
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
-        """Where the clients reach the instances."""
+        """Where each instance is reached."""
         return [instance.endpoint for instance in self.instances]
 
+    @property
+    def asked(self) -> list[tuple[str, int]]:
+        """Where the clients ask: each instance, or the one address before them."""
+        return self.endpoints if self._group is None else [self._group.endpoint]
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the instances stand behind one address."""
+        return self._group is not None
+
     def start(self) -> None:
-        """Start all instances, one after the other."""
+        """Start all instances: one after the other, or together where they stand behind one address."""
+        if isinstance(self.hosting, Grouping):
+            self._start_group(self.hosting)
+            return
         for number in range(self._proxies):
             instance, took_ns = start_serving(self.row, self.hosting, self.program, number, self._deadline_s)
             self.instances.append(instance)
             self.start_ns.append(took_ns)
 
+    def _start_group(self, hosting: Grouping) -> None:
+        """Start them together and wait until each serves, and the address before them."""
+        self.hosting.prepare(self.program)
+        for node in (self.row.client, self.row.server):
+            node.call("bmwg.drivers.hosting.routing:forget_neighbours")
+        began = time.monotonic_ns()
+        within_s = self._deadline_s * max(_TOGETHER, self._proxies)
+        made = hosting.group(self.program, self._proxies, Limits(), within_s=within_s)
+        self._group = self._stack.enter_context(made)
+        self.instances = list(self._group.instances)
+        for endpoint in (*self.endpoints, *self.asked):
+            _wait_serving(self.row, endpoint, self._deadline_s)
+        self.start_ns.append(time.monotonic_ns() - began)
+
     def stop(self) -> None:
         """End and remove all instances; raises the first failure after trying all."""
+        if self._group is not None:
+            self._group, self.instances = None, []
+            self._stack.close()
         failures = []
         while self.instances:
             try:
@@ -115,9 +156,13 @@ class Deployment:
 
     def fault(self) -> str | None:
         """Say what of it no longer stands: instances, server, load."""
-        for instance in self.instances:
-            if found := instance.fault():
-                return f"{instance.name}: {found}"
+        if self._group is not None:
+            if found := self._group.fault():
+                return found
+        else:
+            for instance in self.instances:
+                if found := instance.fault():
+                    return f"{instance.name}: {found}"
         if found := self.row.fault():
             return found
         if self._stress:
@@ -127,26 +172,27 @@ class Deployment:
 
     def usage(self) -> tuple[int, int]:
         """CPU time (ns) and memory (octets) of all instances together."""
-        samples = [instance.sample() for instance in self.instances]
+        whole = self._group
+        samples = [whole.sample()] if whole else [instance.sample() for instance in self.instances]
         cpu_ns = sum(sample.cpu_ns for sample in samples)
         return cpu_ns, sum(sample.memory_octets for sample in samples)
 
-    def counters(self) -> dict[str, int]:
-        """Squid's own counters, all instances together; empty when one does not tell."""
-        total: dict[str, int] = {}
+    def counters(self) -> list[dict[str, int]]:
+        """Squid's own counters, those of each instance; none when one does not tell."""
+        told: list[dict[str, int]] = []
         for address, port in self.endpoints:
             found = self.row.client.call("bmwg.drivers.workload.squid:counters", address=address, port=port)
             if not found:
-                return {}
-            for name, count in found.items():
-                total[name] = total.get(name, 0) + count
-        return total
+                return []
+            told.append(found)
+        return told
 
     def describe(self) -> dict[str, Any]:
         """Evidence for the platform's record."""
         return {
             "hosting": dict(self.hosting.describe()),
             "instances": [dict(instance.describe()) for instance in self.instances],
+            **({"group": dict(self._group.describe())} if self._group else {}),
             "start_ns": list(self.start_ns),
             "program": {
                 "name": self.program.name,

@@ -1,6 +1,6 @@
 """Runs repetitions of one cell and records each before anything uses it.
 
-Ids: HBENCH-04 nothing that asks.
+Ids: HBENCH-04 nothing that asks, SQUID-01 a proxy does not tell what it counted.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from bmwg.drivers.isolation import LeakWatch
+from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
-from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
 from bmwg.methodology.http.records import HttpOutcome, Repetition, RequestsLoad
@@ -32,8 +33,8 @@ class DeploymentBrokenError(Exception):
 
 
 def served(deployment: Deployment) -> list[Served]:
-    """Return the instances of a deployment as endpoints of requests."""
-    return [Served(address=address, port=port) for address, port in deployment.endpoints]
+    """Return what clients ask of a deployment as endpoints of requests."""
+    return [Served(address=address, port=port) for address, port in deployment.asked]
 
 
 def record(store: RunStore, planned: Planned, repetition: Repetition) -> int:
@@ -179,6 +180,7 @@ class CellRuns:
 
     def _measured(self, deployment: Deployment, requests: int, rate_rps: int | None) -> dict[str, Any]:
         before = self._probes(deployment)
+        first = deployment.counters() if deployment.grouped else []
         counted = deployment.counters()
         cpu_before, _ = deployment.usage()
         clients = self._driver
@@ -186,9 +188,7 @@ class CellRuns:
         cpu_after, memory_octets = deployment.usage()
         counted_after = deployment.counters()
         after = self._probes(deployment)
-        hits = None
-        if counted and counted_after:
-            hits = counted_after["client_http.hits"] - counted["client_http.hits"]
+        hits = squid.gained("client_http.hits", counted, counted_after)
         return {
             **found,
             "probes": (before, after),
@@ -196,7 +196,8 @@ class CellRuns:
             if clients.begins_soon
             else None,
             "memory_octets": memory_octets,
-            "hits": hits,
+            "hits": sum(hits) if hits is not None else None,
+            "shares": _shares(first, counted, counted_after) if deployment.grouped else None,
             "proxied": found["requests"] + found["warm_up_requests"] if hits is not None else None,
         }
 
@@ -219,9 +220,9 @@ class CellRuns:
         )
 
     def _probes(self, deployment: Deployment) -> tuple[int, bool]:
-        """Ask every instance once; the first that is not right speaks for all."""
+        """Ask each instance once, and the address before them; the first that is not right speaks for all."""
         octets = self.planned.cell.object_octets
-        for address, port in deployment.endpoints:
+        for address, port in dict.fromkeys((*deployment.endpoints, *deployment.asked)):
             found = deployment.row.client.call(
                 "bmwg.drivers.workload.probe:fetch",
                 address=address,
@@ -232,6 +233,26 @@ class CellRuns:
             if found["status"] != 200 or not right:
                 return found["status"], False
         return 200, True
+
+
+def _shares(
+    first: Sequence[dict[str, int]], before: Sequence[dict[str, int]], after: Sequence[dict[str, int]]
+) -> tuple[int, ...]:
+    """Return the requests of clients that each proxy counted.
+
+    A look at the counters is a request too: what two looks count with nothing between them is taken away.
+    Raises DriverError SQUID-01 where a proxy does not tell: requests that nobody counted prove nothing.
+    """
+    looks = squid.gained("client_http.requests", first, before)
+    found = squid.gained("client_http.requests", before, after)
+    if looks is None or found is None:
+        raise DriverError(
+            "SQUID-01",
+            "requests of each proxy behind one address",
+            expected="the counters of every proxy, before and after",
+            found="one did not tell",
+        )
+    return tuple(count - look for count, look in zip(found, looks, strict=True))
 
 
 def _fault(deployment: Deployment) -> str | None:

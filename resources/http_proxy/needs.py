@@ -9,7 +9,7 @@ from bmwg.drivers.hosting.machine_hosting import VmHosting
 from bmwg.drivers.workload import squid
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import Workload
+from bmwg.methodology.http.records import CLUSTER_FORMS, Workload
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.resources.http_proxy.stage import Stage
 
@@ -21,7 +21,7 @@ def lacking(stage: Stage, group: Sequence[Planned]) -> Missing | None:
     form = group[0].cell.form
     try:
         row = stage.row()
-        if row.hosts and form.startswith(POD_PREFIX):
+        if row.hosts and (form.startswith(POD_PREFIX) or form in CLUSTER_FORMS):
             return Missing(what="pods", reason="this version makes none on the hosts of a row", mend="")
         hosting = stage.probed()
         probed = hosting.probe()

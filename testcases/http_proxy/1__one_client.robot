@@ -27,3 +27,7 @@ VM With An Emulated NIC
 VM With A Paravirtual NIC
     [Tags]    id:HP-ONE-5    path:vm_para
     Measure Its Cells
+
+Pod Of Kubernetes
+    [Tags]    id:HP-ONE-6    path:kubernetes
+    Measure Its Cells

@@ -1,5 +1,6 @@
 *** Settings ***
-Documentation       64 clients over 1 to 32 proxies in containers (document 001, section 4.3): JMeter.
+Documentation       64 clients over 1 to 32 proxies (document 001, section 4.3) in containers, and in pods of Kubernetes
+...                 behind one Service: JMeter.
 ...                 Each hosting form is a test; its numbers come from the profile.
 Resource            bmwg/resources/bench.resource
 Suite Setup         Open Bench
@@ -13,4 +14,8 @@ Docker Routed
 
 Docker NAT
     [Tags]    id:HP-MANY-3    path:docker_nat
+    Measure Its Cells
+
+Kubernetes Pods Behind A Service
+    [Tags]    id:HP-MANY-7    path:kubernetes_service
     Measure Its Cells

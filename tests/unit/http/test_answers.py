@@ -13,7 +13,7 @@ from tests.unit.http import made
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import FORMS, HttpCell, Repetition, Workload
+from bmwg.methodology.http.records import CLUSTER_FORMS, FORMS, HttpCell, Repetition, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.http import charts, words
 from bmwg.reports.http.answers import answers_of
@@ -175,8 +175,14 @@ def test_profiles_keep_to_their_schema_and_forms() -> None:
         plan = profile.load(name).plan()
         ids = [entry.cell.cell_id for entry in plan]
         assert len(ids) == len(set(ids))
-        only = {"guest": {"native"}, "cloud": {"vm_para"}}
-        assert {entry.cell.form for entry in plan} == only.get(name, set(FORMS))
+        only = {
+            "guest": {"native"},
+            "cloud": {"vm_para"},
+            "trex": set(FORMS),
+            "paper": {*FORMS, "kubernetes_service"},
+            "service": {"native", "docker_routed", *CLUSTER_FORMS},
+        }
+        assert {entry.cell.form for entry in plan} == only.get(name, {*FORMS, *CLUSTER_FORMS})
         for entry in plan:
             if entry.cell.workload is Workload.JMETER:
                 assert entry.requests % entry.cell.clients == 0

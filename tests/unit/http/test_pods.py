@@ -41,7 +41,14 @@ def test_profiles_of_the_documents_measure_pods_and_that_of_trex_none() -> None:
         for name in profile.names()
     }
     both = {"one_client", "start"}
-    assert measured == {"cloud": set(), "guest": both, "paper": both, "quick": both, "trex": set()}
+    assert measured == {
+        "cloud": set(),
+        "guest": both,
+        "paper": both,
+        "quick": both,
+        "service": set(),
+        "trex": set(),
+    }
 
 
 @pytest.mark.parametrize("name", ["guest", "paper", "quick"])
@@ -154,7 +161,7 @@ def run(tmp_path: Path) -> Path:
         for entry in two.plan()
         if (entry.cell.experiment, entry.cell.object_octets) == ("one_client", 1000)
     ]
-    assert [entry.cell.form for entry in plan] == [*FORMS, "pod_bridge", "pod_ipvlan"]
+    assert [entry.cell.form for entry in plan] == [*FORMS, "kubernetes", "pod_bridge", "pod_ipvlan"]
     store = RunStore.create(tmp_path, "r1", made.header(two, plan))
     for number, entry in enumerate(plan):
         if entry.cell.form == "pod_ipvlan":
@@ -169,7 +176,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_the_page_shows_pods_beside_the_other_forms_with_option_and_hashes(run: Path) -> None:
-    assert len(answers_of(read_run(run))) == 7
+    assert len(answers_of(read_run(run))) == 8
     page = write_report(run).with_name("report.rst").read_text(encoding="utf-8").replace("\\", "")
     times = page[page.index("Mean processing time of a request") : page.index("Ratio to native")]
     for word in ("native", "Docker, routed", "Docker, NAT", "pod, bridge", "pod, ipvlan", "VM, emulated NIC"):
