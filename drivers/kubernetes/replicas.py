@@ -1,7 +1,7 @@
 """So many pods of one program, alike, asked for at once and removed at once, with or without a Service.
 
 With a Service they stand when all of them are ready, the cluster has all of them behind it, and the node's
-rules send to each. Ids: KUBE-42 the rules did not come, KUBE-44 fewer pods are ready, or behind the Service,
+rules send to each. Ids: KUBE-42 the rules did not come, KUBE-48 fewer pods are ready, or behind the Service,
 than were asked for.
 """
 
@@ -69,7 +69,7 @@ def replicas(
 ) -> Iterator[Replicas]:
     """Yield pods of these names that run; with a Service, once all are ready and it leads to each of them.
 
-    Raises TestbedError KUBE-23 (quota) and KUBE-40, DriverError KUBE-40, KUBE-42, KUBE-44. All of it lies in
+    Raises TestbedError KUBE-23 (quota) and KUBE-40, DriverError KUBE-40, KUBE-42, KUBE-48. All of it lies in
     the run's namespace and is removed on leaving.
     """
     api, common = where.api, {"namespace": where.namespace, "owner": where.owner}
@@ -123,7 +123,7 @@ def _awaited(
     for kind, one in watched:
         name = str(one["metadata"]["name"])
         if kind == "DELETED":
-            raise DriverError("KUBE-44", f"pod {name}", expected="ready", found="it was deleted (evicted?)")
+            raise DriverError("KUBE-48", f"pod {name}", expected="ready", found="it was deleted (evicted?)")
         last[name] = one
         batch.uids[name] = str(one["metadata"]["uid"])
         runs = batch.phases[name].take(one)
@@ -166,7 +166,7 @@ def _too_few(
         return pods.unplaced(late, placed)
     words = pods.events(where.api, where.namespace, late) or ["no event"]
     return DriverError(
-        "KUBE-44",
+        "KUBE-48",
         f"{len(batch.phases)} pods of one program",
         expected=f"all {'ready' if ready else 'running'} within {within_s:g} s",
         found=f"{len(found)}; of pod {late}: {'; '.join(words)}"[:800],
@@ -192,7 +192,7 @@ def _led(where: Where, group: str, cluster_ip: str, port: int, wanted: Sequence[
     listed = _until(behind, wanted, _BEHIND_S)
     if listed != wanted:
         raise DriverError(
-            "KUBE-44",
+            "KUBE-48",
             f"Service {group}",
             expected=f"{len(wanted)} ready endpoints within {_BEHIND_S:g} s",
             found=str(len(listed)) if listed else "none: a Service without endpoints",

@@ -126,7 +126,7 @@ def test_pods_that_are_ready_stand_behind_the_service_and_all_of_it_is_removed(a
 def test_fewer_ready_pods_than_asked_for_are_named(answers, where):
     late = pod("b", "198.18.22.3", ready=False)
     answers.on("GET", PODS, listed(pod("a", "198.18.22.2"), late), listed(late), listed())
-    with pytest.raises(DriverError, match="KUBE-44") as caught, stand(where, within_s=0.8):
+    with pytest.raises(DriverError, match="KUBE-48") as caught, stand(where, within_s=0.8):
         pass
     assert "all ready within 0.8 s" in caught.value.expected
     assert "of pod b" in caught.value.found
@@ -137,7 +137,7 @@ def test_fewer_ready_pods_than_asked_for_are_named(answers, where):
 def test_a_service_with_fewer_endpoints_than_pods_is_named(answers, where, found, words):
     answers.on("GET", PODS, listed(pod("a", "198.18.22.2"), pod("b", "198.18.22.3")), listed())
     answers.on("GET", SLICES, behind(*found))
-    with pytest.raises(DriverError, match="KUBE-44") as caught, stand(where):
+    with pytest.raises(DriverError, match="KUBE-48") as caught, stand(where):
         pass
     assert words in caught.value.found
     assert deleted(answers) == ALL

@@ -172,7 +172,7 @@ def test_a_quota_is_named_and_leaves_nothing(row, place):
 def test_proxies_that_never_answer_are_never_ready(row, place):
     files = {"squid.conf": PROGRAM.files["squid.conf"].replace("{port}", str(PROGRAM.port))}
     deaf = replace(PROGRAM, port=PROGRAM.port + 1, files=files)
-    with pytest.raises(DriverError, match="KUBE-44") as caught, group(place, deaf, within_s=8.0):
+    with pytest.raises(DriverError, match="KUBE-48") as caught, group(place, deaf, within_s=8.0):
         pass
     assert "2 pods of one program" in caught.value.what
     assert pods.left(place._api, place._namespace, row[0].place.token) == []
