@@ -102,7 +102,9 @@ PROGRAMS = {
     "etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
     "containerd-shim",
 }  # fmt: skip
-BED = SimpleNamespace(testbed=SimpleNamespace(pods=SimpleNamespace(cpus=(1,))), asked_capabilities={})
+BED = SimpleNamespace(
+    testbed=SimpleNamespace(pods=SimpleNamespace(cpus=(1,))), asked_capabilities={}, management={}
+)
 
 
 def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(runtime, node):
@@ -126,7 +128,7 @@ def test_the_clusters_programs_keep_off_the_cpu_of_the_function_which_has_it(run
 def test_a_pod_has_what_was_asked_for_and_nothing_more(runtime, node, asked):
     one = spec(endpoint=False, capabilities=asked, root=bool(asked))
     with runtime.made(node, one) as pod:
-        bed = SimpleNamespace(testbed=BED.testbed, asked_capabilities={pod.pod_id: asked})
+        bed = SimpleNamespace(testbed=BED.testbed, asked_capabilities={pod.pod_id: asked}, management={})
         rights = described(bed, pod, works=True)["rights"]
     names = {name.removeprefix("CAP_") for name in asked}
     assert rights["capabilities"] == {name: {"asked": True, "granted": True} for name in names}
