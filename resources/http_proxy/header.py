@@ -34,8 +34,9 @@ def of_testbed(settings: Settings) -> dict[str, Any]:
         raise ConfigError(
             "INST-05",
             f"{testbed.file}: pods.runtime; nothing was started",
-            expected=f"{CRUN}, the only one that proxies in pods are measured with",
+            expected=f"{CRUN}, the only one that proxies in pods of a network option are measured with",
             found=testbed.pods.runtime,
+            hint="forms kubernetes and kubernetes_service make a cluster of their own: name no testbed file",
         )
     left_out = Networks.of(testbed.data[_KEY]).named_only
     return {name: dict(entry) for name, entry in testbed.data[_KEY].items() if name not in left_out}

@@ -55,9 +55,9 @@ def stand(tmp_path_factory):
 @pytest.mark.parametrize(("octets", "per", "rate_rps"), [(1000, 1, 100), (1000, 5, 100), (200_000, 1, 20)])
 def test_every_request_is_answered_as_squid_counts_it(stand, octets, per, rate_rps):
     clients, deployment = stand
-    before = deployment.counters()
+    (before,) = deployment.counters()
     found = clients.run(load(octets, rate_rps, per)).as_fields()
-    after = deployment.counters()
+    (after,) = deployment.counters()
     due = 2 * rate_rps
     assert found["faults"] == ()
     assert (found["asked_requests"], found["requests"]) == (due, due)
