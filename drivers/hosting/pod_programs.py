@@ -177,7 +177,8 @@ def _entering(
     put = ["taskset", "--cpu-list", cpus] if cpus else []
     if entered_by:
         by = [sys.executable, "-m", _BY_ENGINE, entered_by["token"], entered_by["container"]]
-        return [*by, *put, *command]
+        found = shutil.which(command[0]) or command[0]  # the file that was probed, whatever PATH is in there
+        return [*by, *put, found, *command[1:]]
     places = dict.fromkeys(str(place) for name in _cgroups_of(pid) for place in cgroups.folders(name))
     if cgroup:
         own = dict.fromkeys(str(place) for place in cgroups.folders(cgroup))
