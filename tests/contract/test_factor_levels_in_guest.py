@@ -12,7 +12,6 @@ from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
 from bmwg.drivers.hosting.qemu import MachineSpec
 from bmwg.drivers.hosting.qemu_machine import Machine
-from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.testbed_guest import guest_spec
 from bmwg.drivers.traffic.embedded import build
@@ -20,20 +19,13 @@ from bmwg.resources import in_guest
 
 ROOT = Path(__file__).parents[2]
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-_SWITCH_LACK = ovs_parts.probe()
 _RUN, _PAGES = "bmwg.drivers.hosting.guest_run", "bmwg.drivers.hosting.pages"
 _CALL_S, _ALL_S = 200.0, 1500.0
-LEVELS = {
-    "test_testpmd_lies_in_the_hugepages_of_its_pod": 2,
-    "test_the_vswitch_lies_in_its_hugepages": 1,  # 2 MiB are refused by name beside free pages of 1 GiB
-    "test_a_pod_lies_on_the_node_that_the_level_names": 2,
-    "test_without_hugepages_no_memory_lies_in_any": 1,
-}
+LEVELS = {"test_testpmd_lies_in_the_hugepages_of_its_pod": 2}  # each takes minutes under TCG
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
     pytest.mark.skipif(_LACK is not None, reason=f"needs {_LACK}"),
-    pytest.mark.skipif(_SWITCH_LACK is not None, reason=f"needs {_SWITCH_LACK}"),
     pytest.mark.skipif(
         not isinstance(guest_kernel.find(), GuestKernel),
         reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
