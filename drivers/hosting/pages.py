@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from bmwg.drivers.api import JsonValue
-from bmwg.drivers.hosting import mounts
 
 _ON_NODE = re.compile(r" N(\d+)=(\d+)")
 _SIZE = re.compile(r" kernelpagesize_kB=(\d+)")
@@ -34,19 +33,13 @@ def lacking(*, hugepages_2mi: int, hugepages_1gi: int) -> dict[str, str] | None:
                 "reason": f"{free(size_kib)} are free",
                 "mend": f"echo {wanted} > {_POOLS}/hugepages-{size_kib}kB/nr_hugepages, or {key}: 0",
             }
+    if hugepages_2mi and (large := free(1048576)):  # DPDK takes the largest first, whatever was meant
+        return {
+            "what": f"{hugepages_2mi} hugepages of 2 MiB for a vSwitch",
+            "reason": f"{large} of 1 GiB are free, and DPDK in Open vSwitch takes those first",
+            "mend": "hugepages_1gi, or a machine without free pages of 1 GiB",
+        }
     return None
-
-
-def mount(folder: Path, size: str) -> Path:
-    """Mount a file system of hugepages of one size at a new folder and return it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    mounts.file_system(kind="hugetlbfs", target=str(folder), data=f"pagesize={size}")
-    return folder
-
-
-def unmount(folder: Path) -> None:
-    """Take it away. Idempotent."""
-    mounts.unmount(target=str(folder))
 
 
 def set_aside(*, size_kib: int, pages: int) -> int:

@@ -30,7 +30,6 @@ from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
 HUGEPAGE_MIB, LARGE_PAGE_MIB = 2, 1024
-_PAGES = "hugepages"  # below FOLDER
 MEMORY_MIB = 512  # choice: the least for one pod; about 60 MiB of buffers a port with its queues
 ORDINARY_MIB = 1536  # choice: without hugepages, for a chain of eight; a page is taken when it is first used
 SETUP_SLEEP_US = 1000  # choice: until all peers came, idle pollers leave the CPU to what is set up
@@ -126,13 +125,8 @@ def ensure(config: dict[str, Any], owner: str) -> dict[str, Any]:
 def _settings(config: dict[str, Any]) -> list[str]:
     if not config.get("dpdk", True):
         return ["other_config:dpdk-init=false"]
-    memory = f"--no-huge --legacy-mem -m {ORDINARY_MIB}"
-    for size, many, mib in (
-        ("2M", config["hugepages_2mi"], HUGEPAGE_MIB),
-        ("1G", config["hugepages_1gi"], LARGE_PAGE_MIB),
-    ):
-        if many:  # by a mount of its own: a machine may have none, or one of the other size
-            memory = f"-m {many * mib} --huge-dir {pages.mount(FOLDER / _PAGES, size)}"
+    wanted_mib = config["hugepages_2mi"] * HUGEPAGE_MIB or config["hugepages_1gi"] * LARGE_PAGE_MIB
+    memory = f"-m {wanted_mib}" if wanted_mib else f"--no-huge --legacy-mem -m {ORDINARY_MIB}"
     mask = sum(1 << cpu for cpu in config["pmd_cpus"])
     control = sum(1 << cpu for cpu in config["cpus"])
     settings = {
@@ -196,7 +190,6 @@ def stop(*, owner: str) -> None:
                 # its first thread may have ended while others still free the switch's memory
                 process.reap(state[name]["pid"], deadline_s=COMMAND_DEADLINE_S)
     process.terminate_owned(owner=owner)
-    pages.unmount(FOLDER / _PAGES)
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 

@@ -1,21 +1,27 @@
-"""Levels of factors that this machine may lack, in a guest of two NUMA nodes: each of them stands there."""
+"""Levels of factors that this machine may lack: the tests of them, run in a guest that has them all."""
 
-import json
 import os
-import subprocess
+import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, qemu
 from bmwg.drivers.hosting.guest_kernel import GuestKernel
-from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.hosting.qemu import MachineSpec
+from bmwg.drivers.hosting.qemu_machine import Machine
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.testbed_guest import guest_spec
+from bmwg.drivers.traffic.embedded import build
+from bmwg.resources import in_guest
 
 ROOT = Path(__file__).parents[2]
 _LACK = qemu.probe_program() or guest_initramfs.probe_shell()
-_SWITCH_LACK = ovs_parts.probe()
-ANSWERS = {"measured", "unstable", "at_floor", "at_ceiling", "tester_limited"}
+_RUN, _PAGES = "bmwg.drivers.hosting.guest_run", "bmwg.drivers.hosting.pages"
+_CALL_S, _ALL_S = 200.0, 1500.0
+LEVELS = {"test_testpmd_lies_in_the_hugepages_of_its_pod": 2}  # each takes minutes under TCG
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: namespaces"),
@@ -25,52 +31,42 @@ pytestmark = [
         reason=f"needs a guest kernel: {guest_kernel.FETCH_LINE}",
     ),
 ]
-POD_2M, POD_1G, NUMA = "pods.hugepages_2Mi", "pods.hugepages_1Gi", "numa"
-SWITCH_2M, SWITCH_1G = (f"networks.ovs-dpdk.options.hugepages_{size}" for size in ("2mi", "1gi"))
 
 
-def mostly_on(pages):
-    """The node on which most of a program's memory lies."""
-    return max(pages["octets_by_node"], key=pages["octets_by_node"].get)
-
-
-@pytest.mark.skipif(_SWITCH_LACK is not None, reason=f"needs {_SWITCH_LACK}")
-def test_each_level_stands_in_the_guest_as_its_kernel_tells(tmp_path):
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "bmwg", "run", "--in-guest", str(ROOT / "testcases" / "factors")),
-            *("--testbed", str(ROOT / "testbeds" / "guest-factors.yaml"), "--results", str(tmp_path)),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        check=False,
+def said_in_a_guest(command):
+    """Run a command in the guest of the shipped testbed and return what it said."""
+    build.ensure_built()
+    guest = guest_spec(load_testbed(ROOT / "testbeds" / "guest-factors.yaml").data)
+    spec = MachineSpec(
+        name="guest-levels",
+        cpus=guest.cpus,
+        memory_octets=guest.memory_octets,
+        accelerator=qemu.probe_accelerator()[0],
+        numa_nodes=guest.numa_nodes,
+        hugepages_1gi=guest.hugepages_1gi,
+        views=in_guest._hidden_toolkit(),
     )
-    (folder,) = (one.parent for one in tmp_path.glob("*/run.json"))
-    run = json.loads((folder / "run.json").read_text())
-    platform = json.loads((folder / "platform.json").read_text())
-    told = {}
-    for name, evidence in platform["deployments"].items():
-        told |= {
-            tuple(axis.split("=", 1)): evidence for axis in name.rpartition("-")[0].split("/") if "=" in axis
-        }
-    outcomes = {one["id"]: one["type"] for one in run["outcomes"] if one["id"].startswith("CN-TPUT-7.1")}
-    assert len(outcomes) == 8, done.stdout[-2000:]
-    assert set(outcomes.values()) <= ANSWERS, outcomes
+    with Machine(spec) as machine:
+        node, said, seen = machine.node, "", {"status": None, "offset": 0}
+        node.call(f"{_RUN}:load", modules=list(in_guest._SWITCH_MODULES), deadline_s=_CALL_S)
+        pages = {"size_kib": 2048, "pages": guest.hugepages_2mi}
+        assert node.call(f"{_PAGES}:set_aside", deadline_s=_CALL_S, **pages) == guest.hugepages_2mi
+        output = {"output": "/run/said"}
+        pid = node.call(
+            f"{_RUN}:start", argv=command, folder=str(ROOT), environment={}, deadline_s=_CALL_S, **output
+        )
+        end_s = time.monotonic() + _ALL_S
+        while seen["status"] is None and time.monotonic() < end_s:
+            time.sleep(1)
+            seen = node.call(f"{_RUN}:follow", pid=pid, offset=seen["offset"], deadline_s=_CALL_S, **output)
+            said += seen["text"]
+    assert seen["status"] == 0, said[-3000:]
+    return said
 
-    pods = {key: evidence["function"] for key, evidence in told.items()}
-    assert pods[POD_2M, "0"]["pages"]["hugepages"] == {}
-    assert pods[POD_2M, "64"]["pages"]["hugepages"].keys() == {"2 MiB"}
-    assert pods[POD_1G, "1"]["pages"]["hugepages"] == {"1 GiB": 1}
-    assert {level: mostly_on(pods[NUMA, level]["pages"]) for level in ("same", "cross")} == {
-        "same": "0",
-        "cross": "1",
-    }
-    switches = {
-        key: evidence["attachments"][0]["vswitch"]["memory"]
-        for key, evidence in told.items()
-        if "ovs" in key[0]
-    }
-    assert switches[SWITCH_2M, "0"]["hugepages"] == {}
-    assert switches[SWITCH_2M, "256"]["hugepages"].keys() == {"2 MiB"}
-    assert switches[SWITCH_1G, "1"]["hugepages"] == {"1 GiB": 1}
+
+def test_each_level_stands_in_the_guest_as_its_kernel_tells():
+    levels = [f"tests/contract/test_factor_levels.py::{name}" for name in LEVELS]
+    options = ["-p", "no:cacheprovider", "-v", "-m", "slow or not slow"]
+    said = said_in_a_guest([sys.executable, "-m", "pytest", *options, *levels])
+    passed = re.findall(r"::(\w+)(?:\[.*\])? PASSED", said)
+    assert {name: passed.count(name) for name in LEVELS} == LEVELS, said[-3000:]

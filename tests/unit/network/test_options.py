@@ -118,6 +118,8 @@ def test_hugepages_that_are_not_there_are_told_before_anything_is_made(tmp_path,
     assert lack["reason"] == "3 are free"
     lack = ovs_switch.obstacle(cpus=[1], hugepages_2mi=0, hugepages_1gi=2, owner="vswitch-none")
     assert (lack["what"], lack["reason"]) == ("2 hugepages of 1 GiB", "1 are free")
+    lack = ovs_switch.obstacle(cpus=[], hugepages_2mi=2, owner="vswitch-none")
+    assert lack["reason"].startswith("1 of 1 GiB are free")
     for large in (0, 1):
         told = {"hugepages_2mi": 0, "hugepages_1gi": large, "owner": "vswitch-none"}
         assert ovs_switch.obstacle(cpus=[], **told) is None
