@@ -8,6 +8,7 @@ from typing import Generic
 
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import SpecT
+from bmwg.methodology.records import Validity
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule
 from bmwg.reports.store.read import JOURNAL_FILE
@@ -20,6 +21,8 @@ from bmwg.reports.verify.timing import (
     too_close,
     too_short,
 )
+
+_MISJUDGED = "VER-03"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,12 @@ class Physics(Generic[SpecT, ResultT]):
                 yield where, self.kind.spec_of(one.body), self.kind.result_of(one.body)
 
     def executions(self, evidence: Evidence) -> list[Execution]:
-        """Return the executions as the rules of time take them; one with faults promises nothing."""
+        """Return the executions as the rules of time take them; one with faults promises nothing.
+
+        Counts that go together are asked of valid ones: one that was judged inconsistent says itself that they
+        do not, and no answer is made of it. Where any judgement in the run was changed, they are asked of all.
+        """
+        changed = any(finding.rule_id == _MISJUDGED for finding in evidence.findings)
         found = []
         for one in evidence.executions:
             if one.body.kind == self.kind.name:
@@ -53,7 +61,9 @@ class Physics(Generic[SpecT, ResultT]):
                         end=one.at,
                         duration_ns=result.wall_ns,
                         lasted=tuple(self.lasted(spec, result)),
-                        counts=tuple(self.counts(spec, result)),
+                        counts=tuple(self.counts(spec, result))
+                        if changed or one.validity is Validity.VALID
+                        else (),
                     )
                 )
         return found

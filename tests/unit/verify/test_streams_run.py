@@ -20,6 +20,7 @@ from bmwg.methodology.records import OutcomeType
 from bmwg.reports.bundle.make import folder_evidence, make_bundle
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
+from bmwg.reports.store.journal import execution
 from bmwg.reports.verify.verify import verify_bundle, verify_folder
 
 QUICK = profile.PROFILES.load("quick")
@@ -139,6 +140,16 @@ def test_more_that_arrived_than_the_interfaces_carried_is_found(run) -> None:
             line["result"]["sent_octets"] *= 2
 
     assert {"VER-03", "VER-34"} <= forged(run, change)
+
+
+def test_an_execution_that_says_itself_that_its_counts_do_not_go_together_refuses_no_run(run) -> None:
+    def change(lines, document) -> None:
+        spare = next(line for line in lines if line["cell"] == lines[-1]["cell"])
+        spare["result"]["crossings"][0]["octets"] = 0
+        found = STREAMS.assess(execution({**spare, "schema": "trial/2.0"}).body)
+        spare["assessment"] = {"validity": found.validity.value, "reason": found.reason}
+
+    assert "VER-34" not in forged(run, change)
 
 
 def test_an_execution_that_missed_the_path_cannot_be_called_valid(run) -> None:
