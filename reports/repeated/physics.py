@@ -46,8 +46,9 @@ class Physics(Generic[SpecT, ResultT]):
     def executions(self, evidence: Evidence) -> list[Execution]:
         """Return the executions as the rules of time take them; one with faults promises nothing.
 
-        Counts that go together are asked of valid ones: one that was judged inconsistent says itself that they
-        do not, and no answer is made of it. Where any judgement in the run was changed, they are asked of all.
+        Counts that go together are asked of valid ones: one that was judged inconsistent says itself that
+        they do not, and no answer is made of it. Where any judgement in the run was changed, they are asked
+        of all.
         """
         changed = any(finding.rule_id == _MISJUDGED for finding in evidence.findings)
         found = []
