@@ -69,9 +69,11 @@ def test_every_planned_cell_has_exactly_one_outcome(finished):
     answered = [(o.outcome_id.partition(":")[0], o.metric, o.cell.cell_id) for o in run.outcomes]
     assert len(planned) > 10
     assert sorted(planned) == sorted(answered)
-    assert {test_id for test_id, _, _ in planned} == cases.DEFAULT_TESTS
+    assert {test_id for test_id, _, _ in planned} == cases.DEFAULT_TESTS - OF_OTHER_PROFILES
 
 
+# a node's port and a load balancer's address, which profile services has: quick's time has no room for them
+OF_OTHER_PROFILES = frozenset({"CN-TPUT-4.4", "CN-TPUT-4.5", "CN-LAT-4.4", "CN-LAT-4.5"})
 # by profile quick: of the user-space and the eBPF model, and of a cluster
 ABSENT = ("ovs-dpdk", "ebpf-tc", "af-xdp", "flannel", "cilium")
 
