@@ -63,11 +63,39 @@ class Found:
         """Numbers by metric; none unless it was measured."""
         return {value.metric: value.number for value in self.outcome.values}
 
+    @property
+    def lost_before(self) -> int:
+        """Frames that the ring before the bridge had no room for, of bursts that its queue holds.
+
+        They say that the bridge was too slow at that moment, and nothing of its queue.
+        """
+        results = [trial.result for trial in self.trials]
+        return sum(
+            count
+            for result in results
+            if result.spec.intended_frames <= TRUTH_FRAMES
+            for name, count in result.auxiliary
+            if name.endswith(".tx_dropped")
+        )
+
+    @property
+    def apart(self) -> float:
+        """By which share of the truth its repetitions differ; the queue itself never varies."""
+        values = self.values
+        most, least = (values.get(f"{back_to_back.METRIC}.{end}", 0.0) for end in ("max", "min"))
+        return (most - least) / TRUTH_FRAMES
+
+    @property
+    def of_queue(self) -> bool:
+        """Whether it was measured, lost frames at the queue alone, and found the same each time."""
+        measured = self.outcome.type is OutcomeType.MEASURED
+        return measured and not self.lost_before and self.apart <= WITHIN
+
 
 def searches(
-    count: int, within_s: float, folder: Path, until: OutcomeType | None = None, io: str = "xdp"
+    count: int, within_s: float, folder: Path, *, until_of_queue: bool = False, io: str = "xdp"
 ) -> list[Found]:
-    """Search up to `count` times on one bed, or until an answer is of this type; ends after `within_s`."""
+    """Search up to `count` times on one bed, or until an answer is of the queue; ends after `within_s`."""
     found: list[Found] = []
     config = EmbeddedConfig(run_dir=folder, watch_cpus=((os.cpu_count() or 1) - 1,), drain_quiet_s=0.03)
     end_s = time.monotonic() + within_s
@@ -79,7 +107,7 @@ def searches(
         tester.learn(TrialSpec(frame_octets=64, load_fps=1_000, duration_s=0.1))
         while len(found) < count and time.monotonic() < end_s:
             found.append(_search(tester, end_s))
-            if found[-1].outcome.type is until:
+            if until_of_queue and found[-1].of_queue:
                 break
         tester.detach()
     return found
