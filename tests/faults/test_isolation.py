@@ -146,7 +146,11 @@ def test_an_interface_that_appears_later_is_watched_from_the_next_trial_on(insid
 def _bed(*nodes, lab_ports=()):
     by_name = {node.name: node for node in nodes}
     return SimpleNamespace(
-        nodes=tuple(by_name), host=by_name.get, pods={}, testbed=SimpleNamespace(lab_ports=lab_ports)
+        nodes=tuple(by_name),
+        host=by_name.get,
+        guests={},
+        pods={},
+        testbed=SimpleNamespace(lab_ports=lab_ports),
     )
 
 

@@ -8,7 +8,7 @@ from bmwg.methodology.records import OutcomeType
 
 
 @pytest.mark.parametrize("io", ["xdp", "af_xdp"])
-def test_a_queue_of_known_depth_is_found_within_one_percent(run_dir, io):
+def test_a_queue_of_known_depth_is_found_but_for_a_pause_of_the_bridge(run_dir, io):
     found = known_depth.searches(3, 60, run_dir, until_of_queue=True, io=io)
     last = found[-1]
     if last.outcome.type is not OutcomeType.MEASURED:
@@ -24,8 +24,9 @@ def test_a_queue_of_known_depth_is_found_within_one_percent(run_dir, io):
         )
     burst, truth = last.values[back_to_back.METRIC], known_depth.TRUTH_FRAMES
     print(f"truth {truth:.1f}, {len(last.trials)} trials, {last.values}, {last.outcome.quality}")
-    assert abs(burst - truth) <= 0.01 * truth, last.outcome.quality
-    assert abs(last.values[known_depth.CORRECTED] - known_depth.DEPTH_S) <= 0.01 * known_depth.DEPTH_S
+    assert 0.99 * truth <= burst <= known_depth.MOST_FRAMES, last.outcome.quality
+    depth_s, most_s = known_depth.DEPTH_S, known_depth.PAUSED_FRAMES / known_depth.PORT_FPS
+    assert 0.99 * depth_s <= last.values[known_depth.CORRECTED] <= 1.01 * depth_s + most_s
     for trial in last.trials:
         assert trial.result.spec.burst
         assert trial.result.streams[0].intended_frames == trial.result.spec.intended_frames
