@@ -12,6 +12,7 @@ from tests.faults.support import wait_for
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.hosting.namespace import NamespaceNode
+from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.isolation import LeakWatch, is_signed, require_closed, require_own_ports
 from bmwg.drivers.links import connect
 from bmwg.methodology.errors import TestbedError
@@ -148,7 +149,7 @@ def _bed(*nodes, lab_ports=()):
     return SimpleNamespace(
         nodes=tuple(by_name),
         host=by_name.get,
-        guests={},
+        guests=Guests(),
         pods={},
         testbed=SimpleNamespace(lab_ports=lab_ports),
     )
