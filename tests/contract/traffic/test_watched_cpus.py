@@ -13,6 +13,7 @@ from bmwg.methodology.records import TrialSpec
 from bmwg.methodology.trial import StallEvidence, TrialPolicy, assess
 
 POLICY = TrialPolicy(stall_evidence=StallEvidence.CPU)
+TRIES = 12
 # Burns a fifth of a CPU at real-time priority, 20 ms at a time.
 BURNER = """
 import os, time
@@ -56,16 +57,20 @@ def test_a_burner_of_real_time_priority_is_not_excused(tester, wire):
     try:
         assert burner.stdout is not None
         assert burner.stdout.readline()
-        for _ in range(5):  # a shared machine may really take the CPU away meanwhile
+        absent_ns = []
+        for _ in range(TRIES):  # a shared machine may really take the CPU away meanwhile
             result = tester.run(spec)
             assert result.disturbance is not None
             seen = next(watch for watch in result.disturbance.watches if watch.tester)
             late_ns = max(result.streams[0].largest_gap_ns, result.streams[0].largest_lateness_ns)
             said = assess(result, POLICY).validity
+            absent_ns.append(seen.absent_ns)
             if late_ns > 10_000_000 and seen.longest_ns <= POLICY.max_stall_ns:
                 break
+        assert min(absent_ns) < 50_000_000  # it burned 200 ms
+        if seen.longest_ns > POLICY.max_stall_ns:
+            pytest.skip(f"needs a tester's CPU that is not taken away: a stall was in each of {TRIES} trials")
         assert late_ns > 10_000_000
-        assert seen.absent_ns < 50_000_000  # it burned 200 ms
         assert said in ("valid", "sent_short")
     finally:
         burner.kill()
