@@ -10,15 +10,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import tester_bed as bed
 
 from bmwg.methodology.profiles import load_profile
 from bmwg.methodology.records import TrialResult, TrialSpec
-from bmwg.methodology.trial import Validity, assess, host_stall
+from bmwg.methodology.trial import Validity, assess
 
-TRIES = 30  # on a shared machine most trials have a stall of its own
+TRIES = 12  # on a shared machine most trials have a stall of its own
 BURNED_NS, EVERY_NS = 20_000_000, 100_000_000
 # Burns a fifth of the DUT's CPU at real-time priority, 20 ms at a time.
 BURNER = """
@@ -32,7 +33,8 @@ while True:
         pass
     time.sleep(0.08)
 """
-POLICY = load_profile("quick").policy
+# A burn is 20 ms long: shorter stalls of a shared machine hide none.
+POLICY = replace(load_profile("quick").policy, max_stall_ns=5_000_000, max_host_stall_ns=5_000_000)
 
 
 @pytest.fixture
@@ -55,12 +57,16 @@ def burner(dut_cpu: int) -> Iterator[None]:
         program.wait()
 
 
-def undisturbed(tester: object, spec: TrialSpec) -> TrialResult:
-    """Return a trial in which the machine took no CPU away, neither the DUT's nor the tester's."""
+def undisturbed(tester: object, spec: TrialSpec, accepted: tuple[Validity, ...]) -> TrialResult:
+    """Return a trial in which the machine took no CPU away."""
+    longest_ns = []
     for _ in range(TRIES):
         result: TrialResult = tester.run(spec)  # type: ignore[attr-defined]
-        if not host_stall(result, POLICY) and assess(result, POLICY).validity is not Validity.TESTER_STALLED:
+        if assess(result, POLICY).validity in accepted:
             return result
+        assert result.disturbance is not None
+        longest_ns.append(max(watch.longest_ns for watch in result.disturbance.watches if not watch.tester))
+    assert min(longest_ns) < BURNED_NS / 2, "each burn was seen as an absence of the CPU"
     pytest.skip(f"needs CPUs that are not taken away: a stall was in each of {TRIES} trials")
 
 
@@ -68,9 +74,8 @@ def test_a_burner_of_real_time_priority_on_the_duts_cpu_is_not_excused(tester, d
     spec = TrialSpec(frame_octets=64, load_fps=100_000, duration_s=0.5)
     with bed.forwarder("af_xdp", cpu=dut_cpu) as (left, right, _):
         tester.attach((left, right))
-        result = undisturbed(tester, spec)
+        result = undisturbed(tester, spec, (Validity.VALID,))
         tester.detach()
-    assert assess(result, POLICY).validity is Validity.VALID
     # each burn leaves room for 256 frames, and 1,744 of 2,000 are lost; two of the burns may lie half outside
     burns = int(spec.duration_s * 1e9 / EVERY_NS)
     each = BURNED_NS * spec.load_fps // 10**9 - 256
@@ -81,7 +86,7 @@ def test_a_dut_that_is_busy_with_itself_is_not_excused(tester, dut_cpu):
     spec = TrialSpec(frame_octets=64, load_fps=1_200_000, duration_s=0.3)
     with bed.forwarder("af_xdp", cpu=dut_cpu) as (left, right, _):
         tester.attach((left, right))
-        result = undisturbed(tester, spec)
+        result = undisturbed(tester, spec, (Validity.VALID, Validity.SENT_SHORT))
         tester.detach()
     if not result.lost_frames:
         pytest.skip("needs a DUT that carries less than the tester sends")
