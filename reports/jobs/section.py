@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from bmwg.methodology.blocks import Against, against
 from bmwg.methodology.kinds.jobs.kind import JOBS
-from bmwg.methodology.kinds.jobs.overhead import Against, against
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, FLOP_PER_S, OCTETS_PER_S
 from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.records import BAREMETAL, OutcomeType

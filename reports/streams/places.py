@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from bmwg.methodology.kinds.streams.records import StreamsResult
+from bmwg.methodology.records import GUEST
 from bmwg.reports.render.text import NONE, esc, percent, table
 from bmwg.reports.store import Run
+from bmwg.reports.streams import turns
 from bmwg.reports.streams.answers import Answered
 
 _KVM = "kvm"
@@ -18,17 +21,24 @@ _TRANSLATED = (
     "never a rate. It has no ratio to native, no area and no place in the figure."
 )
 _GIVEN = (
-    "What a program carries depends on the CPU time it gets. Between the cells below it got from {least} to "
-    "{most} of its CPU: on such a machine a ratio of goodputs compares the machine at two times as much as "
-    "two forms, for forms are measured one after the other. Octets per second of CPU time stand beside it."
+    "What a program carries depends on the CPU time it gets. Between the executions below it got from "
+    "{least} to {most} of its CPU: {so} Octets per second of CPU time stand beside it."
+)
+_IN_TURNS = "so ratios within a block spread, too, and their intervals say how far."
+_IN_A_ROW = (
+    "on such a machine a ratio of goodputs compares the machine at two times as much as two forms, for forms "
+    "were measured one after the other."
 )
 
 
 def machine(run: Run, one: Answered) -> Mapping[str, Any]:
     """Return what is recorded of the machine that served a cell; empty where no machine did."""
     told = run.platform.get("deployments", {}).get(one.deployment, {})
-    found = told.get("machine", {}) if isinstance(told, Mapping) else {}
-    return found if isinstance(found, Mapping) else {}
+    if not isinstance(told, Mapping):
+        return {}
+    guests = dict(told.get("machines") or {}) if one.outcome.cell.hosting == GUEST else {}
+    each = [told.get("machine"), *guests.values()]
+    return next((found for found in each if isinstance(found, Mapping)), {})
 
 
 def translated(run: Run, one: Answered) -> str:
@@ -103,7 +113,7 @@ def _way(told: Mapping[str, Any]) -> str:
     return "; ".join(f"{one.get('at')}: {one.get('what')}" for one in told.get("hops", ()))
 
 
-def cpu_lines(found: Mapping[str, Mapping[int, Answered]], base: str | None) -> list[str]:
+def cpu_lines(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str | None) -> list[str]:
     """Return goodput per CPU time of the server's program by form and size; empty where nothing tells it."""
     shares = [share for by_size in found.values() for one in by_size.values() for share in _shares(one)]
     if not shares:
@@ -115,14 +125,15 @@ def cpu_lines(found: Mapping[str, Mapping[int, Answered]], base: str | None) -> 
         for form, by_size in found.items():
             row.append(esc(_per_cpu_words(by_size.get(size))))
             if form != base:
-                row.append(esc(_ratio(by_size.get(size), found[base].get(size) if base else None)))
+                row.append(esc(_ratio(run, by_size.get(size), found[base].get(size) if base else None)))
         rows.append(row)
     head = ["size"]
     for form in found:
         head += [f"{form}, Mbit per CPU second (share)"] + ([f"{form} : native"] if form != base else [])
     words = "Goodput per second of CPU time of the server's program, and the share of its CPU that it had"
     least, most = min(shares), max(shares)
-    said = [esc(_GIVEN.format(least=percent(least, 0), most=percent(most, 0))), ""]
+    so = _IN_TURNS if turns.claimed(run) else _IN_A_ROW
+    said = [esc(_GIVEN.format(least=percent(least, 0), most=percent(most, 0), so=so)), ""]
     return [*(said if most > _UNEVEN * least else []), *table(head, rows, f"{words} (medians)")]
 
 
@@ -131,12 +142,13 @@ def _shares(one: Answered) -> list[float]:
     return [value / 1000 for value in told if isinstance(value, int) and value > 0]
 
 
+def _by_cpu(result: StreamsResult) -> float | None:
+    share = result.effective.get(_ENDS[1])
+    return result.goodput_bps * 1000 / share if isinstance(share, int) and share > 0 else None
+
+
 def _per_cpu(one: Answered | None) -> float | None:
-    found = [
-        result.goodput_bps * 1000 / share
-        for result in (one.results if one else ())
-        if isinstance(share := result.effective.get(_ENDS[1]), int) and share > 0
-    ]
+    found = [value for result in (one.results if one else ()) if (value := _by_cpu(result)) is not None]
     return median(found) if found else None
 
 
@@ -145,6 +157,8 @@ def _per_cpu_words(one: Answered | None) -> str:
     return NONE if value is None or one is None else f"{value / 1e6:.0f} ({percent(median(_shares(one)), 0)})"
 
 
-def _ratio(one: Answered | None, base: Answered | None) -> str:
+def _ratio(run: Run, one: Answered | None, base: Answered | None) -> str:
+    if one is not None and base is not None and turns.claimed(run):
+        return turns.words(turns.within_blocks(one, base, _by_cpu))
     mine, other = _per_cpu(one), _per_cpu(base)
     return NONE if not mine or not other else f"{mine / other:.3f}"

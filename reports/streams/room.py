@@ -5,7 +5,7 @@ from __future__ import annotations
 from bmwg.methodology.kinds.streams.records import KIND
 from bmwg.reports.repeated.answers import has_answers
 from bmwg.reports.rooms import Room
-from bmwg.reports.streams import physics
+from bmwg.reports.streams import physics, turns
 from bmwg.reports.streams.section import section, summary
 from bmwg.reports.streams.sweeps import plots
 
@@ -15,6 +15,6 @@ STREAMS = Room(
     section=section,
     summary=summary,
     plots=plots,
-    rules=physics.RULES,
+    rules=(*physics.RULES, *turns.RULES),
     questions=physics.PHYSICS.questions,
 )

@@ -17,7 +17,7 @@ from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, 
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
-from bmwg.reports.streams import collective, nested, places, sweeps
+from bmwg.reports.streams import collective, nested, places, sweeps, turns
 from bmwg.reports.streams.answers import Answered, interface_of
 
 _OFFLOADS = {
@@ -174,6 +174,8 @@ def _compared(run: Run, answers: Sequence[Answered]) -> list[str]:
         shown = difference(_samples(one), _samples(base))
         if base is one or not base.values["mean"]:
             continue
+        if _experiment(one) in SWEPT and turns.claimed(run):
+            continue  # the sweep's own table has it, by blocks
         rows.append(
             [
                 esc(_place(run, one)),

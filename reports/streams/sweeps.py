@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.kinds.streams.curves import Beside, beside
+from bmwg.methodology.kinds.streams.curves import Beside, of_ratios
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import SWEPT
-from bmwg.methodology.kinds.streams.records import Transport
+from bmwg.methodology.kinds.streams.records import StreamsResult, Transport
 from bmwg.methodology.records import BAREMETAL, POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.reports.published.figures import NATIVE, documents, tables
@@ -16,7 +16,7 @@ from bmwg.reports.render.drawing import MARKERS, SERIES, Plot, draw_plot
 from bmwg.reports.render.text import NONE, esc, percent, table
 from bmwg.reports.repeated.answers import answers_of
 from bmwg.reports.store import Run
-from bmwg.reports.streams import places
+from bmwg.reports.streams import places, turns
 from bmwg.reports.streams.answers import Answered
 
 _PUBLISHED, _PUBLISHED_OF, _PUBLISHED_SIZE = "chen-tcp-stream", "socket_sizes", 100
@@ -41,6 +41,15 @@ _NOT_SEEN = {
         "that arrived. Datagrams above the MTU are cut up, and one lost part loses the whole."
     ),
 }
+_IN_TURNS = (
+    "Forms took turns: a block is one execution of each size by each form, in an order drawn from the seed "
+    "of the run. A ratio to native is the geometric mean of the ratios of executions of the same block, with "
+    "its 95 % interval; what drifts from block to block is in no ratio."
+)
+_IN_A_ROW = (
+    "Forms were measured one after the other, each in all sizes: a machine that changes meanwhile is a "
+    "difference between them. Ratios are of means."
+)
 _EQUAL = (
     "Native programs ran in cgroups of their own with the limits of pods (CPUs, shares and quota of the CPU, "
     "memory): what else runs on the machine takes from both forms alike."
@@ -75,13 +84,12 @@ def lines(
 ) -> list[str]:
     """Return tables of one swept experiment: numbers, ratios to native, areas, and sizes in force."""
     found = curves(run, answers)
-    measured = {form: _numbers(by_size) for form, by_size in found.items()}
-    shown = [form for form in found if measured[form]]
+    shown = [form for form, by_size in found.items() if any(one.measured for one in by_size.values())]
     sizes = sorted({size for by_size in found.values() for size in by_size})
     spec = answers[0].planned.spec
     base = shown[0] if shown and shown[0] == "native" else None
     alone = {form for form in shown if any(places.translated(run, one) for one in found[form].values())}
-    beside_base = {form: numbers for form, numbers in measured.items() if form not in alone}
+    held = {form: found[form] for form in shown if form not in alone}
     rows = []
     for size in sizes:
         row = [esc(f"{size}")]
@@ -89,7 +97,7 @@ def lines(
             one = found[form].get(size)
             row.append(esc(_number(one) if one else NONE))
             if form != base and form not in alone:
-                row.append(esc(_ratio(one, found[base].get(size)) if one and base else NONE))
+                row.append(esc(_ratio(run, one, found[base].get(size)) if one and base else NONE))
             if spec.transport is Transport.UDP:
                 row.append(esc(_okay(one)))
         row.append(esc(_effective([found[form][size] for form in shown if size in found[form]])))
@@ -103,9 +111,12 @@ def lines(
         "",
         esc(_EQUAL if _limited(run, answers) else _UNEQUAL),
         "",
+        esc(_IN_TURNS if turns.claimed(run) else _IN_A_ROW),
+        "",
     ]
     out += places.lines(run, {form: list(by_size.values()) for form, by_size in found.items()})
-    out += figure(_name(experiment)) if base and _besides(beside_base, base) else []
+    besides = _besides(run, held, base) if base else {}
+    out += figure(_name(experiment)) if besides else []
     out += (
         table([*head, "buffers in force, octets"], rows, "Goodput by size, mean and half-width at 95 %")
         if shown
@@ -118,18 +129,18 @@ def lines(
             esc(f"{one.area:+.0f}"),
             esc(f"{one.mean_excess:+.3f}"),
         ]
-        for form, one in (_besides(beside_base, base) if base else {}).items()
+        for form, one in besides.items()
     ]
     words = "Signed area between each curve and native (the document's verdict): above is positive"
     return [
         *out,
-        *places.cpu_lines({form: found[form] for form in shown if form not in alone}, base),
-        *(_beside_document(found, base) if experiment == _PUBLISHED_OF and base else []),
+        *places.cpu_lines(run, held, base),
+        *(_beside_document(run, found, base) if experiment == _PUBLISHED_OF and base else []),
         *table(["form", "sizes, octets", "area of (ratio - 1), octets", "area per octet"], areas, words),
     ]
 
 
-def _beside_document(found: Mapping[str, Mapping[int, Answered]], base: str) -> list[str]:
+def _beside_document(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str) -> list[str]:
     """Return the document's one table as ratios to its native, beside ours of the same size."""
     shown = tables()[_PUBLISHED]
     (item,) = shown.items
@@ -138,7 +149,7 @@ def _beside_document(found: Mapping[str, Mapping[int, Answered]], base: str) -> 
     for form in shown.forms:
         if form != NATIVE:
             mine = found.get(_OURS.get(form, form), {}).get(_PUBLISHED_SIZE)
-            ours = _ratio(mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
+            ours = _ratio(run, mine, found[base].get(_PUBLISHED_SIZE)) if mine else NONE
             rows.append([esc(form), esc(f"{shown.figures[(item, form)].mean / native:.3f}"), esc(ours)])
     caption = f"Ratios to native at {_PUBLISHED_SIZE} octets beside {documents()[shown.document].authors}"
     head = ["form", "published, one execution", "here"]
@@ -154,15 +165,18 @@ def plots(run: Run) -> tuple[Plot, ...]:
             for one in answers_of(run, STREAMS)
             if dict(one.outcome.cell.axes)["experiment"] == experiment and not places.translated(run, one)
         ]
-        measured = {form: _numbers(by_size) for form, by_size in curves(run, mine).items()}
-        found = _besides(measured, "native") if measured.get("native") else {}
+        by_form = curves(run, mine)
+        found = _besides(run, by_form, "native") if "native" in by_form else {}
         if found:
             made.append(_plot(experiment, found))
     return tuple(made)
 
 
-def _besides(measured: Mapping[str, Mapping[int, float]], base: str) -> dict[str, Beside]:
-    tried = {form: beside(curve, measured[base]) for form, curve in measured.items() if form != base}
+def _besides(run: Run, found: Mapping[str, Mapping[int, Answered]], base: str) -> dict[str, Beside]:
+    tried = {}
+    for form in [name for name in found if name != base]:
+        held = {size: _held(run, one, found[base].get(size)) for size, one in found[form].items()}
+        tried[form] = of_ratios({size: ratio for size, ratio in held.items() if ratio is not None})
     return {form: one for form, one in tried.items() if one is not None}
 
 
@@ -212,12 +226,6 @@ def _name(experiment: str) -> str:
     return f"streams-{experiment.replace('_', '-')}"
 
 
-def _numbers(by_size: Mapping[int, Answered]) -> dict[int, float]:
-    return {
-        size: one.values["mean"] for size, one in by_size.items() if one.outcome.type is OutcomeType.MEASURED
-    }
-
-
 def _number(one: Answered) -> str:
     if one.outcome.type is not OutcomeType.MEASURED:
         return one.outcome.type.value.replace("_", " ")
@@ -226,17 +234,29 @@ def _number(one: Answered) -> str:
     return f"{one.values['mean'] / 1e6:.1f}{spread}"
 
 
-def _ratio(one: Answered, base: Answered | None) -> str:
-    measured = OutcomeType.MEASURED
-    if (
-        base is None
-        or (one.outcome.type, base.outcome.type) != (measured, measured)
-        or not base.values["mean"]
-    ):
+def _held(run: Run, one: Answered, base: Answered | None) -> float | None:
+    """Return a form's ratio to native, of executions of the same block where forms took turns."""
+    if base is None or not (one.measured and base.measured) or not base.values["mean"]:
+        return None
+    if turns.claimed(run):
+        found = turns.within_blocks(one, base, _goodput)
+        return found.ratio if found else None
+    return one.values["mean"] / base.values["mean"]
+
+
+def _ratio(run: Run, one: Answered, base: Answered | None) -> str:
+    ratio = _held(run, one, base)
+    if ratio is None or base is None:
         return NONE
+    if turns.claimed(run):
+        return turns.words(turns.within_blocks(one, base, _goodput))
     shown = difference([r.goodput_bps for r in one.results], [r.goodput_bps for r in base.results])
     words = f" ({_SHOWN[shown.sign]})" if shown else ""
-    return f"{one.values['mean'] / base.values['mean']:.3f}{words}"
+    return f"{ratio:.3f}{words}"
+
+
+def _goodput(result: StreamsResult) -> float:
+    return result.goodput_bps
 
 
 def _okay(one: Answered | None) -> str:

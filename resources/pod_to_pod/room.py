@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection
+from dataclasses import replace
 
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS as KIND
 from bmwg.methodology.kinds.streams.profile import TEST_IDS
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
+from bmwg.reports.store import Run, RunHeader
+from bmwg.resources.open_run import OpenRun
 from bmwg.resources.pod_to_pod.bench import StreamsBench
 from bmwg.resources.progress import clock_text
 from bmwg.resources.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
 from bmwg.resources.rooms import Room
+from bmwg.resources.settings import Settings
 
 
 class StreamsShare(RepeatedShare[StreamsSpec, StreamsResult]):
     """What transport tests ask of a run. Raises ConfigError STREAMS-01 beside what every share raises."""
 
     kind = KIND
-    bench = StreamsBench
     about = "transport tests between pods"
     simulated = NotSimulated("STREAMS-01", "transport tests run programs in its pods")
+
+    def __init__(self, settings: Settings, selected: Collection[str], continued: Run | None) -> None:
+        super().__init__(settings, selected, continued)
+        drawn = continued.order_seed if continued else settings.order_seed
+        self._seed = secrets.randbelow(2**32) if drawn is None else drawn
 
     def load_s(self, planned: Planned[StreamsSpec]) -> float:
         """Return the seconds of one execution."""
         return seconds(planned)
+
+    @property
+    def header(self) -> RunHeader:
+        """The header, with the seed by which forms of sweeps take turns where any do."""
+        in_turns = any(order.sweep_of(self.profile.data, one.cell) for one in self.plan)
+        return replace(super().header, order_seed=self._seed) if in_turns else super().header
+
+    def begin(self, run: OpenRun) -> StreamsBench:
+        """Make the bench; nodes are made when the first cell needs them."""
+        return StreamsBench(
+            run,
+            testbed=self.testbed,
+            plan=self.plan,
+            continued=self._continued,
+            profile=self.profile.data,
+            seed=self._seed,
+        )
 
 
 class _Streams(RepeatedRoom[StreamsSpec, StreamsResult]):

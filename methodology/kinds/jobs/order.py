@@ -6,10 +6,9 @@ all forms alike, and each form can be held against native of the same block.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Mapping, Sequence
 
-from bmwg.methodology import neighbours
+from bmwg.methodology import blocks, neighbours
 from bmwg.methodology.records import Cell
 
 
@@ -27,10 +26,4 @@ def next_up(
     `forms` are all that are planned, `done` how many executions each has, valid or not. Whoever knows the
     executions so far gets the same answer, so a run that was cut off goes on where it was.
     """
-    left = [form for form in forms if form not in ended]
-    if not left:
-        return None
-    block = min(done.get(form, 0) for form in left)
-    order = list(forms)
-    random.Random(f"{seed}/{experiment}/{block}").shuffle(order)
-    return next(form for form in order if form in left and done.get(form, 0) == block)
+    return blocks.next_up([[form] for form in forms], done, ended, seed=seed, experiment=experiment)

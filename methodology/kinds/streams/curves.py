@@ -21,11 +21,11 @@ class Beside:
     mean_excess: float
 
 
-def beside(curve: Mapping[int, float], base: Mapping[int, float]) -> Beside | None:
-    """Normalize a curve; None when fewer than two sizes have a number above 0 in both."""
-    sizes = sorted(size for size in curve if base.get(size, 0) > 0)
+def of_ratios(found: Mapping[int, float]) -> Beside | None:
+    """Return a normalized curve by its ratios; None of fewer than two sizes."""
+    sizes = sorted(found)
     if len(sizes) < 2:
         return None
-    ratios = {size: curve[size] / base[size] for size in sizes}
+    ratios = {size: found[size] for size in sizes}
     area = sum((upper - lower) * (ratios[lower] + ratios[upper] - 2) / 2 for lower, upper in pairwise(sizes))
     return Beside(ratios=ratios, area=area, mean_excess=area / (sizes[-1] - sizes[0]))

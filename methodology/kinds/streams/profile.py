@@ -5,13 +5,16 @@ Ids: SPROF-01 no such profile, SPROF-02 its file is wrong.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from bmwg.methodology.kinds.repeated.profile import Planned, Profiles, repetitions_of
 from bmwg.methodology.kinds.streams.records import KIND, PAIR, Exchange, StreamsSpec, Transport, Way
 from bmwg.methodology.records import NOTHING, POD, Cell
+from bmwg.methodology.repeated import Repetitions
 from bmwg.methodology.vnics import AXIS as VNIC
 from bmwg.methodology.vnics import VIRTIO
 
@@ -39,6 +42,8 @@ SWEPT = {  # the axis of experiments that are curves over it
     "request_sizes": "message_octets",
     "request_sizes_twin": "message_octets",
 }
+CLAIM = "forms_take_turns"  # key of a profile: the hosting forms of its sweeps take turns
+TRANSLATED = "translated_guests"  # key of a profile: form kvm is measured without KVM, too
 _SERVER = "client-server"
 _AXES = (
     "workload",
@@ -95,8 +100,15 @@ def _cells(
             metric=_METRICS[spec.exchange],
             cell=cell_of(path, network, experiment["id"], spec, hosting, vnic=vnic),
             spec=spec,
-            asked=repetitions_of(profile),
+            asked=_asked(profile, experiment["id"]),
         )
+
+
+def _asked(profile: Mapping[str, Any], experiment: str) -> Repetitions:
+    """Return how many executions a cell has; none of those whose forms take turns has a limit of time."""
+    asked = repetitions_of(profile)
+    in_turns = profile.get(CLAIM) and experiment in SWEPT
+    return replace(asked, limit_s=math.inf) if in_turns else asked
 
 
 def id_of(experiment: str, path: str) -> str:

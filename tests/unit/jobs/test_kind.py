@@ -10,10 +10,10 @@ import pytest
 from tests.unit.jobs.made import CPU, PLAN, POD_CPU, QUICK, STREAM, S, planned, result, spec
 
 from bmwg.drivers import registry
+from bmwg.methodology.blocks import against
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds.jobs.kind import JOBS
 from bmwg.methodology.kinds.jobs.order import next_up
-from bmwg.methodology.kinds.jobs.overhead import against
 from bmwg.methodology.kinds.jobs.profile import EXPERIMENTS, PROFILES, every_id
 from bmwg.methodology.kinds.jobs.records import JobsResult
 from bmwg.methodology.kinds.kind import Execution

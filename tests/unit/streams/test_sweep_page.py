@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html import unescape
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from bmwg.methodology.records import BAREMETAL, UNIKERNEL
 from bmwg.reports.render.drawing import draw_plot
 from bmwg.reports.render.text import percent
 from bmwg.reports.repeated.answers import Answered
-from bmwg.reports.streams import places, sweeps
+from bmwg.reports.streams import places, sweeps, turns
 
 PLAN = [one for one in PROFILES.load("quick").plan() if one.test_id == "SK-TCP-4"]
 FASTER = {BAREMETAL: 1.0, "docker": 0.9, "podman": 0.8}
@@ -69,13 +69,13 @@ def answered(planned, faster=FASTER) -> Answered:
     )
 
 
-def page(machine=None) -> str:
+def page(machine=None, profile=MappingProxyType({})) -> str:
     faster = FASTER | ({UNIKERNEL: 0.1} if machine else {})
     answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
     assert all(one.measured for one in answers), [one.outcome for one in answers][:1]
     deployments = {form: dict(DEPLOYMENT) for form in faster}
     deployments |= {UNIKERNEL: {**DEPLOYMENT, "machine": machine}} if machine else {}
-    run = SimpleNamespace(platform={"deployments": deployments})
+    run = SimpleNamespace(platform={"deployments": deployments}, profile=profile)
     return "\n".join(sweeps.lines(run, "socket_sizes", answers, lambda name: [])).replace("\\", "")
 
 
@@ -156,10 +156,40 @@ def test_a_machine_under_kvm_is_held_against_native_and_the_document() -> None:
     assert any("osv" in row and "0.100" in row for row in table), table
 
 
+def test_where_forms_took_turns_a_ratio_is_of_executions_of_the_same_block() -> None:
+    text = page(profile=PROFILES.load("quick").data)
+    flat = " ".join(text.split())
+    assert "Forms took turns" in flat
+    assert "0.900 (0.900 to 0.900, 5 blocks; lower)" in flat
+    table = rows(text[text.index("Goodput per second of CPU time") :])
+    assert any("1.800 (1.800 to 1.800, 5 blocks; higher)" in row for row in table), table
+    assert "Forms were measured one after the other" not in flat
+
+
+def test_a_ratio_is_not_of_the_means_where_a_block_was_lost() -> None:
+    """Native lacks the block in which the machine was slow: the mean of the form has it, no ratio does."""
+    slow = {1: 0.5}
+    native, docker = (
+        answered(next(one for one in PLAN if one.cell.hosting == form)) for form in (BAREMETAL, "docker")
+    )
+
+    def changed(one, without=()):
+        by_number = {
+            number: replace(result, received_octets=int(125_000_000 * slow.get(number, 1.0)))
+            for number, result in one.by_number.items()
+            if number not in without
+        }
+        return replace(one, by_number=by_number, results=tuple(by_number.values()))
+
+    found = turns.within_blocks(changed(docker), changed(native, without={1}), sweeps._goodput)
+    assert found is not None
+    assert (found.ratio, found.blocks) == (pytest.approx(1.0), 4)
+
+
 def test_no_machine_under_tcg_is_in_a_plot() -> None:
     faster = FASTER | {UNIKERNEL: 0.1}
     answers = [answered(one, faster) for one in PLAN if one.cell.hosting in faster]
-    run = SimpleNamespace(platform={"deployments": {UNIKERNEL: {"machine": MACHINE}}})
+    run = SimpleNamespace(platform={"deployments": {UNIKERNEL: {"machine": MACHINE}}}, profile={})
     assert "unikernel under TCG" in sweeps.curves(run, answers)
     plotted = [one for one in answers if not places.translated(run, one)]
     assert UNIKERNEL not in {one.outcome.cell.hosting for one in plotted}
