@@ -17,7 +17,7 @@ _KVM = "kvm"
 _ENDS = ("asking_cpu_permille", "answering_cpu_permille")
 _UNEVEN = 1.25  # choice: how much more of its CPU one form's program may have had than another's, unsaid
 _TRANSLATED = (
-    "A unikernel here ran under {accelerator}, which translates its instructions: its figures show function, "
+    "A machine here ran under {accelerator}, which translates its instructions: its figures show function, "
     "never a rate. It has no ratio to native, no area and no place in the figure."
 )
 _GIVEN = (
@@ -73,6 +73,9 @@ def _client(told: Mapping[str, Any]) -> str:
 def _server(told: Mapping[str, Any]) -> str:
     if found := told.get("machine"):
         return _machine_words(found)
+    for found in dict(told.get("machines") or {}).values():
+        inside = _limits(told.get("native_programs", {}).get("server", {}), told, "server")
+        return f"{_guest_words(found)}; in it, on the guest's own CPUs: {inside}"
     for end in told.get("endpoints", ()):
         pod = end.get("pod", {})
         made = f"pod by {told.get('pod_runtime', {}).get('runtime', 'a runtime not told')}"
@@ -91,6 +94,14 @@ def _machine_words(found: Mapping[str, Any]) -> str:
         f"{name} {one['file']} of {one['octets']} octets" for name, one in what.items() if "file" in one
     ]
     parts += [f"booted in {found.get('boot_s')} s", "no agent in it"]
+    return ", ".join(parts)
+
+
+def _guest_words(found: Mapping[str, Any]) -> str:
+    vnic = found.get("vnic", {})
+    parts = [f"guest of QEMU {found.get('qemu', '')} under {str(found.get('accelerator', '')).upper()}"]
+    parts += [f"{found.get('cpus')} CPUs in it, on any of the host's"]
+    parts += [f"memory {found.get('memory_octets', 0) >> 20} MiB", f"vNIC {vnic.get('kind')}"]
     return ", ".join(parts)
 
 
