@@ -107,8 +107,6 @@ def crossed(monkeypatch):
 MEASURED, INVALID, LACKING = (
     {one} for one in (OutcomeType.MEASURED, OutcomeType.INVALID, OutcomeType.NOT_ASSESSED)
 )
-    {one} for one in (OutcomeType.MEASURED, OutcomeType.INVALID, OutcomeType.NOT_ASSESSED)
-)
 
 
 def test_each_visit_has_its_own_deployment_and_each_cell_its_executions() -> None:
