@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Collection
 from dataclasses import replace
 
+from bmwg.methodology import planning
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS as KIND
@@ -16,7 +17,7 @@ from bmwg.resources.open_run import OpenRun
 from bmwg.resources.pod_to_pod.bench import StreamsBench
 from bmwg.resources.progress import clock_text
 from bmwg.resources.repeated.room import NotSimulated, RepeatedRoom, RepeatedShare
-from bmwg.resources.rooms import Room
+from bmwg.resources.rooms import PlanAsked, Room
 from bmwg.resources.settings import Settings
 
 
@@ -64,6 +65,15 @@ class _Streams(RepeatedRoom[StreamsSpec, StreamsResult]):
     def load(self, planned: Planned[StreamsSpec]) -> str:
         """Say how many executions of what time."""
         return f"{planned.asked.wanted} executions of {seconds(planned):g} s"
+
+    def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
+        """Return the cells, and by which seed forms of sweeps take turns where any do."""
+        lines = super().plan_lines(wanted, tests)
+        profile = KIND.profiles.load(wanted.profile)
+        if any(order.sweep_of(profile.data, one.cell) for one in profile.plan() if one.test_id in tests):
+            seeded = planning.order_seed_text(wanted.seed, KIND.name)
+            lines.append(f"{seeded}. A run draws its own seed unless BMWG_ORDER_SEED is set.")
+        return lines
 
     def whole(self, planned: Collection[Planned[StreamsSpec]]) -> str:
         """Say how long all of them offer load."""

@@ -16,7 +16,9 @@ from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.records import OutcomeType
 from bmwg.resources.pod_to_pod.bench import StreamsBench
+from bmwg.resources.pod_to_pod.room import STREAMS as STREAMS_ROOM
 from bmwg.resources.repeated.measure import CellExecutions
+from bmwg.resources.rooms import PlanAsked
 
 TEST = "SK-TCPT-4"
 
@@ -159,3 +161,10 @@ def test_where_a_profile_claims_nothing_a_form_stands_once() -> None:
     bench._profile = {**bench._profile, "forms_take_turns": False}
     bench.types()
     assert len(bench.deployed) == len(set(bench.deployed))
+
+
+def test_the_schedule_says_how_forms_take_turns_and_that_pods_do_not() -> None:
+    wanted = PlanAsked(testbed=None, profile="quick", seed=7)
+    assert "forms of a sweep take turns" in STREAMS_ROOM.plan_lines(wanted, {TEST})[-1]
+    assert "seed 7" in STREAMS_ROOM.plan_lines(wanted, {TEST})[-1]
+    assert "take turns" not in STREAMS_ROOM.plan_lines(wanted, {"PP-TCP-1"})[-1]
