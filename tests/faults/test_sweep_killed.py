@@ -1,8 +1,6 @@
 """A runner of a sweep that is killed between two forms: the run goes on in its turns, and nothing stays."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 
@@ -30,7 +28,7 @@ def started(folder):
     with (folder / "runner.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "bmwg", "run", str(ROOT / "testcases" / "sockets"), "--test", TEST],
-            env=environment(BMWG_RESULTS=str(folder / "results"), BMWG_RUN_ID="run", BMWG_ORDER_SEED="7"),
+            env=environment(BMWG_RESULTS=str(folder / "results"), BMWG_ORDER_SEED="7"),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -45,11 +43,13 @@ def turns(run):
 
 
 def test_a_killed_run_goes_on_in_its_turns_and_leaves_nothing(tmp_path):
-    process, run = started(tmp_path), tmp_path / "results" / "run"
+    process, results = started(tmp_path), tmp_path / "results"
     try:
+        (journal,) = wait_for(lambda: [*results.glob("*/trials.jsonl")], "a journal", process=process)
+        run = journal.parent
         wait_for(lambda: trials_on_disk(run) >= AFTER, "executions", process=process)
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait(30)
     before = journal_lines(run)
     resumed = bmwg(tmp_path, "resume", str(run))
