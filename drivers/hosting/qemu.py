@@ -241,7 +241,10 @@ def kernel_line(spec: MachineSpec) -> str:
     iommu = ["intel_iommu=on", "iommu=pt"] if spec.cables else []
     pages = ["hugepagesz=1G", f"hugepages={spec.hugepages_1gi}"] if spec.hugepages_1gi else []
     balanced = ["numa_balancing=disable"] if spec.numa_nodes > 1 else []  # or pages move amid trials
-    return " ".join([_KERNEL_WORDS, *iommu, *pages, *balanced, *network])
+    # a translated guest stands still for so long that its kernel takes the clock for unstable, and another
+    # clock amid a run is another platform; the guest's clock is held against its host's all the same
+    clock = ["tsc=nowatchdog"] if spec.accelerator is Accelerator.TCG else []
+    return " ".join([_KERNEL_WORDS, *iommu, *pages, *balanced, *clock, *network])
 
 
 def _disk(disk: Disk) -> list[str]:
