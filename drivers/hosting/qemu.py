@@ -140,6 +140,12 @@ def probe_program(*, with_functions: bool = False) -> Missing | None:
     return None
 
 
+def bare(found: Path, name: str) -> list[str]:
+    """Return the first words of every machine: no defaults of QEMU's, no settings of a user's, no screen."""
+    words = ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
+    return [str(found), "-name", name, *words]
+
+
 def command(
     spec: MachineSpec,
     *,
@@ -154,16 +160,7 @@ def command(
     The guest's console is QEMU's standard output.
     """
     found = program(with_functions=bool(spec.cables)) or Path(PROGRAM)
-    argv = [
-        str(found),
-        "-name",
-        spec.name,
-        "-nodefaults",
-        "-no-user-config",
-        "-no-reboot",
-        "-display",
-        "none",
-    ]
+    argv = bare(found, spec.name)
     if found.is_relative_to(UNPACKED):
         for folder in ("qemu", "seabios"):
             argv += ["-L", str(UNPACKED / "usr" / "share" / folder)]
