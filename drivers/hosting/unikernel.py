@@ -109,16 +109,7 @@ def _hash(path: str) -> str:
 def command(spec: MachineSpec, boot: Boot, what: Mapping[str, JsonValue], *, monitor_fd: int) -> list[str]:
     """Build QEMU's argument vector: one NIC by virtio-net, a disk or a kernel, its console, its monitor."""
     found = qemu.program() or Path(qemu.PROGRAM)
-    argv = [
-        str(found),
-        "-name",
-        spec.name,
-        "-nodefaults",
-        "-no-user-config",
-        "-no-reboot",
-        "-display",
-        "none",
-    ]
+    argv = qemu.bare(found, spec.name)
     argv += ["-machine", f"pc,accel={spec.accelerator}"]
     model = "host" if spec.accelerator is Accelerator.KVM else "max"  # what a unikernel wants is not known
     argv += ["-cpu", model, "-smp", str(spec.cpus), "-m", f"{spec.memory_octets >> 20}M"]

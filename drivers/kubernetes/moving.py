@@ -243,11 +243,13 @@ def moving(
     """Yield a pod of the cluster's that relays what comes for a Service's `port` to the target; remove all.
 
     `node` is where frames come in: its rules must send to the pod. The pod is rather on that node. Everything
-    lies in the run's namespace. Raises TestbedError KUBE-40, DriverError KUBE-42 and KUBE-46.
+    lies in the run's namespace. Raises TestbedError KUBE-40, DriverError KUBE-42, KUBE-46 and KUBE-49.
     """
     name = spec.pod_id
     made = Moving(api, undo, cluster, namespace=namespace, owner=owner, name=name)
     with ExitStack() as stack:
+        # what is looked at next is the ground without them
+        stack.callback(services.wait_forgotten, cluster.nodes.values(), namespace, [name, f"{name}-on"])
         # the pods' own network has routes to the cluster's Services alone, so the way on is one of these
         onward = stack.enter_context(
             services.service(

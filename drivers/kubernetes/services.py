@@ -3,14 +3,14 @@
 In front of one address it has no selector: which address is behind it is told by an EndpointSlice, so that
 frames of a tester, which has no listening program, reach the pod's interface of a benchmark network. In front
 of pods (`selecting`) the cluster's own controllers tell. Ids: KUBE-42 the rules did not come, KUBE-47 nothing
-gave a Service of type LoadBalancer an address.
+gave a Service of type LoadBalancer an address, KUBE-49 rules of a removed Service stay.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -246,6 +246,40 @@ def _awaited(
                 found=f"{told['rules']} rules in table {_TABLE}, none of them",
             )
         time.sleep(0.1)
+
+
+def wait_forgotten(nodes: Iterable[PlacedNode], namespace: str, names: Sequence[str]) -> None:
+    """Wait until no node's rules name these removed Services any more. Raises DriverError KUBE-49."""
+    end_s = time.monotonic() + _RULES_S
+    for node in nodes:
+        while left := node.call(
+            "bmwg.drivers.kubernetes.services:naming", namespace=namespace, names=list(names)
+        ):
+            if time.monotonic() > end_s:
+                raise DriverError(
+                    "KUBE-49",
+                    f"removed Services {', '.join(names)}: rules of kube-proxy on node {node.name}",
+                    expected=f"none that names them, within {_RULES_S:g} s",
+                    found=f"{left} rules in table {_TABLE}",
+                )
+            time.sleep(0.1)
+
+
+def naming(*, namespace: str, names: list[str]) -> int:
+    """Node function: how many of kube-proxy's rules and entries of maps name one of these Services.
+
+    Chains without a rule don't count: kube-proxy removes them when it next writes.
+    """
+    done = bounded.run(["nft", "--numeric", "list", "table", "ip", _TABLE], deadline_s=10.0)
+    return read_naming(done.stdout, namespace=namespace, names=names)
+
+
+def read_naming(text: str, *, namespace: str, names: Sequence[str]) -> int:
+    """Count the lines of kube-proxy's table that name one of these Services, but for the heads of chains."""
+    marks = [f"-{namespace}/{name}/" for name in names]
+    return sum(
+        not line.startswith("\tchain ") and any(mark in line for mark in marks) for line in text.splitlines()
+    )
 
 
 def rules(**asked: Any) -> dict[str, JsonValue]:

@@ -16,10 +16,8 @@ from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.moving_frames import MovingFrames
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import Seen
-from bmwg.drivers.workload.pod_lives import left_behind
-from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.profile import DRAIN_FUNCTION, DRAIN_PATH
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 
 _LOOK_S = 0.01
@@ -43,23 +41,7 @@ class Drains(OfActs):
             )
         return super().probe()
 
-    def run(self, spec: ActsSpec, /) -> ActsResult:
-        """Drain so many times; what failed is in the result, and ends it. Raises DriverError LOAD-02."""
-        ground = self.attached
-        lives: list[Life] = []
-        faults: tuple[str, ...] = ()
-        began_ns = time.monotonic_ns()
-        try:
-            self._lives(ground, spec, began_ns, lives)
-        except ToolkitError as error:
-            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
-        return ActsResult(
-            lives=tuple(lives),
-            wall_ns=time.monotonic_ns() - began_ns,
-            faults=(*faults, *left_behind(ground)),
-        )
-
-    def _lives(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         path: Any = path_driver(ground.cell, ground.bed)
         home = ground.bed.sides()[0].node
         with path.standing() as stands:

@@ -5,6 +5,7 @@ Ids: LOAD-02 no path is attached.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
@@ -15,7 +16,7 @@ from bmwg.drivers.paths import path_driver, uplinks
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.node import routed_port
 from bmwg.drivers.workload.offered_frames import Seen
-from bmwg.methodology.errors import DriverError
+from bmwg.methodology.errors import DriverError, ToolkitError
 from bmwg.methodology.kinds.acts.profile import FUNCTION, PATH, POLICY_PATH, SERVER_PATH
 from bmwg.methodology.kinds.acts.records import KIND, ActsResult, ActsSpec, Life
 from bmwg.methodology.records import Cell
@@ -125,6 +126,32 @@ class OfActs:
 
     def learn(self, spec: ActsSpec, /) -> None:
         """Nothing: what a start must learn is part of it."""
+
+    def run(self, spec: ActsSpec, /) -> ActsResult:
+        """Have so many lives; what failed is in the result, and ends it. Raises DriverError LOAD-02."""
+        ground = self.attached
+        lives: list[Life] = []
+        faults: tuple[str, ...] = ()
+        began_ns = time.monotonic_ns()
+        try:
+            self._live(ground, spec, began_ns, lives)
+        except ToolkitError as error:
+            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
+        return ActsResult(
+            lives=tuple(lives),
+            wall_ns=time.monotonic_ns() - began_ns,
+            faults=(*faults, *self._left_behind(ground)),
+        )
+
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+        """Put each life into `lives` when it has ended; those before one that fails count."""
+        raise NotImplementedError
+
+    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
+        """Say what pods have left that their runtime knows of; none where it cannot tell."""
+        left = getattr(ground.bed.runtime, "left", None)
+        found = left() if left is not None else []
+        return (f"left behind: {', '.join(found[:20])}",) if found else ()
 
     def describe(self) -> Mapping[str, JsonValue]:
         """What offers the frames."""

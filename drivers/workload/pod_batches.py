@@ -21,9 +21,7 @@ from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.pvp import bridge_of
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.drivers.workload.pod_lives import left_behind
-from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 _FIRST_BESIDE = 16  # the last octet of the second pod's addresses; the first has the router's own
 _ROUTING = "bmwg.drivers.hosting.routing"
@@ -52,27 +50,14 @@ class PodBatches(OfActs):
             )
         return None
 
-    def run(self, spec: ActsSpec, /) -> ActsResult:
-        """Let so many pods live at once; what failed is in the result. Raises DriverError LOAD-02."""
-        ground = self.attached
-        lives: list[Life] = []
-        faults: tuple[str, ...] = ()
-        began_ns = time.monotonic_ns()
-        try:
-            with ExitStack() as stack:
-                stack.enter_context(_joined(ground.bed, ground.bed.sides()))
-                offered = [stack.enter_context(_frames(ground, spec, at)) for at in range(spec.at_once)]
-                while len(lives) < spec.cycles:
-                    lives += _lives(ground, offered, spec, began_ns)
-                    if any(one.first_frame_ns is None for one in lives):
-                        break
-        except ToolkitError as error:
-            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
-        return ActsResult(
-            lives=tuple(lives),
-            wall_ns=time.monotonic_ns() - began_ns,
-            faults=(*faults, *left_behind(ground)),
-        )
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+        with ExitStack() as stack:
+            stack.enter_context(_joined(ground.bed, ground.bed.sides()))
+            offered = [stack.enter_context(_frames(ground, spec, at)) for at in range(spec.at_once)]
+            while len(lives) < spec.cycles:
+                lives += _lives(ground, offered, spec, began_ns)
+                if any(one.first_frame_ns is None for one in lives):
+                    return
 
 
 @contextmanager

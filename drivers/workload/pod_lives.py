@@ -9,34 +9,21 @@ from bmwg.drivers.api import Pod
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 
 class PodLives(OfActs):
     """Makes and removes the path of its ground, with frames on its way all the time."""
 
-    def run(self, spec: ActsSpec, /) -> ActsResult:
-        """Let so many pods live; what failed is in the result, and ends it. Raises DriverError LOAD-02."""
-        ground = self.attached
-        lives: list[Life] = []
-        faults: tuple[str, ...] = ()
-        began_ns = time.monotonic_ns()
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         frames = OfferedFrames(
             ground.ports, frame_octets=spec.frame_octets, interval_us=spec.interval_us, routers=ground.routers
         )
         with frames.offering():
-            while len(lives) < spec.cycles and not faults:
-                try:
-                    life = _life(ground, frames, spec, began_ns)
-                except ToolkitError as error:
-                    faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
-                    break
-                lives.append(life)
-                if life.first_frame_ns is None:
-                    break
-        faults += left_behind(ground)
-        return ActsResult(lives=tuple(lives), wall_ns=time.monotonic_ns() - began_ns, faults=faults)
+            while len(lives) < spec.cycles:
+                lives.append(_life(ground, frames, spec, began_ns))
+                if lives[-1].first_frame_ns is None:
+                    return
 
 
 def _life(ground: Ground, frames: OfferedFrames, spec: ActsSpec, began_ns: int) -> Life:
@@ -63,13 +50,6 @@ def _steps(pods: Sequence[Pod], asked_ns: int) -> Mapping[str, int]:
     """Return the steps of the pod that stands, as its runtime tells them."""
     told = dict(pods[0].start_steps_ns) if pods else {}
     return {name: at_ns for name, at_ns in told.items() if at_ns >= asked_ns}
-
-
-def left_behind(ground: Ground) -> tuple[str, ...]:
-    """Say what pods have left that their runtime knows of; none where it cannot tell."""
-    left = getattr(ground.bed.runtime, "left", None)
-    found = left() if left is not None else []
-    return (f"left behind: {', '.join(found[:20])}",) if found else ()
 
 
 _: type[ActsWorkload] = PodLives

@@ -15,10 +15,8 @@ from bmwg.drivers.api import Missing
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames, Seen
-from bmwg.drivers.workload.pod_lives import left_behind
-from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.profile import POLICY_PATH
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 from bmwg.methodology.records import NOTHING
 
 _QUIET_S = 0.5  # choice: so long no frame comes before a policy is believed to be in force
@@ -48,23 +46,7 @@ class Policies(OfActs):
         missing: Missing | None = bed.runtime.enforces(node, bed.network(self._ground.cell.network))
         return missing
 
-    def run(self, spec: ActsSpec, /) -> ActsResult:
-        """Have so many policies come and go; what failed is in the result. Raises DriverError LOAD-02."""
-        ground = self.attached
-        lives: list[Life] = []
-        faults: tuple[str, ...] = ()
-        began_ns = time.monotonic_ns()
-        try:
-            self._lives(ground, spec, began_ns, lives)
-        except ToolkitError as error:
-            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
-        return ActsResult(
-            lives=tuple(lives),
-            wall_ns=time.monotonic_ns() - began_ns,
-            faults=(*faults, *left_behind(ground)),
-        )
-
-    def _lives(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         from bmwg.drivers.kubernetes import policies as texts
 
         bed, network = ground.bed, ground.bed.network(ground.cell.network)

@@ -22,9 +22,8 @@ from bmwg.drivers.paths.bed import Side
 from bmwg.drivers.paths.pvp_vm import MEMORY_OCTETS
 from bmwg.drivers.workload.of_acts import ActsWorkload, Ground, OfActs, life_of
 from bmwg.drivers.workload.offered_frames import OfferedFrames
-from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.acts.profile import SERVER_PATH
-from bmwg.methodology.kinds.acts.records import ActsResult, ActsSpec, Life
+from bmwg.methodology.kinds.acts.records import ActsSpec, Life
 
 _FIRST_BESIDE = 16  # the last octet of the second server's addresses; the first has the router's own
 
@@ -45,27 +44,21 @@ class ServerLives(OfActs):
             )
         return found
 
-    def run(self, spec: ActsSpec, /) -> ActsResult:
-        """Let so many servers live; what failed is in the result, and ends it. Raises DriverError LOAD-02."""
-        ground = self.attached
-        lives: list[Life] = []
-        faults: tuple[str, ...] = ()
-        began_ns = time.monotonic_ns()
+    def _live(self, ground: Ground, spec: ActsSpec, began_ns: int, lives: list[Life]) -> None:
         sides = ground.bed.sides()
         provider = cast("LinkedMachineProvider", ground.bed.machines)
-        try:
-            with provider.laid(tuple(side.nic for side in sides)), ExitStack() as stack:
-                offered = [
-                    stack.enter_context(_frames(ground, spec, at).offering()) for at in range(spec.at_once)
-                ]
-                while len(lives) < spec.cycles:
-                    group = _Group(ground, sides, offered, spec, began_ns)
-                    lives.extend(group.lives())
-                    if any(one.first_frame_ns is None for one in lives):
-                        break
-        except ToolkitError as error:
-            faults = (f"{error.error_id} {error.what}: {error.found or 'no word'}",)
-        return ActsResult(lives=tuple(lives), wall_ns=time.monotonic_ns() - began_ns, faults=faults)
+        with provider.laid(tuple(side.nic for side in sides)), ExitStack() as stack:
+            offered = [
+                stack.enter_context(_frames(ground, spec, at).offering()) for at in range(spec.at_once)
+            ]
+            while len(lives) < spec.cycles:
+                group = _Group(ground, sides, offered, spec, began_ns)
+                lives.extend(group.lives())
+                if any(one.first_frame_ns is None for one in lives):
+                    return
+
+    def _left_behind(self, ground: Ground) -> tuple[str, ...]:
+        return ()  # no pod has lived here
 
 
 def _frames(ground: Ground, spec: ActsSpec, at: int) -> OfferedFrames:

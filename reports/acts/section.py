@@ -8,8 +8,8 @@ from bmwg.methodology.kinds.acts.kind import ACTS, removal_steps_of, steps_of
 from bmwg.methodology.kinds.acts.profile import BATCH, CHURN, DRAIN, EXPERIMENTS, POLICY, SCALE
 from bmwg.methodology.kinds.acts.records import BEFORE_LOSS, STOPPED, ActsResult, ActsSpec, Life
 from bmwg.methodology.order_statistics import median_interval
-from bmwg.methodology.records import OutcomeType
-from bmwg.reports.render.text import NONE, esc, nanoseconds, sequence, table, title
+from bmwg.methodology.records import NOTHING, OutcomeType
+from bmwg.reports.render.text import NONE, esc, nanoseconds, number_of, sequence, table, title
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import Answered as AnsweredBy
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
@@ -109,8 +109,11 @@ def summary(run: Run) -> str:
         return ""
     answers = answers_of(run, ACTS)
     counted = sum(len(_lives(one)) for one in answers)
-    places = ", ".join(dict.fromkeys(one.outcome.cell.network for one in answers)) or "no option"
-    return f"{len(answers)} answers from the life of {counted} {_nouns(answers)} on {places}"
+    options = ", ".join(
+        dict.fromkeys(one.outcome.cell.network for one in answers if one.outcome.cell.network != NOTHING)
+    )
+    places = f" on {options}" if options else ""
+    return f"{number_of(len(answers), 'answer')} from the life of {counted} {_nouns(answers)}{places}"
 
 
 def _nouns(answers: Sequence[Answered]) -> str:

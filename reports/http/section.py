@@ -28,7 +28,7 @@ from bmwg.reports.http.words import (
 )
 from bmwg.reports.published.figures import tables
 from bmwg.reports.render.results import TYPE_WORDS
-from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, role, sequence, table, title
+from bmwg.reports.render.text import NONE, esc, nanoseconds, number_of, percent, role, sequence, table, title
 from bmwg.reports.store import Run
 
 _PUBLISHED_FORMS = {
@@ -82,7 +82,8 @@ def http_summary(run: Run) -> str:
     outcomes = answers_of(run)
     repetitions = len({number for outcome in outcomes for number in outcome.repetitions})
     forms = "; ".join(form_words(run)[form] for form in forms_of(outcomes)) or "no hosting form"
-    told = f"{len(outcomes)} answers from {repetitions} repetitions of HTTP experiments on {forms}"
+    counted = f"{number_of(len(outcomes), 'answer')} from {number_of(repetitions, 'repetition')}"
+    told = f"{counted} of HTTP experiments on {forms}"
     return f"{told}; {where_words(run)}"
 
 

@@ -11,7 +11,7 @@ from bmwg.methodology.kinds.jobs.records import JobsResult, JobsSpec
 from bmwg.methodology.records import BAREMETAL, OutcomeType
 from bmwg.reports.published.figures import NATIVE, documents, tables
 from bmwg.reports.render.guest import accelerator_of, translated
-from bmwg.reports.render.text import NONE, esc, sequence, table, title
+from bmwg.reports.render.text import NONE, esc, number_of, sequence, table, title
 from bmwg.reports.repeated import answers as repeated
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
@@ -78,7 +78,8 @@ def summary(run: Run) -> str:
     answers = answers_of(run, JOBS)
     executions = len({seq for one in answers for seq in one.outcome.trials})
     forms = ", ".join(dict.fromkeys(_form(run, one) for one in answers if one.measured)) or "no form"
-    return f"{len(answers)} answers from {executions} executions of programs on a host: {forms}"
+    counted = f"{number_of(len(answers), 'answer')} from {number_of(executions, 'execution')}"
+    return f"{counted} of programs on a host: {forms}"
 
 
 def _form(run: Run, one: Answered) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -127,7 +128,13 @@ def _inline(svg: str, name: str, title: str, description: str) -> str:
     return head + svg[svg.index(">") + 1 :].strip() + "\n"
 
 
-def label(text: str, limit: int = 40) -> str:
-    """Return a text that fits beside an axis."""
-    text = plain(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def label(text: str, limit: int = 40, *, lines: int = 1) -> str:
+    """Return a text that fits beside an axis, in so many lines; what is too long loses its middle.
+
+    Labels of one figure often begin alike, so their ends tell them apart.
+    """
+    shown = textwrap.wrap(plain(text), limit) or [""]
+    first, last = shown[: lines - 1], " ".join(shown[lines - 1 :])
+    if len(last) > limit:
+        last = f"{last[: limit // 2]}…{last[limit // 2 + 1 - limit :]}"
+    return "\n".join([*first, last] if last else first)

@@ -23,6 +23,7 @@ from bmwg.reports.render.option_panels import (
 from bmwg.reports.render.text import whole
 
 NAME = "options"
+_NAME_SIZE = 8  # of a row's name, which may have two lines
 _HEIGHT = 0.6  # of a bar; the envelope behind fills its row
 _CONFIRMED, _UNCONFIRMED = SERIES[0], SERIES[1]
 _PALE, _BEHIND = 0.28, 0.45
@@ -76,7 +77,9 @@ def option_plot(facts: Facts) -> Plot | None:
                 0, place, _heading(model), transform=across, va="center", size=8, style="italic", color=INK
             )
         names = [_name(outcome, several=len(sizes) > 1) for outcome in rows]
-        axes.set_yticks(places, [label(name, 30) for name in names])
+        axes.set_yticks(
+            places, [label(name, 32, lines=2) for name in names], size=_NAME_SIZE, linespacing=0.9
+        )
         axes.set_ylim(places[-1] + 0.6, -0.6)
         axes.set_xlim(0, longest * 1.03)
         axes.set(xlabel="throughput, frames/s\nper port and direction")

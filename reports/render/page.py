@@ -23,7 +23,7 @@ from bmwg.reports.render import (
 )
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import Facts
-from bmwg.reports.render.text import esc, title
+from bmwg.reports.render.text import esc, number_of, title
 
 ROLES = (
     "command",
@@ -100,7 +100,7 @@ def _what(facts: Facts) -> str:
     paths = ", ".join(dict.fromkeys(outcome.cell.path for outcome in facts.outcomes)) or "no path"
     return (
         f"Testbed {run.testbed.get('name', 'without a name')}, profile {run.profile['name']}: "
-        f"{len(facts.outcomes)} answers from {len(run.trials)} trials on {paths}"
+        f"{number_of(len(facts.outcomes), 'answer')} from {number_of(len(run.trials), 'trial')} on {paths}"
         f"{f'; {told}' if told else ''}."
     )
 

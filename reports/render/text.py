@@ -81,6 +81,11 @@ def whole(number: float | int) -> str:
     return f"{number:.3f}".rstrip("0").rstrip(".")
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return a count with its noun, of which a plain `s` makes the plural."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def unit(number: float | int, name: str) -> str:
     """Return a number and its unit, not parted at a line's end."""
     return f"{whole(number)}\u00a0{name}"

@@ -13,7 +13,7 @@ from bmwg.methodology.records import POD, OutcomeType
 from bmwg.methodology.student import difference
 from bmwg.methodology.vnics import AXIS
 from bmwg.reports.render.guest import accelerator_of
-from bmwg.reports.render.text import NONE, esc, nanoseconds, percent, sequence, table, title, unit
+from bmwg.reports.render.text import NONE, esc, nanoseconds, number_of, percent, sequence, table, title, unit
 from bmwg.reports.repeated import beside
 from bmwg.reports.repeated.answers import answers_of, has_answers, without_numbers
 from bmwg.reports.store import Run
@@ -73,7 +73,8 @@ def summary(run: Run) -> str:
     answers = answers_of(run, STREAMS)
     executions = len({seq for one in answers for seq in one.outcome.trials})
     places = "; ".join(dict.fromkeys(_place(run, one) for one in answers)) or "no path"
-    return f"{len(answers)} answers from {executions} executions of transport tests on {places}"
+    counted = f"{number_of(len(answers), 'answer')} from {number_of(executions, 'execution')}"
+    return f"{counted} of transport tests on {places}"
 
 
 def _experiment(one: Answered) -> str:

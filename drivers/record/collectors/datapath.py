@@ -65,7 +65,24 @@ def _firewall(group: Group) -> Any:
         if "not installed" in str(reason):
             raise Unread("nft is not installed: packet filter rules could not be listed") from None
         raise
-    return _counted([_without_counters(rule) for rule in rules if "metainfo" not in rule])
+    told = [_without_counters(rule) for rule in rules if "metainfo" not in rule]
+    return _counted(_in_force(told))
+
+
+def _in_force(told: list[Any]) -> list[Any]:
+    """Leave out chains of no hook without a rule: they do nothing, and kube-proxy leaves those of a removed
+    Service behind until it writes again.
+    """
+    with_rules = {_of_chain(entry["rule"], "chain") for entry in told if "rule" in entry}
+    return [
+        entry
+        for entry in told
+        if "chain" not in entry or "hook" in entry["chain"] or _of_chain(entry["chain"], "name") in with_rules
+    ]
+
+
+def _of_chain(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return str(entry.get("family")), str(entry.get("table")), str(entry.get(key))
 
 
 def _counted(bare: list[Any]) -> dict[str, JsonValue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from bmwg.drivers.record.values import (
@@ -38,12 +39,15 @@ def nic(group: Group) -> None:
         "interfaces", "netlink", "RTM_GETLINK", lambda: sorted(name for name, _ in names if name != "lo")
     )
     by_index = {link["index"]: name for name, link in names if "index" in link}
+    masters = {link["master"] for _, link in names}
     for name, link in sorted(names, key=lambda pair: pair[0]):
         if name != "lo":
-            _interface(group.sub(name), name, link, by_index)
+            bare = link.get("kind") == "bridge" and link.get("index") not in masters
+            _interface(group.sub(name), name, link, by_index, bare=bare)
 
 
-def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, str]) -> None:
+def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, str], *, bare: bool) -> None:
+    """`bare`: it is a bridge without ports."""
     path = f"{_NET}/{name}"
     device = _device(group, path)
     kind = str(link.get("kind") or ("device" if device else "other"))
@@ -52,7 +56,7 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
         group.take(field, "netlink", f"RTM_GETLINK {name}", answer)
 
     netlink("kind", lambda: kind)
-    netlink("mac", lambda: link["mac"] or _none("the interface has no MAC address"))
+    netlink("mac", lambda: _mac(link, bare=bare))
     netlink("mtu_octets", lambda: int(link["mtu"]))
     netlink("up", lambda: bool(link["up"]))
     netlink("promiscuous", lambda: bool(link["promiscuous"]))
@@ -79,6 +83,12 @@ def _interface(group: Group, name: str, link: dict[str, Any], names: dict[int, s
     group.take("deferral", "file", path, lambda: _deferral(group, path))
     _ethtool(group, name)
     _hardware(group, name, path, device, kind, link)
+
+
+def _mac(link: Mapping[str, Any], *, bare: bool) -> str:
+    if bare:  # drawn when it was made, zero when the last port is gone
+        _none("a bridge without ports takes the MAC address of its next one")
+    return str(link["mac"] or _none("the interface has no MAC address"))
 
 
 def _none(why: str) -> Any:

@@ -29,8 +29,8 @@ def test_pages_of_a_process_are_told_by_size_and_by_node():
     assert pages.read_maps("") == {"hugepages": {}, "octets_by_node": {}}
 
 
-def words(**settings):
-    spec = MachineSpec(name="g", memory_octets=4 << 30, accelerator=Accelerator.TCG, **settings)
+def words(*, accelerator=Accelerator.TCG, **settings):
+    spec = MachineSpec(name="g", memory_octets=4 << 30, accelerator=accelerator, **settings)
     files = {name: Path(f"/{name}") for name in ("kernel", "modules", "initramfs")}
     return qemu.command(spec, channel_fd=3, monitor_fd=4, **files)
 
@@ -50,6 +50,11 @@ def test_cpus_and_memory_of_a_guest_are_shared_out_to_its_nodes():
     alone = words(cpus=2)
     assert not after(alone, "-numa")
     assert "hugepages=" not in after(alone, "-append")[0]
+
+
+def test_a_translated_guest_keeps_its_clock_and_one_on_the_cpu_itself_has_it_watched():
+    assert "tsc=nowatchdog" in after(words(cpus=2), "-append")[0]
+    assert "tsc=" not in after(words(cpus=2, accelerator=Accelerator.KVM), "-append")[0]
 
 
 def test_pages_of_1_gib_are_set_aside_at_boot_by_a_processor_that_has_them():

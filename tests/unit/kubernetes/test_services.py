@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmwg.drivers.kubernetes.services import read_rules
+from bmwg.drivers.kubernetes.services import read_naming, read_rules
 
 TABLE = """table ip kube-proxy {
 \tmap service-ips {
@@ -82,3 +82,15 @@ def test_a_node_port_is_found_at_an_address_that_has_them_and_a_balanced_one_by_
 )
 def test_no_other_address_port_or_service_is_taken_for_a_node_port(changed):
     assert read(**{"text": PORTS, "front": "198.18.224.1", "by_port": True, **changed})["translated"] is False
+
+
+def test_rules_and_entries_of_a_removed_service_are_counted_and_heads_of_empty_chains_not():
+    assert read_naming(TABLE, namespace="run", names=["one"]) == 1  # its entry in the map
+    gone = TABLE.replace("10.96.7.9 . 17 . 7 : goto service-B-run/one/udp/test", "")
+    assert read_naming(gone, namespace="run", names=["one"]) == 0
+    assert read_naming(gone, namespace="default", names=["one", "kubernetes"]) == 1
+
+
+def test_a_service_of_another_name_or_namespace_is_not_taken_for_it():
+    assert read_naming(TABLE, namespace="un", names=["one"]) == 0
+    assert read_naming(TABLE, namespace="run", names=["on", "ne", "on-e"]) == 0

@@ -165,6 +165,19 @@ def test_random_damage_of_one_file_costs_only_what_rests_on_it(sample_source, ea
         assert same >= len(whole) * 0.5, path
 
 
+def test_a_bridge_has_a_mac_while_it_has_ports(sample_source):
+    source = sample_source("virtual-machine")
+    links = source.data["netlink"]["links"]
+    port = next(link for link in links if link["name"] != "lo")
+    links.append(
+        {**port, "name": "br7", "kind": "bridge", "index": 7007, "master": None, "mac": "02:00:00:00:00:07"}
+    )
+    bare = assemble(source, "machine")
+    assert "without ports" in _not_value(bare, "nic/br7/mac", "not_applicable")
+    port["master"] = 7007
+    assert _value(assemble(source, "machine"), "nic/br7/mac") == "02:00:00:00:00:07"
+
+
 def test_vanished_file_is_unknown_with_its_path(sample_source):
     source = sample_source("bare-metal-two-sockets")
     del source.data["files"]["/proc/cpuinfo"]
