@@ -49,17 +49,23 @@ def side_of(delays: Delays, bits: dict[int, int]) -> Side:
 
 def alike(one: Side, earlier: Sequence[Side]) -> bool:
     """Whether a stream is nearer to an earlier one than chance gives, but not equal."""
-    buckets = one.buckets
-    near = [other for other in earlier if (buckets & other.buckets).bit_count() >= _BUCKETS]
-    return any(_nearer_than_chance(one, other) for other in near if one.delays.sha256 != other.delays.sha256)
-
-
-def _nearer_than_chance(first: Side, second: Side) -> bool:
-    """Compare two streams by the buckets that both have."""
+    buckets, full = one.buckets, one.full
     # with enough frames in both together, one of the two has at least half of them
-    most = (first.buckets & second.buckets & (first.full | second.full)).bit_count()
-    if most < _BUCKETS:
-        return False
+    near = [
+        (other, most)
+        for other in earlier
+        if (buckets & other.buckets).bit_count() >= _BUCKETS
+        and (most := ((full & other.buckets) | (buckets & other.full)).bit_count()) >= _BUCKETS
+    ]
+    return any(
+        _nearer_than_chance(one, other, most)
+        for other, most in near
+        if one.delays.sha256 != other.delays.sha256
+    )
+
+
+def _nearer_than_chance(first: Side, second: Side, most: int) -> bool:
+    """Compare two streams by the buckets that both have, `most` of them with enough frames."""
     scale = math.sqrt(second.delays.frames / first.delays.frames)
     too_much = _CHANCE * most
     total = common = 0.0
