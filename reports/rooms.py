@@ -7,7 +7,7 @@ with the testbed, profile and medium of that kind. Ids: KIND-01 what is offered 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -40,53 +40,58 @@ class Room:
     questions: Callable[[Evidence], tuple[str, ...]]
 
 
+def _among(kinds: Iterable[str]) -> tuple[Room, ...]:
+    """Return the rooms of these kinds; those of others, which would tell nothing, are not imported."""
+    wanted = set(kinds)
+    return tuple(_room(name) for name in offers.names(GROUP) if name in wanted)
+
+
+def _of_run(run: Run) -> tuple[Room, ...]:
+    cells = (*(one.cell for one in run.plan), *(one.cell for one in run.outcomes))
+    return _among({*run.kinds, *(cell.kind for cell in cells)})
+
+
 @cache
-def rooms() -> tuple[Room, ...]:
-    """Return the rooms of all kinds that have one, by name. Raises TestbedError KIND-01."""
-    found: list[Room] = []
-    for name in offers.names(GROUP):
-        room: Room = offers.load(GROUP, name, f"reports of the kind of load {name!r}")
-        if room.kind != name:
-            raise TestbedError(
-                "KIND-01", f"reports of {name!r}", expected="an offer of that name", found=repr(room.kind)
-            )
-        found.append(room)
-    return tuple(found)
+def _room(name: str) -> Room:
+    room: Room = offers.load(GROUP, name, f"reports of the kind of load {name!r}")
+    if room.kind != name:
+        raise TestbedError(
+            "KIND-01", f"reports of {name!r}", expected="an offer of that name", found=repr(room.kind)
+        )
+    return room
 
 
 def told(run: Run) -> bool:
     """Whether a run holds anything that a room tells."""
-    return any(room.holds(run) for room in rooms())
+    return any(room.holds(run) for room in _of_run(run))
 
 
 def sections(run: Run, figure: Figure) -> list[str]:
     """Return the lines of the report of all kinds of load that have rooms."""
-    return [line for room in rooms() for line in room.section(run.of_load(room.kind), figure)]
+    return [line for room in _of_run(run) for line in room.section(run.of_load(room.kind), figure)]
 
 
 def summaries(run: Run) -> str:
     """Say in some words what a run holds of them; empty when nothing."""
-    return "; ".join(filter(None, (room.summary(run.of_load(room.kind)) for room in rooms())))
+    return "; ".join(filter(None, (room.summary(run.of_load(room.kind)) for room in _of_run(run))))
 
 
 def plots(run: Run) -> tuple[Plot, ...]:
     """Draw what a run holds of them."""
-    return tuple(plot for room in rooms() for plot in room.plots(run.of_load(room.kind)))
+    return tuple(plot for room in _of_run(run) for plot in room.plots(run.of_load(room.kind)))
 
 
 def findings(evidence: Evidence) -> Iterator[Finding]:
     """Hold a run against the rules of every kind of load that it has."""
-    for room in rooms():
-        if room.kind in evidence.loads:
-            mine = evidence.of_load(room.kind)
-            yield from (finding for one in room.rules for finding in one.apply(mine))
+    for room in _among(evidence.loads):
+        mine = evidence.of_load(room.kind)
+        yield from (finding for one in room.rules for finding in one.apply(mine))
 
 
 def questions(evidence: Evidence) -> tuple[str, ...]:
     """Return what a reader should ask of the trials of every kind of load."""
     return tuple(
         question
-        for room in rooms()
-        if room.kind in evidence.loads
+        for room in _among(evidence.loads)
         for question in room.questions(evidence.of_load(room.kind))
     )

@@ -44,6 +44,7 @@ HARMLESS_STALL = TrialPolicy(
 )  # choice: design decision 13
 _IMPLIED, _CORRECTED = "buffer_time.rfc9004.implied", "buffer_time.rfc9004.corrected"
 _EACH = re.compile(r"each: ([0-9]{1,18}(?:, [0-9]{1,18})*) frames")
+_LeastS = Callable[[float], float | None]  # by the length of a burst, in s
 _ZERO_LOSS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 
 
@@ -168,14 +169,14 @@ def disturbance_removed(scope: Scope) -> Answer:
     return held(bool(valid) and not blind and not beside, "loss of other sources told apart", found)
 
 
-def _depletion(scope: Scope, expected: str, least_s: Callable[[Outcome, float], float | None]) -> Answer:
+def _depletion(scope: Scope, expected: str, least: Callable[[Outcome], _LeastS]) -> Answer:
     """Hold the time after each valid burst against the least one for its length (s), None for no demand."""
-    asked = [
-        (one, wanted)
-        for outcome in scope.outcomes
-        for one in taken(scope, outcome)
-        if one.trial.valid and (wanted := least_s(outcome, one.trial.result.spec.duration_s)) is not None
-    ]
+    asked = []
+    for outcome in scope.outcomes:
+        if bursts := [one for one in taken(scope, outcome) if one.trial.valid]:
+            least_s = least(outcome)
+            found_s = [(one, least_s(one.trial.result.spec.duration_s)) for one in bursts]
+            asked += [(one, wanted) for one, wanted in found_s if wanted is not None]
     if not asked:
         return not_applicable("no burst and no buffer is as long")
     waits = [(one.trial.seq, residual_ns(one), wanted) for one, wanted in asked]
@@ -191,22 +192,26 @@ def _depletion(scope: Scope, expected: str, least_s: Callable[[Outcome, float], 
 def depletion(scope: Scope) -> Answer:
     """The tester listened after each burst for what is still to come at the throughput, and 2 s more."""
 
-    def least_s(outcome: Outcome, burst_s: float) -> float:
+    def least(outcome: Outcome) -> _LeastS:
         rate, found = min(burst_rates_fps(scope, outcome)), throughput_fps(scope, outcome)
-        behind_s = burst_s * rate / found - burst_s if found else 0.0
-        return LEAST_DEPLETION_S + max(0.0, behind_s)
 
-    return _depletion(scope, f"what is still to come, and {LEAST_DEPLETION_S:g} s", least_s)
+        def least_s(burst_s: float) -> float:
+            behind_s = burst_s * rate / found - burst_s if found else 0.0
+            return LEAST_DEPLETION_S + max(0.0, behind_s)
+
+        return least_s
+
+    return _depletion(scope, f"what is still to come, and {LEAST_DEPLETION_S:g} s", least)
 
 
 @clause("RFC9004-6.2-03")
 def longer_depletion(scope: Scope) -> Answer:
     """After a burst of more than 2 s, and so after what a buffer holds of it, the tester listened as long."""
 
-    def least_s(outcome: Outcome, burst_s: float) -> float | None:
+    def least_s(burst_s: float) -> float | None:
         return burst_s if burst_s > LEAST_DEPLETION_S else None
 
-    return _depletion(scope, "as long as the burst and the buffer last", least_s)
+    return _depletion(scope, "as long as the burst and the buffer last", lambda _: least_s)
 
 
 @clause("RFC9004-6.2-05")

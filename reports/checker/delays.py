@@ -33,16 +33,17 @@ def delays_of(result: TrialResult) -> tuple[Delays, ...]:
     found = []
     for stream in result.streams:
         latency = stream.latency
-        frames = sum(count for _, _, count in latency.buckets)
-        # buckets stand in order of latency, and a stable sort keeps that among equal ones
-        fullest = sorted(latency.buckets, key=itemgetter(2), reverse=True)[:_KEPT]
         numbers = array("q", chain.from_iterable(latency.buckets))
+        counts = numbers[2::3]
+        frames = sum(counts)
+        # buckets stand in order of latency, and a stable sort keeps that among equal ones
+        fullest = sorted(zip(numbers[::3], counts, strict=True), key=itemgetter(1), reverse=True)[:_KEPT]
         found.append(
             Delays(
                 frames=frames,
                 sha256=sha256(b"%d " % latency.sum_ns + numbers.tobytes()).hexdigest(),
                 telling=frames >= _LEAST_FRAMES and len(latency.buckets) >= _LEAST_BUCKETS,
-                fullest=tuple((low, count) for low, _, count in fullest),
+                fullest=tuple(fullest),
             )
         )
     return tuple(found)

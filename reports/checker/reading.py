@@ -12,19 +12,18 @@ from typing import Any
 
 from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.former.registry import replayable
-from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.kinds import registry as kinds
-from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.procedures import FIRST, TRIAL
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.records import UNNAMED, Outcome
+from bmwg.methodology.trial import TrialPolicy
 from bmwg.reports.checker.deviations import declared
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Finding, of_error
 from bmwg.reports.checker.source import RunFiles
 from bmwg.reports.checker.strict import strict_json
-from bmwg.reports.checker.trials import LightTrials, execution_judged
+from bmwg.reports.checker.trials import TakenLines, no_trial
 from bmwg.reports.store import loads
 from bmwg.reports.store.checks import check_document, check_kind_of_load, check_version
 from bmwg.reports.store.codec import (
@@ -33,34 +32,32 @@ from bmwg.reports.store.codec import (
     planned_from_json,
 )
 from bmwg.reports.store.former_http import ANSWERS, JOURNAL, FormerHttp, former_http
-from bmwg.reports.store.frame_trials import LIGHT
 from bmwg.reports.store.journal import checked_line, genesis
-from bmwg.reports.store.long_lists import emptied
 from bmwg.reports.store.read import JOURNAL_FILE, PLATFORM_FILE, RUN_FILE, header_hash
 from bmwg.reports.store.upgrade import of_today
 
 MAX_DOCUMENT_OCTETS = 16 << 20
-_MAX_MISJUDGED = 20
-_MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
-_NO_LATENCY = LatencyHistogram()
 
 
 def read_evidence(
-    files: RunFiles, submission: Mapping[str, Any] | None = None, *, verified: bool = False
+    files: RunFiles, submission: Mapping[str, Any] | None = None, *, taken: TakenLines | None = None
 ) -> Evidence:
     """Read all files of a run; never raises for what they hold.
 
-    `verified` is for a journal that `store.read_run` has just read: its chain is not followed a second time,
-    and each trial has the validity that was recorded.
+    `taken` is what was taken of the journal while `store.read_run` read it: it is not read a second time.
     """
     findings: list[Finding] = []
     run = _document(files, RUN_FILE, "run", findings)
     platform = _document(files, PLATFORM_FILE, "platform", findings)
     profile = _profile(run, findings) if run else None
     plan, outcomes = _answers(run, files, findings) if run else ((), ())
-    trials: list[Trial] = []
-    executions: list[Execution] = []
-    whole = run is not None and _journal(files, run, profile, trials, executions, findings, verified=verified)
+    lines = taken
+    if lines is None:
+        lines = TakenLines(f"{files.where}: {JOURNAL_FILE}", _policy(run, profile), delays=True)
+        if run is not None:
+            _follow(files, _first(run), lines)
+    whole = run is not None and _journal(files, run, lines, findings)
+    trials, executions = lines.trials, list(lines.executions)
     former = _former(files, run, platform, findings)
     if former is not None:
         plan, outcomes = (*plan, *former.plan), (*outcomes, *former.outcomes)
@@ -162,65 +159,59 @@ def _answers(
         return (), ()
 
 
-def _journal(
-    files: RunFiles,
-    run: Mapping[str, Any],
-    profile: Profile | None,
-    trials: list[Trial],
-    executions: list[Execution],
-    findings: list[Finding],
-    *,
-    verified: bool,
-) -> bool:
-    """Read the chain up to its first broken line; return whether it is whole."""
-    header = header_hash(run)
-    if header != run["header_sha256"]:
-        findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
-    prev = genesis(run["run_id"], header)
+def _policy(run: Mapping[str, Any] | None, profile: Profile | None) -> TrialPolicy | None:
+    """Return by what trials are judged anew; None where the recorded validity stands."""
+    if run is None or profile is None:
+        return None
     known = run.get("procedures", {}).get(TRIAL, FIRST) in replayable(TRIAL)  # else VER-13 says so
-    policy = profile.policy if profile and known and not verified else None
-    light = LightTrials(policy, delays=not verified)
-    misjudged = 0
+    return profile.policy if known else None
+
+
+def _first(run: Mapping[str, Any]) -> str:
+    return genesis(run["run_id"], header_hash(run))
+
+
+def _follow(files: RunFiles, prev: str, lines: TakenLines) -> None:
+    """Follow the chain and take its lines, up to the first that is broken."""
     form: str | None = None  # of the first line
-    hash_at_known = prev if run["journal"]["trials"] == 0 else ""
+    where = f"{files.where}: {JOURNAL_FILE}: line 1"
     try:
         for number, (start, line, ended) in enumerate(files.lines(JOURNAL_FILE), start=1):
             if not ended:
-                findings.append(
+                lines.findings.append(
                     _finding("VER-02", files, "a newline after the last trial", f"{len(line)} octets more")
                 )
                 break
             where = f"{files.where}: {JOURNAL_FILE}: line {number}"
-            data = emptied(json.loads(line)) if verified else checked_line(line, number, prev, where, form)
-            form = data["schema"]
-            prev = data["hash"]
-            if number == run["journal"]["trials"]:
-                hash_at_known = prev
-            data = of_today(data)
-            if data["kind"] in LIGHT:
-                trial, wrong = light.read(data, start, len(line), where)
-                trials.append(trial)
-            else:
-                other, wrong = execution_judged(data, where)
-                executions.append(other)
-            if wrong and (misjudged := misjudged + 1) <= _MAX_MISJUDGED:
-                findings.append(wrong)
+            data = checked_line(line, number, prev, where, form)
+            form, prev = data["schema"], data["hash"]
+            lines.take(of_today(data), start, len(line))
+            if lines.failed is not None:
+                break
     except ToolkitError as error:
-        findings.append(of_error(error))
-        return False
+        lines.failed = of_error(error)
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        where = f"{files.where}: {JOURNAL_FILE}: line {len(trials) + len(executions) + 1}"
-        findings.append(of_error(ConfigError("BND-07", where, expected="a trial", found=str(error))))
+        lines.failed = no_trial(where, error)
+
+
+def _journal(files: RunFiles, run: Mapping[str, Any], lines: TakenLines, findings: list[Finding]) -> bool:
+    """Hold what was taken of the journal against the header; return whether the chain is whole."""
+    header = header_hash(run)
+    if header != run["header_sha256"]:
+        findings.append(_finding("VER-01", files, f"a header of hash {header}", run["header_sha256"]))
+    findings += lines.findings
+    if lines.failed is not None:
+        findings.append(lines.failed)
         return False
-    stated = run["journal"]["trials"]
-    read = len(trials) + len(executions)
-    if stated != read or hash_at_known != run["journal"]["hash"]:
+    hashes = [_first(run), *lines.hashes]
+    stated, read = run["journal"]["trials"], len(lines.hashes)
+    if stated != read or hashes[stated] != run["journal"]["hash"]:
         findings.append(
             _finding(
                 "VER-02",
                 files,
                 f"{stated} trials, the last of hash {run['journal']['hash'][:16]}",
-                f"{read} trials, the last of hash {prev[:16]}",
+                f"{read} trials, the last of hash {hashes[-1][:16]}",
             )
         )
     return True

@@ -17,6 +17,16 @@ _LIMITS = {
 }
 
 
+def too_long(where: str, start: int) -> ConfigError:
+    """Return the error for a line of a file, at octet `start`, that is too long to be read."""
+    return ConfigError(
+        "BND-03",
+        f"{where}: octet {start}",
+        expected=f"lines of at most {MAX_LINE_OCTETS} octets",
+        found="a longer one",
+    )
+
+
 class RunFiles(Protocol):
     """The files of one run by name. All errors are ConfigError."""
 
@@ -82,12 +92,7 @@ class FolderFiles:
                 while line := file.readline(MAX_LINE_OCTETS + 2):
                     whole = line.endswith(b"\n")
                     if len(line) > MAX_LINE_OCTETS + 1:
-                        raise ConfigError(
-                            "BND-03",
-                            f"{self._folder / name}: octet {start}",
-                            expected=f"lines of at most {MAX_LINE_OCTETS} octets",
-                            found="a longer one",
-                        )
+                        raise too_long(str(self._folder / name), start)
                     yield start, line.removesuffix(b"\n"), whole
                     start += len(line)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Reads one line of the journal for judging: what a replay needs of it, its validity judged anew."""
+"""Takes lines of the journal for judging: what a replay needs of each, its validity judged anew."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bmwg.methodology.errors import ConfigError, ToolkitError
 from bmwg.methodology.frame_times import LatencyHistogram
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.kinds.kind import Execution
@@ -13,12 +14,16 @@ from bmwg.methodology.records import TrialResult, TrialSpec, Validity
 from bmwg.methodology.trial import Assessment, JudgedTrial, TrialPolicy, assess
 from bmwg.reports.checker.delays import delays_of
 from bmwg.reports.checker.evidence import Trial
-from bmwg.reports.checker.findings import Finding
+from bmwg.reports.checker.findings import Finding, of_error
+from bmwg.reports.checker.source import MAX_LINE_OCTETS, too_long
 from bmwg.reports.store.codec import times_from_json
 from bmwg.reports.store.frame_codec import result_from_json
+from bmwg.reports.store.frame_trials import LIGHT
 from bmwg.reports.store.journal import execution
+from bmwg.reports.store.long_lists import emptied
 
 _MAX_NUMBER = 1 << 62  # no count and no time is larger; keeps quotients within a float
+_MAX_MISJUDGED = 20
 _NO_LATENCY = LatencyHistogram()
 
 
@@ -79,6 +84,58 @@ class LightTrials:
             delays=delays_of(whole) if self._delays else (),
         )
         return trial, wrong
+
+
+class TakenLines:
+    """Takes the lines of a journal one by one from whoever reads it; of a trial it keeps what a replay needs.
+
+    Without a policy the recorded validity of frames stands; without `delays` nothing is kept of latencies.
+    After a line that no trial can have it takes no more: `failed` says why.
+    """
+
+    def __init__(self, where: str, policy: TrialPolicy | None = None, *, delays: bool = False) -> None:
+        """`where` is how messages name the journal."""
+        self.trials: list[Trial] = []
+        self.executions: list[Execution] = []
+        self.hashes: list[str] = []  # of each line
+        self.findings: list[Finding] = []
+        self.failed: Finding | None = None
+        self._where = where
+        self._delays = delays
+        self._light = LightTrials(policy, delays=delays)
+
+    def take(self, data: Mapping[str, Any], start: int, octets: int) -> None:
+        """Take a line of today's form that stands at octet `start`. Raises nothing for what it holds."""
+        if self.failed is not None:
+            return
+        where = f"{self._where}: line {len(self.hashes) + 1}"
+        try:
+            wrong = self._taken(data, start, octets, where)
+        except ToolkitError as error:
+            self.failed = of_error(error)
+            return
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            self.failed = no_trial(where, error)
+            return
+        self.hashes.append(data["hash"])
+        if wrong is not None and len(self.findings) < _MAX_MISJUDGED:
+            self.findings.append(wrong)
+
+    def _taken(self, data: Mapping[str, Any], start: int, octets: int, where: str) -> Finding | None:
+        if octets > MAX_LINE_OCTETS:
+            raise too_long(self._where, start)
+        if data["kind"] in LIGHT:
+            trial, wrong = self._light.read(data if self._delays else emptied(data), start, octets, where)
+            self.trials.append(trial)
+        else:
+            other, wrong = execution_judged(data, where)
+            self.executions.append(other)
+        return wrong
+
+
+def no_trial(where: str, error: Exception) -> Finding:
+    """Return the finding for a line that no trial can have."""
+    return of_error(ConfigError("BND-07", where, expected="a trial", found=str(error)))
 
 
 def _light(result: TrialResult, spec: TrialSpec) -> TrialResult:

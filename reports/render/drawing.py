@@ -68,6 +68,7 @@ def draw_plot(
         "lines.linewidth": 1.6,
     }
     settings: Any = {**mpl.rcParamsDefault, **style}
+    del settings["backend"]  # the canvas is named below; to set it would import all of pyplot
     with mpl.rc_context(settings):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)

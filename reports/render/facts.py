@@ -24,6 +24,7 @@ from bmwg.methodology.records import (
 )
 from bmwg.methodology.standing import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.trial import JudgedTrial
+from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 from bmwg.reports.store.frame_codec import result_from_json
@@ -42,7 +43,8 @@ _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 class Facts:
     """A run with what several sections ask of it: answers of frames, in the order of the ladder.
 
-    `never_reached` are planned cells of any kind of load. `counted` keeps each trial that was asked for once.
+    `never_reached` are planned cells of any kind of load. `judgement` is what documents say of the run, or
+    why that failed; None where nobody asked yet. `counted` keeps each trial that was asked for once.
     """
 
     run: Run
@@ -50,6 +52,7 @@ class Facts:
     never_reached: tuple[PlannedCell, ...]
     by_cell: Mapping[str, tuple[JournalTrial, ...]]
     validity: Mapping[Validity, int]
+    judgement: Judgement | str | None = None
     counted: dict[int, JudgedTrial] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -139,8 +142,8 @@ def is_indicative(profile: Mapping[str, Any]) -> bool:
     return bool(profile.get("indicative", bool(profile["deviations"])))
 
 
-def facts(run: Run) -> Facts:
-    """Sort a run for telling."""
+def facts(run: Run, judgement: Judgement | str | None = None) -> Facts:
+    """Sort a run for telling, with what documents say of it where that is known."""
     by_cell: dict[str, list[JournalTrial]] = defaultdict(list)
     for trial in run.trials:
         by_cell[trial.cell_id].append(trial)
@@ -162,6 +165,7 @@ def facts(run: Run) -> Facts:
         ),
         by_cell={cell_id: tuple(trials) for cell_id, trials in by_cell.items()},
         validity={validity: counted[validity] for validity in Validity},
+        judgement=judgement,
     )
 
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from bmwg.methodology.requirements import VerdictBasis
 from bmwg.reports.checker.documents import COMPANIONS, COUNTED, EVERY_RUN, NO_RULE, DocumentGrade, Grade
 from bmwg.reports.checker.judge import Judgement, judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.checker.trials import TakenLines
 from bmwg.reports.checker.verdicts import ClauseVerdict, Verdict
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import NONE, esc, fold, percent, role, table, title
+from bmwg.reports.store import Run, read_run
+from bmwg.reports.store.read import JOURNAL_FILE
 
 NAMES = {
     "RFC2544": "RFC 2544",
@@ -56,17 +60,26 @@ _COVERAGE = ("answered", "not_applicable", "missing")
 _NONE_HELD = "No benchmark of RFC 2544 is assessed: no answer of one is here, or the profile cannot be read."
 
 
-def judged(facts: Facts) -> Judgement | str:
-    """Judge the run as it stands in its folder, without a submission; the name of the error if that fails."""
+def read_judged(folder: Path) -> tuple[Run, Judgement | str]:
+    """Read a run and judge it, without a submission; the name of the error if judging fails.
+
+    The journal is decoded once for both. Raises as `store.read_run` does.
+    """
+    lines = TakenLines(f"{folder}: {JOURNAL_FILE}")
+    run = read_run(folder, lines.take)
+    return run, _judged(folder, lines)
+
+
+def _judged(folder: Path, lines: TakenLines) -> Judgement | str:
     try:
-        return judge(read_evidence(FolderFiles(facts.run.folder), verified=True))
+        return judge(read_evidence(FolderFiles(folder), taken=lines))
     except Exception as error:  # data that a rule cannot read is verify's finding VER-25, not the page's end
         return type(error).__name__
 
 
 def grades(facts: Facts) -> list[str]:
     """Return the section of grades and verdicts."""
-    judgement = judged(facts)
+    judgement = facts.judgement or read_judged(facts.run.folder)[1]
     lines = title("Grades", 1)
     if isinstance(judgement, str):
         return [*lines, esc(f"The run could not be judged ({judgement}): `bmwg verify` says why."), ""]

@@ -61,6 +61,19 @@ def html(text: str, plots: Mapping[str, Plot]) -> str:
     return made if isinstance(made, str) else made.decode("utf-8")
 
 
+def _texts(table: nodes.table, part: type[nodes.Element]) -> list[list[str]]:
+    """Return the texts of a table's head or body, row by row: a cell of ours holds no table of its own."""
+    groups = [group for group in table.children if isinstance(group, nodes.tgroup)]
+    rows = [
+        row
+        for group in groups
+        for found in group.children
+        if isinstance(found, part)
+        for row in found.children
+    ]
+    return [[entry.astext() for entry in row.children] for row in rows]
+
+
 def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 
@@ -85,18 +98,18 @@ def _writer(plots: Mapping[str, Plot]) -> html5_polyglot.Writer:
             """Nothing is open."""
 
         def visit_table(self, node: nodes.table) -> None:
-            heads = list(node.findall(nodes.thead))
-            self.head_names = [entry.astext() for head in heads for entry in head.findall(nodes.entry)]
-            caption = next((f": {found.astext()}" for found in node.findall(nodes.title)), "")
+            head, body = _texts(node, nodes.thead), _texts(node, nodes.tbody)
+            self.head_names = [name for row in head for name in row]
+            caption = next(
+                (f": {found.astext()}" for found in node.children if isinstance(found, nodes.title)), ""
+            )
             self.tables += 1
             self.sorted_rows = iter(())
-            names = [entry for row in node.findall(nodes.thead) for entry in row.findall(nodes.entry)]
-            body = [row for found in node.findall(nodes.tbody) for row in found.findall(nodes.row)]
-            texts = [[entry.astext() for entry in row.findall(nodes.entry)] for row in body]
-            made = sorting([entry.astext() for entry in names], texts, f"t{self.tables}")
+            made = sorting(self.head_names, body, f"t{self.tables}")
             if made is not None:
                 self.sorted_rows = iter(made.rows)
-                self.body.append(f'<div class="sortable" style="--n:{len(names)}">\n{made.controls}')
+                count = len(self.head_names)
+                self.body.append(f'<div class="sortable" style="--n:{count}">\n{made.controls}')
             self.sortable = made is not None
             label = f"Table {self.tables}{caption}"  # a landmark's name has to be its own
             self.body.append(

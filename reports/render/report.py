@@ -8,13 +8,13 @@ from pathlib import Path
 from bmwg.reports.render.blocks import blocks
 from bmwg.reports.render.drawing import Plot
 from bmwg.reports.render.facts import facts
+from bmwg.reports.render.grades import read_judged
 from bmwg.reports.render.html import html
 from bmwg.reports.render.mail import mail_text
 from bmwg.reports.render.markdown import markdown
 from bmwg.reports.render.page import PLOT_FOLDER, page
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.rfcxml import rfcxml
-from bmwg.reports.store import read_run
 from bmwg.reports.store.files import not_written, write_atomically
 
 HTML_FILE = "report.html"
@@ -33,7 +33,7 @@ def write_report(run_dir: Path) -> Path:
 
     Raises ConfigError when the run cannot be read, TestbedError STORE-08 when the folder cannot be written.
     """
-    told = facts(read_run(run_dir))
+    told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)}
     text = page(told, made.values())
     content = html(text, made)
@@ -45,7 +45,7 @@ def write_report(run_dir: Path) -> Path:
 
 def html_of(run_dir: Path, head: Iterable[str]) -> str:
     """Return the page of a run with lines before all of it, and write nothing. Raises as `write_report`."""
-    told = facts(read_run(run_dir))
+    told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)}
     return html(page(told, made.values(), head), made)
 
@@ -69,12 +69,11 @@ def write_form(run_dir: Path, form: str) -> Path:
     if form in ("html", "rst"):
         write_report(run_dir)
         return file
-    run = read_run(run_dir)
-    told = facts(run)
+    told = facts(*read_judged(run_dir))
     made = {plot.name: plot for plot in plots(told)} if form == "md" else {}
     if made:
         _write_plots(run_dir, made)
-    write_atomically(file, form_of(page(told, made.values()), form, run.run_id).encode("utf-8"))
+    write_atomically(file, form_of(page(told, made.values()), form, told.run.run_id).encode("utf-8"))
     return file
 
 

@@ -68,7 +68,8 @@ def _ranks(texts: Sequence[str]) -> list[int]:
 def _filters(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for column in range(len(head)):
-        values = sorted({row[column] for row in rows}, key=sort_key)
+        # equal ones as they are listed: the order of a set is another one in each process
+        values = sorted(dict.fromkeys(row[column] for row in rows), key=sort_key)
         if (
             1 < len(values) <= _FEW
             and 2 * len(values) <= len(rows)

@@ -61,18 +61,29 @@ def genesis(run_id: str, header_sha256: str) -> str:
     return sha256_of({"header_sha256": header_sha256, "run_id": run_id})
 
 
-def read_journal(path: Path, first_prev: str) -> JournalContent:
-    """Read and verify a journal. Raises ConfigError with the line number; changes nothing."""
+Beside = Callable[[Mapping[str, Any], int, int], None]  # takes a line of today's form, its place and octets
+
+
+def read_journal(path: Path, first_prev: str, beside: Beside | None = None) -> JournalContent:
+    """Read and verify a journal. Raises ConfigError with the line number; changes nothing.
+
+    `beside` takes each line as well, once it is verified: who needs more of it decodes it no second time.
+    """
     data = read_bytes(path)
     end = data.rfind(b"\n") + 1
     trials: list[Recorded] = []
     hashes: list[str] = []
     prev, form = first_prev, None
+    start = 0
     for number, line in enumerate(_lines(data, end), start=1):
         where = f"{path}: line {number}"
         checked = checked_line(line, number, prev, where, form)
         form = checked["schema"]
-        trials.append(_taken(checked, line, where))
+        today = of_today(checked)
+        trials.append(_taken(today, line, where))
+        if beside is not None:
+            beside(today, start, len(line))
+        start += len(line) + 1
         prev = checked["hash"]
         hashes.append(prev)
     return JournalContent(trials=tuple(trials), hashes=tuple(hashes), torn=data[end:], whole_octets=end)
@@ -134,7 +145,7 @@ def _body(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _taken(data: dict[str, Any], line: bytes, where: str) -> Recorded:
     try:
-        return recorded(of_today(data), line)
+        return recorded(data, line)
     except ValueError as error:
         raise _broken(
             where, "whole groups, and counts and a spec that a trial can have", str(error)

@@ -19,7 +19,7 @@ from bmwg.reports.store.checks import check_document, check_kind_of_load, check_
 from bmwg.reports.store.codec import PlannedCell, outcome_from_json, planned_from_json
 from bmwg.reports.store.former_http import ANSWERS, JOURNAL, former_http
 from bmwg.reports.store.frame_trials import JournalTrial
-from bmwg.reports.store.journal import genesis, read_journal
+from bmwg.reports.store.journal import Beside, genesis, read_journal
 
 RUN_FILE = "run.json"
 JOURNAL_FILE = "trials.jsonl"
@@ -140,9 +140,10 @@ class Run:
         return tuple(outcome for outcome in self.outcomes if outcome.cell.kind == kind)
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path, beside: Beside | None = None) -> Run:
     """Read the run in a folder and check all of it. Changes nothing on the disk.
 
+    `beside` takes each line of the journal as well (see `read_journal`).
     Raises ConfigError: STORE-01 broken chain, STORE-02 unreadable, STORE-03 unknown version, STORE-04 schema,
     STORE-07 files that contradict each other.
     """
@@ -152,7 +153,7 @@ def read_run(path: Path) -> Run:
     _agree(path, "the hash of the header", document["header_sha256"], header_sha256)
     _agree(path, "platform.json's run id", document["run_id"], platform["run_id"])
     first_prev = genesis(document["run_id"], header_sha256)
-    content = read_journal(path / JOURNAL_FILE, first_prev)
+    content = read_journal(path / JOURNAL_FILE, first_prev, beside)
     known = document["journal"]["trials"]
     if known > len(content.trials):
         raise _contradiction(path, f"at least {known} trials in the journal", str(len(content.trials)))

@@ -7,7 +7,6 @@ equal (docs/adr/0288).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
@@ -15,19 +14,14 @@ from typing import Any
 from bmwg.methodology import neighbours, parallel
 from bmwg.methodology.record.seals import is_hidden
 from bmwg.methodology.records import NOTHING, Cell
-from bmwg.reports.checker.delays import Delays
-from bmwg.reports.checker.evidence import Evidence, Trial
+from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
 from bmwg.reports.store.canonical import sha256_of
+from bmwg.reports.verify.copies import near_copies
 
 _CHAIN = "chain"  # an axis, and what is told of it
 _AROUND = "wall_ns"  # time around a result of other loads than frames
-_BUCKETS = 48  # choice: of which chi squared tells
-_FRAMES = 20  # choice: of a bucket in both trials; with fewer chi squared is too small
-_CHANCE = 0.35  # choice: chi squared a bucket; the least of 300,000 honest pairs is 0.75
 _NAMED = 5
-
-_Sides = tuple[tuple[Delays, Mapping[int, int]], ...]  # of each stream, and its frames by bucket
 
 
 @rule("VER-55", "", "each trial ran on a deployment of its cell's path, hosting, function, network and chain")
@@ -152,32 +146,6 @@ def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
             yield execution.seq, (sha256_of(execution.body.result),)
 
 
-def _near_copies(evidence: Evidence) -> Iterator[str]:
-    """Name trials of a cell whose latencies lie in the same buckets as another's, nearer than chance gives.
-
-    Two samples of one distribution differ by chi squared of about 1 a bucket; a histogram that was copied and
-    shaken a little by much less. A tester and a device that repeat themselves to the frame look so as well.
-    """
-    by_cell: dict[tuple[str, str], list[Trial]] = {}
-    for trial in evidence.trials:
-        if not trial.fault and any(len(one.fullest) >= _BUCKETS for one in trial.delays):
-            by_cell.setdefault((trial.cell_id, trial.metric), []).append(trial)
-    found = []
-    for mine in by_cell.values():
-        earlier: list[_Sides] = []
-        for trial in mine:
-            sides = tuple((one, dict(one.fullest)) for one in trial.delays)
-            if any(_alike(sides, other) for other in earlier):
-                found.append(str(trial.trial.seq))
-            earlier.append(sides)
-    if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        yield (
-            f"copies: the latencies of trial {', '.join(found[:_NAMED])}{more} are those of an earlier trial "
-            "of the same cell, but for less than chance: was one made from the other?"
-        )
-
-
 def _but_for_time(evidence: Evidence) -> Iterator[str]:
     """Name executions of other loads that are equal but for the time around them."""
     first: dict[str, int] = {}
@@ -195,36 +163,13 @@ def _but_for_time(evidence: Evidence) -> Iterator[str]:
         )
 
 
-def _alike(these: _Sides, those: _Sides) -> bool:
-    return any(
-        _nearer_than_chance(first, second, there)
-        for (first, _), (second, there) in zip(these, those, strict=False)
-        if min(len(first.fullest), len(second.fullest)) >= _BUCKETS and first.sha256 != second.sha256
-    )
-
-
-def _nearer_than_chance(first: Delays, second: Delays, there: Mapping[int, int]) -> bool:
-    """Compare by what `second` has in each bucket of `first`."""
-    scale = math.sqrt(second.frames / first.frames)
-    most = _CHANCE * len(first.fullest)
-    total = common = 0.0
-    for low, count in first.fullest:
-        other = there.get(low, 0)
-        if other and count + other >= _FRAMES:
-            common += 1
-            total += (count * scale - other / scale) ** 2 / (count + other)
-            if total > most:
-                return False
-    return common >= _BUCKETS and total < _CHANCE * common
-
-
 def questions(evidence: Evidence) -> tuple[str, ...]:
     """Ask on what a run of real traffic ran where it tells nothing, and of trials that are too alike."""
     if evidence.run is None or evidence.run["simulated"] or evidence.platform is None or not evidence.lines:
         return ()
     return (
         *_bare(evidence, evidence.platform["deployments"]),
-        *_near_copies(evidence),
+        *near_copies(evidence),
         *_but_for_time(evidence),
     )
 

@@ -18,6 +18,7 @@ from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.checker.judge import judge
 from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
+from bmwg.reports.checker.trials import TakenLines
 from bmwg.reports.checker.verdicts import Verdict
 from bmwg.reports.render import grades as module
 from bmwg.reports.render.blocks import Fold, Grid, Heading, Paragraph, blocks
@@ -119,7 +120,9 @@ def test_what_cannot_be_judged_is_no_grade(run_folder: Path, monkeypatch: pytest
 
 
 def test_the_verified_journal_gives_the_verdicts_of_the_strict_reader(run_folder: Path) -> None:
-    quick = read_evidence(FolderFiles(run_folder), verified=True)
+    lines = TakenLines("the journal")
+    read_run(run_folder, lines.take)
+    quick = read_evidence(FolderFiles(run_folder), taken=lines)
     assert quick.findings == ()
     assert judge(quick) == judge(folder_evidence(run_folder))
     assert [dataclasses.replace(one.trial) for one in quick.trials] == [

@@ -100,3 +100,13 @@ def test_a_long_value_breaks_its_line_instead_of_the_page() -> None:
         ".sift fieldset { border: 0; min-width: 0;" in STYLE
     )  # a fieldset is as wide as its words otherwise
     assert ".sift label { min-width: 0; overflow-wrap: anywhere; }" in STYLE
+
+
+def test_values_that_sort_alike_stand_as_the_table_lists_them() -> None:
+    goals = [f"0.2f0.{place}d" for place in (7, 3, 5, 1)]
+    rows = [[goal, str(place)] for place, goal in enumerate(goals * 4)]
+    made = sorting(["goal", "trial"], rows, "t1")
+    assert made is not None
+    assert [made.controls.index(f"/>{goal}<") for goal in goals] == sorted(
+        made.controls.index(f"/>{goal}<") for goal in goals
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import liar
 import liar_source
@@ -14,6 +16,7 @@ import replayable
 from bmwg.methodology.records import LatencyHistogram, StreamCounts
 from bmwg.reports.bundle.make import folder_evidence
 from bmwg.reports.checker.delays import delays_of
+from bmwg.reports.verify import copies
 from bmwg.reports.verify.places import nothing_twice
 from bmwg.reports.verify.verify import verify_folder
 
@@ -98,3 +101,39 @@ def test_no_two_trials_of_an_honest_run_are_alike(kept, name: str) -> None:
     verified = verify_folder(kept(name))
     assert "VER-56" not in {one.rule_id for one in verified.findings}
     assert not any(one.startswith("copies: ") for one in verified.questions)
+
+
+def plainly_alike(one: Any, other: Any) -> bool:
+    """Compare two streams bucket by bucket, as docs/adr/0288 says it."""
+    scale = (other.frames / one.frames) ** 0.5
+    there = dict(other.fullest)
+    pairs = [(count, there.get(low, 0)) for low, count in one.fullest]
+    shared = [(mine, theirs) for mine, theirs in pairs if theirs and mine + theirs >= 20]
+    total = sum((mine * scale - theirs / scale) ** 2 / (mine + theirs) for mine, theirs in shared)
+    return len(shared) >= 48 and total < 0.35 * len(shared)
+
+
+def test_setting_pairs_aside_by_their_buckets_changes_no_answer() -> None:
+    chance = random.Random(7)
+
+    def histogram() -> tuple[tuple[int, int, int], ...]:
+        first, frames = chance.randrange(0, 60, 2), chance.choice([3, 9, 11, 40])
+        return tuple((low, low + 1, chance.randint(1, 2 * frames)) for low in range(first, first + 200, 2))
+
+    def shaken(buckets: tuple[tuple[int, int, int], ...]) -> tuple[tuple[int, int, int], ...]:
+        by = chance.randint(1, 8)
+        return tuple((low, high, max(1, count + chance.randint(-by, by))) for low, high, count in buckets)
+
+    made = [histogram() for _ in range(60)]
+    made += [shaken(chance.choice(made)) for _ in range(60)]
+    streams = [SimpleNamespace(latency=LatencyHistogram(buckets=one, sum_ns=1)) for one in made]
+    delays = delays_of(SimpleNamespace(streams=streams))  # type: ignore[arg-type]
+    bits: dict[int, int] = {}
+    sides = [copies.side_of(one, bits) for one in delays]
+    found = [copies.alike(one, sides[:place]) for place, one in enumerate(sides)]
+    expected = [
+        any(plainly_alike(one, other) for other in delays[:place] if one.sha256 != other.sha256)
+        for place, one in enumerate(delays)
+    ]
+    assert found == expected
+    assert 5 < sum(found) < 60
