@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from bmwg.methodology import suites
@@ -70,7 +71,7 @@ class Line:
     platform: tuple[int, int, str] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what many rules ask for is kept
 class Evidence:
     """What a run's files hold. `findings` are what reading them found; None and empty stand for unreadable.
 
@@ -122,7 +123,7 @@ class Evidence:
             outcomes=tuple(one for one in self.outcomes if one.cell.kind == kind),
         )
 
-    @property
+    @cached_property
     def begins(self) -> Mapping[int, str]:
         """When each line of the journal can have begun at the earliest: the stamp of the line before."""
         ended = [(one.trial.seq, one.at) for one in self.trials]
@@ -131,7 +132,7 @@ class Evidence:
         stamps = [self.run["started_at"] if self.run else "", *(at for _, at in ended)]
         return {seq: stamp for (seq, _), stamp in zip(ended, stamps, strict=False)}
 
-    @property
+    @cached_property
     def lines(self) -> tuple[Line, ...]:
         """What all lines of the journal have, of every kind of load, in order."""
         frames = (
