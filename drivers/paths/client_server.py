@@ -1,9 +1,8 @@
 """A native client on one host, a server in a hosting form on another, a link between them (document 004).
 
-A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes,
-a unikernel by one of ours. The client is a process
-of the first node in every form, so that only the server's form differs. Forms that nothing makes here are
-refused by name. Tests of frames have no cells on it: both its ends are programs.
+A pod, by crun, Docker or podman, is reached by the bridge that its CNI option makes, a guest and a unikernel
+by one of ours. The client is a process of the first node in every form, so that only the server's form
+differs. Tests of frames have no cells on it: both its ends are programs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from bmwg.drivers.api import (
     PodRuntime,
 )
 from bmwg.drivers.hosting.namespace import NamespaceNode
-from bmwg.drivers.paths import agentless, endpoints, uplinks
+from bmwg.drivers.paths import agentless, endpoints, guest_server, uplinks
 from bmwg.drivers.paths.addresses import ENDPOINTS, host
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import refuse
@@ -33,7 +32,6 @@ from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import BAREMETAL, ENGINES, GUEST, NOTHING, POD, UNIKERNEL, Cell
 
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
-_LATER = (GUEST,)  # forms of the document without a server here
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
     "runs_in": "programs at both ends use their kernels' sockets",
@@ -46,7 +44,7 @@ class ClientServerPath:
 
     kind: ClassVar[PathKind] = PathKind(
         name="client-server",
-        hostings=(BAREMETAL, POD, *ENGINES, UNIKERNEL),
+        hostings=(BAREMETAL, POD, *ENGINES, GUEST, UNIKERNEL),
         functions=(NOTHING,),
         networked=True,
         scenario="a native client and a server in a hosting form, on two nodes",
@@ -69,7 +67,7 @@ class ClientServerPath:
 
     def probe_pods(self) -> Missing | None:
         """Return what is missing: the hosting form, or the network option of a pod."""
-        if self._cell.hosting in _LATER:
+        if self._cell.hosting not in self.kind.hostings:
             return Missing(
                 what=f"hosting form {self._cell.hosting} for a server of transport tests",
                 reason=f"no driver makes it here: {', '.join(self.kind.hostings)} are the forms",
@@ -80,6 +78,8 @@ class ClientServerPath:
         host = self._bed.node(self._bed.underlay()[1].node)
         if self._cell.hosting == UNIKERNEL:
             return agentless.missing(self._bed, host)
+        if self._cell.hosting == GUEST:
+            return guest_server.lacking(self._bed, host)
         if self._cell.hosting in ENGINES and self._cell.network == NOTHING:
             return Missing(
                 what=f"hosting form {self._cell.hosting} without a network",
@@ -130,7 +130,17 @@ class ClientServerPath:
             cpus = bed.testbed.tester.cpus  # those of the form are the pods'
             place = stack.enter_context(native_place(bed, asking, number=0, cpus=cpus))
             client, native = _end(place, mine.interface, 0), {"client": place.limits}
-            if self._cell.hosting == UNIKERNEL:
+            if self._cell.hosting == GUEST:
+                made = stack.enter_context(guest_server.standing(bed, answering, nic=other.interface))
+                server, further, native["server"] = _end_in(made), made.crossed, made.place.limits
+                told = {
+                    "network": NOTHING,
+                    "host": answering.name,
+                    "machines": {made.guest.name: made.machine},
+                    "hops": made.hops,
+                    "forwarding": "the kernel of the server's host, and QEMU",
+                }
+            elif self._cell.hosting == UNIKERNEL:
                 server, further, told = stack.enter_context(self._machine(answering, other.interface, asking))
             elif self._cell.hosting != BAREMETAL:
                 server, further, told = stack.enter_context(self._pod(answering, other.interface))
@@ -224,6 +234,16 @@ def _end(place: HostPlace, interface: str, number: int) -> PodEnd:
         address=host(ENDPOINTS[number][0]),
         cpus=str(place.limits["cpuset_cpus"]),
         cgroup=place.cgroup,
+    )
+
+
+def _end_in(made: guest_server.GuestServer) -> PodEnd:
+    return PodEnd(
+        pod=made.place,
+        interface=made.guest.interface,
+        address=host(ENDPOINTS[guest_server.NUMBER][0]),
+        cpus=made.guest.pod_cpus,
+        cgroup=made.place.cgroup,
     )
 
 

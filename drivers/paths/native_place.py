@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bmwg.drivers.api import JsonValue, PlacedNode
 from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.guest_hosts import GuestHost
 
 UNDO_KIND = "native_cgroup"
 _CGROUP = "bmwg.drivers.hosting.native_cgroup"
@@ -63,3 +64,26 @@ def native_place(
     finally:
         node.call(f"{_CGROUP}:remove", cgroup=f"/{name}")
         bed.undo.done(entry)
+
+
+def guest_place(bed: Bed, guest: GuestHost, *, name: str) -> HostPlace:
+    """Make a cgroup in a guest with a pod's limits, on its CPUs for pods; it goes with the guest.
+
+    Raises DriverError HOST-01.
+    """
+    limits = bed.testbed.pods
+    cgroup = guest.call(
+        f"{_CGROUP}:make",
+        name=name,
+        cpus=guest.pod_cpus,
+        memory_octets=limits.memory_octets,
+        hugepages_2mi=limits.hugepages_2mi,
+    )
+    return HostPlace(
+        pod_id=guest.name,
+        node=guest,
+        pid=guest.pid,
+        start_ticks=guest.start_ticks,
+        cgroup=cgroup,
+        limits=guest.call(f"{_CGROUP}:described", cgroup=cgroup),
+    )

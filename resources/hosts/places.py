@@ -16,7 +16,7 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.qemu import Accelerator
 from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.native_place import HostPlace, native_place
+from bmwg.drivers.paths.native_place import guest_place, native_place
 from bmwg.drivers.paths.pods import created_pod, described
 from bmwg.drivers.workload.of_jobs import Workshop
 from bmwg.methodology.kinds.jobs.profile import PATH
@@ -26,7 +26,6 @@ from bmwg.methodology.vnics import VIRTIO
 
 _FILES = "bmwg.drivers.hosting.job_files"
 _PROGRAMS = "bmwg.drivers.hosting.programs"
-_CGROUP = "bmwg.drivers.hosting.native_cgroup"
 _IN_POD = "/run/bmwg-job"
 _FUNCTION: dict[str, JsonValue] = {
     "name": "none",
@@ -138,27 +137,11 @@ def form(bed: Bed, hosting: str) -> Iterator[Form]:
 def _in_guest(bed: Bed, node: NamespaceNode) -> Iterator[tuple[Workshop, dict[str, JsonValue]]]:
     """Boot a guest for jobs, with a cgroup and a folder in it; all of it goes with the guest."""
     with guest_hosts.guest_host(bed, node, number=0, vnic=VIRTIO, pods=False) as guest:
-        limits = bed.testbed.pods
-        cgroup = guest.call(
-            f"{_CGROUP}:make",
-            name="bmwg-job",
-            cpus=guest.pod_cpus,
-            memory_octets=limits.memory_octets,
-            hugepages_2mi=limits.hugepages_2mi,
-        )
-        told = guest.call(f"{_CGROUP}:described", cgroup=cgroup)
+        place = guest_place(bed, guest, name="bmwg-job")
         guest.call(f"{_PROGRAMS}:write_files", folder=_IN_POD, files={})
-        place = HostPlace(
-            pod_id=guest.name,
-            node=guest,
-            pid=guest.pid,
-            start_ticks=guest.start_ticks,
-            cgroup=cgroup,
-            limits=told,
-        )
-        shop = Workshop(place=place, cgroup=cgroup, folder=_IN_POD, on_node=_IN_POD)
+        shop = Workshop(place=place, cgroup=place.cgroup, folder=_IN_POD, on_node=_IN_POD)
         machines: JsonValue = {guest.name: guest_hosts.described(bed, guest, VIRTIO)}
-        yield shop, {"native_programs": {"job": told}, "machines": machines}
+        yield shop, {"native_programs": {"job": place.limits}, "machines": machines}
 
 
 def no_space(bed: Bed, wanted_octets: int) -> Missing | None:

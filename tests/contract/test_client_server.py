@@ -9,8 +9,10 @@ from tests.contract.paths_support import traces
 from tests.contract.streams_support import needs, offered, opened, spec
 
 from bmwg.drivers import registry
+from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import cgroups, process
 from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.record.deployment import take_between
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.drivers.workload.netperf import Netperf
@@ -93,11 +95,17 @@ def test_a_server_that_is_left_in_the_cgroup_ends_with_it(bed):
     assert bed.undo.pending == () or all(one.kind != "native_cgroup" for one in bed.undo.pending)
 
 
-@pytest.mark.parametrize("hosting", [GUEST, UNIKERNEL])
+@pytest.mark.parametrize("hosting", ["lxc", UNIKERNEL])
 def test_a_form_that_nothing_makes_here_is_told_by_name(bed, hosting):
     missing = path_of(bed, hosting)[1].probe_pods()
     assert missing is not None
     assert hosting in missing.what
+
+
+def test_a_machine_without_what_a_guest_needs_is_told_by_name(bed, monkeypatch):
+    lack = Missing(what="QEMU", reason="not in PATH", mend="sh setup/install.sh http")
+    monkeypatch.setattr(guest_hosts, "lacking", lambda *_: lack)
+    assert path_of(bed, GUEST)[1].probe_pods() == lack
 
 
 def test_frames_have_no_cell_on_it(bed):

@@ -122,6 +122,16 @@ def test_each_visit_has_its_own_deployment_and_each_cell_its_executions() -> Non
     assert {one[2] for one in bench.journal} == {"valid"}
 
 
+def test_a_guest_without_kvm_is_named_and_measured_where_its_profile_says_so_after_all_others() -> None:
+    quick = Bench("quick")
+    assert quick.types()["kvm"] == LACKING
+    assert all("BMWG_PROFILE=guests" in mend for name, mend in quick.mends.items() if "/kvm/" in name)
+    guests = Bench("guests")
+    assert guests.types() == {"baremetal": MEASURED, "pod": MEASURED, "kvm": MEASURED}
+    assert guests.deployed[-1] == "kvm"
+    assert guests.deployed.count("kvm") == 1, "it has no turn"
+
+
 def test_with_kvm_a_guest_has_its_turn(monkeypatch) -> None:
     monkeypatch.setattr(qemu, "translates", lambda: False)
     bench = Bench("quick")

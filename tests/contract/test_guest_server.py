@@ -1,0 +1,94 @@
+"""A server in a guest: a native client's streams cross a real vNIC, and nothing stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+from tests.contract.guest_support import needs_guest
+from tests.contract.paths_support import traces
+from tests.contract.streams_support import needs, offered, opened, spec, udp
+from tests.faults.support import children
+
+from bmwg.drivers import registry
+from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.record.deployment import take_between
+from bmwg.drivers.standing import Standing
+from bmwg.drivers.workload.iperf3 import Iperf3
+from bmwg.methodology.kinds.streams import profile
+from bmwg.methodology.kinds.streams.kind import STREAMS
+from bmwg.methodology.records import GUEST, NOTHING, Validity
+
+pytestmark = [*needs("iperf3"), *needs_guest]
+PATH = "client-server"
+WAY = ["dut1/under0", "dut2/under0", "dut2/vm1", "vm1/eth0"]
+SLOW = replace(udp(), load_bps=5_000_000)  # which a translated server takes
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("run")) as made:
+        yield made
+    assert made.undo.pending == ()
+
+
+def path_of(bed):
+    cell = profile.cell_of(PATH, NOTHING, "socket_sizes_twin", spec(), GUEST)
+    return cell, registry.load(registry.PATH, PATH)(cell, bed)
+
+
+def seen(bed):
+    names = {one["name"] for one in bed.node("dut2").call("bmwg.drivers.hosting.interfaces:listing")}
+    return traces(bed.run_dir, bed.token), bed.undo.pending, names
+
+
+def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(bed):
+    cell, path = path_of(bed)
+    assert path.probe_pods() is None
+    before = seen(bed)
+    with path.between_pods() as between:
+        require_closed(bed)
+        standing = Standing(bed)
+        assert [one.at for one in between.crossed] == WAY
+        workload = Iperf3([bed.node("dut1"), bed.node("dut2")])
+        for asked in (spec(window_octets=20_000), SLOW):
+            found = offered(workload, between, asked)
+            workload.detach()
+            assert found.faults == ()
+            assert STREAMS.assessed(asked, found).validity is Validity.VALID, found
+            assert [one.at for one in found.crossings] == WAY
+            for one in found.crossings:
+                assert one.octets >= found.received_octets > 0
+        assert standing.fault() is None
+        server = between.ends[1]
+        told = server.pod.inside("bmwg.drivers.hosting.native_cgroup:described", cgroup=server.cgroup)
+        assert told["memory_limit_octets"] == bed.testbed.pods.memory_octets
+        assert between.evidence["native_programs"]["server"] == told
+        (machine,) = between.evidence["machines"].values()
+        assert machine["accelerator"] in ("tcg", "kvm")
+        assert machine["vnic"]["kind"] == "virtio"
+        records = take_between(bed, cell, between, {"iperf3": dict(workload.describe())})
+        assert records["vm1"]["fields"]["nic"]["eth0"]["offloads"]["value"]
+        assert records["dut2"]["fields"]["nic"]["vm1"]["offloads"]["value"]
+    assert seen(bed) == before
+
+
+def test_a_guest_that_ends_is_told_and_nothing_stays(bed):
+    before = seen(bed)
+    with path_of(bed)[1].between_pods():
+        standing = Standing(bed)
+        assert standing.fault() is None
+        (qemu,) = [pid for pid in children(bed.node("dut2").pid) if _is_qemu(pid)]
+        os.kill(qemu, signal.SIGKILL)
+        end_s = time.monotonic() + 30
+        while standing.fault() is None and time.monotonic() < end_s:
+            time.sleep(0.1)
+        assert "vm1" in (standing.fault() or "")
+    assert seen(bed) == before
+
+
+def _is_qemu(pid: int) -> bool:
+    return os.path.basename(os.path.realpath(f"/proc/{pid}/exe")).startswith("qemu-system")
