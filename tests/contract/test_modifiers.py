@@ -63,12 +63,22 @@ def seen(acting, wanted, evidence, within_s=30.0):
             return result, counts
 
 
+def whole(acting, wanted, evidence, within_s=30.0):
+    """The same in the first trial of which no frame was lost: one lost in a device queue met no filter."""
+    end_s = time.monotonic() + within_s
+    while True:
+        result, counts = seen(acting, wanted, evidence, within_s)
+        if not result.lost_frames or time.monotonic() > end_s:
+            return result, counts
+
+
 @pytest.mark.parametrize("name", EVIDENCE)
 def test_a_modifier_is_at_work_and_goes_again(deployed, name):
     acting, place = deployed
     if lack := modifiers.missing(name):
         pytest.skip(f"lacks {lack.what}: {lack.mend}")
-    result, counts = seen(acting, spec(modifier=name), EVIDENCE[name])
+    found = whole if name in modifiers.FILTERS else seen
+    result, counts = found(acting, spec(modifier=name), EVIDENCE[name])
     assert counts[EVIDENCE[name]] > 0
     if name in modifiers.FILTERS:
         assert counts[EVIDENCE[name]] == result.streams[0].sent_frames
@@ -100,8 +110,8 @@ def test_filters_are_those_of_the_trial_whichever_cell_was_deployed(deployed):
     if lack := modifiers.missing("filters-25"):
         pytest.skip(f"lacks {lack.what}: {lack.mend}")
     for direction in ("forward", "reverse", "both"):
-        result = acting.run(spec(modifier="filters-25", direction=Direction(direction)))
-        counts = dict(result.auxiliary)
+        wanted = spec(modifier="filters-25", direction=Direction(direction))
+        result, counts = whole(acting, wanted, EVIDENCE["filters-25"])
         assert counts["modifier.filtered_frames"] == 0
         assert counts["modifier.matched_frames"] == sum(stream.sent_frames for stream in result.streams)
 
