@@ -1,6 +1,12 @@
 """What a record keeps of a node's packet filter: what is in force, without what is drawn anew each time."""
 
+import json
+
+import pytest
+
+from bmwg.drivers.record.collect import assemble
 from bmwg.drivers.record.collectors.datapath import _counted, _in_force
+from bmwg.methodology.record.facts import facts
 
 FIXED = {"rule": {"chain": "FORWARD", "expr": ["accept"]}}
 
@@ -41,3 +47,14 @@ def test_an_empty_chain_of_a_hook_is_for_its_policy():
 def test_a_chain_with_a_rule_is_and_one_of_its_name_in_another_table_is_not():
     other = {"chain": {**LEFT["chain"], "table": "mine"}}
     assert _in_force([LEFT, other, RULE]) == [LEFT, RULE]
+
+
+@pytest.mark.parametrize(("further", "alike"), [(LEFT, True), (RULE, False)])
+def test_a_record_holds_the_rules_in_force_alone(sample_source, further, alike):
+    def recorded(*rules):
+        source = sample_source("bare-metal-two-sockets")
+        told = json.dumps({"nftables": [{"metainfo": {}}, HOOKED, *rules]})
+        source.data["commands"]["nft --json list ruleset"] = {"stdout": told}
+        return dict(facts(assemble(source, "machine")["fields"]))["datapath/firewall"]["value"]
+
+    assert (recorded() == recorded(further)) is alike
