@@ -18,17 +18,17 @@ Latency Of Node Forwarding
     Measure Its Cells
 
 Latency Of A Forwarding Pod
-    [Tags]    id:CN-LAT-1.3    path:pvp
+    [Tags]    id:CN-LAT-1.3    path:pvp    model:kernel
     Measure Its Cells
 
 Latency Pod To Pod On One Node
-    [Tags]    id:CN-LAT-1.4    path:p2p
+    [Tags]    id:CN-LAT-1.4    path:p2p    model:kernel
     Measure Its Cells
 
 Latency Pod To Pod On Two Nodes Over An Underlay
-    [Tags]    id:CN-LAT-1.5    path:p2p-underlay
+    [Tags]    id:CN-LAT-1.5    path:p2p-underlay    model:kernel
     Measure Its Cells
 
 Latency Pod To Pod On Two Nodes Over VXLAN
-    [Tags]    id:CN-LAT-1.6    path:p2p-vxlan
+    [Tags]    id:CN-LAT-1.6    path:p2p-vxlan    model:kernel
     Measure Its Cells
