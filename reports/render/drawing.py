@@ -29,6 +29,7 @@ _VARIABLES = {
     SERIES[5]: "var(--s5, #5c6b00)",
 }
 MARKERS = "osD^vP"
+TRANSLATED = "-translated"  # ends the names of figures of translated machines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,14 @@ def told_of(plot: Plot, words: str) -> Plot:
         mark.format(plot.name, escape(plain(plot.title))), mark.format(plot.name, escape(plain(title))), 1
     )
     return replace(plot, title=title, svg=svg)
+
+
+def renamed(plot: Plot, name: str) -> Plot:
+    """Return a plot under another name, with which the identifiers of its SVG begin."""
+    svg = re.sub(
+        rf'(id="|url\(#|href="#|labelledby="| ){re.escape(plot.name)}-(?=[td\d])', rf"\g<1>{name}-", plot.svg
+    )
+    return replace(plot, name=name, svg=svg)
 
 
 def _inline(svg: str, name: str, title: str, description: str) -> str:

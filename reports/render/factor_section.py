@@ -10,7 +10,7 @@ from bmwg.methodology.factors.effects import Effect, Effects, effects_of
 from bmwg.reports.render.drawing import INK, SERIES, Plot, draw_plot, label
 from bmwg.reports.render.facts import THROUGHPUT, Facts
 from bmwg.reports.render.results import type_badge
-from bmwg.reports.render.text import NONE, esc, table, title
+from bmwg.reports.render.text import NONE, esc, number_of, table, title
 
 NAME = "factors"
 _MOST_ROWS = 30  # of the figure: choice, more is no reading
@@ -28,7 +28,7 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
     found = _found(facts)
     if found is None:
         return []
-    lines = [*title("Effects of factors", 1), *_design(found), *_as_found(facts), *figure]
+    lines = [*title("Effects of factors", 1), *_design(found), *_apart(facts), *_as_found(facts), *figure]
     if found.main:
         lines += _effects("Effect of each factor on the throughput", found, found.main)
     if found.interactions:
@@ -37,7 +37,25 @@ def section(facts: Facts, figure: Sequence[str]) -> list[str]:
 
 
 def _found(facts: Facts) -> Effects | None:
-    return effects_of(facts.of_metric(THROUGHPUT), (planned.cell for planned in facts.run.plan))
+    """Return the effects among answers of one sort: native ones where there are any, else all."""
+    native, machines = facts.by_translation()
+    mine = native if native.of_metric(THROUGHPUT) else facts
+    apart = set() if mine is facts else {one.cell for one in machines.outcomes}
+    planned = (planned.cell for planned in facts.run.plan)
+    return effects_of(mine.of_metric(THROUGHPUT), (cell for cell in planned if cell not in apart))
+
+
+def _apart(facts: Facts) -> list[str]:
+    """Tell how many answers take no part, since translated machines made them and others are native."""
+    native, machines = facts.by_translation()
+    left = len(machines.of_metric(THROUGHPUT))
+    if not left or not native.of_metric(THROUGHPUT):
+        return []
+    words = (
+        f"{number_of(left, 'answer')} through machines under {machines.accelerators()} take no part: held "
+        "against native ones, they would tell what translation costs."
+    )
+    return [esc(words), ""]
 
 
 def _as_found(facts: Facts) -> list[str]:
@@ -94,12 +112,25 @@ def _effects(caption: str, found: Effects, effects: Sequence[Effect]) -> list[st
             esc(_levels(one)),
             f"{one.ratio:.3f}",
             NONE if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}",
-            esc(_WITHIN_WIDTH if one.clear and not one.moved else _MOVED[one.moved]),
+            esc((_WITHIN_WIDTH if one.clear and not one.moved else _MOVED[one.moved]) + _if_nil(found, one)),
         ]
         for one in effects
     ]
     head = ["factor", "level against level", "ratio of throughputs", "95 % interval", "what it shows"]
     return table(head, rows, caption)
+
+
+def _if_nil(found: Effects, one: Effect) -> str:
+    """Name the interactions without which a main effect could not have been told."""
+    pairs = [
+        term
+        for term, partners in found.inseparable
+        if len(term) > 1 and (one.term in partners or set(one.term) <= set(term))
+    ]
+    if len(one.term) > 1 or one.term not in {term for term, _ in found.inseparable} or not pairs:
+        return ""
+    names = " and ".join(found.design.name(term) for term in pairs)
+    return f"; holds only where {names} {'is' if len(pairs) == 1 else 'are'} nil, which was not measured"
 
 
 def _levels(one: Effect) -> str:
@@ -112,6 +143,8 @@ def _limits(found: Effects) -> list[str]:
     design = found.design
     lines = []
     for term, partners in found.inseparable:
+        if any(one.term == term for one in found.main):
+            continue  # said beside the effect
         names = " or ".join(design.name(one) for one in partners) or "several of the others together"
         lines.append(f"{design.name(term)} cannot be told apart from {names}.")
     assumed = [term for term in found.assumed if term not in {one for one, _ in found.inseparable}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.methodology import axes, directions
@@ -25,6 +25,7 @@ from bmwg.methodology.records import (
 from bmwg.methodology.standing import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.checker.judge import Judgement
+from bmwg.reports.render.guest import accelerator_of, of_translated
 from bmwg.reports.render.text import unit
 from bmwg.reports.store import JournalTrial, PlannedCell, Run
 from bmwg.reports.store.frame_codec import result_from_json
@@ -104,6 +105,20 @@ class Facts:
         """Return what it used over all valid trials of a search."""
         trials = self.judged(outcome)
         return use_of(trial.result for trial in trials if trial.validity is Validity.VALID)
+
+    def by_translation(self) -> tuple[Facts, Facts]:
+        """Return these facts with native answers alone, and with those through translated machines alone."""
+        apart = [of_translated(self.run, outcome) for outcome in self.outcomes]
+        native, machines = (
+            tuple(one for one, is_apart in zip(self.outcomes, apart, strict=True) if is_apart is wanted)
+            for wanted in (False, True)
+        )
+        return replace(self, outcomes=native), replace(self, outcomes=machines)
+
+    def accelerators(self) -> str:
+        """Name what ran the machines through which these answers came; empty without machines."""
+        names = {self.run.trial(seq).deployment_id for one in self.outcomes for seq in one.trials}
+        return "/".join(sorted({accelerator_of(self.run, name) for name in names} - {""}))
 
     def not_assessed(self) -> tuple[Outcome, ...]:
         """Return the outcomes of cells that could not be tried."""

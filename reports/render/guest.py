@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bmwg.methodology.records import Outcome
 from bmwg.reports.store import Run
 
 GUEST = "qemu guest"  # name of the machine among a run's drivers
@@ -13,14 +14,9 @@ _KVM = "kvm"
 
 
 def guest_words(run: Run) -> str:
-    """Say in which guest a run was made (`guest under TCG`), or what its machines ran under; else empty."""
+    """Say in which guest a run was made (`guest under TCG`); empty for a run on the host itself."""
     found = _accelerators(run, GUEST)
-    if found:
-        return f"guest under {_named(found)}"
-    if found := _accelerators(run, MACHINE):
-        return f"machines (hosting vm) under {_named(found)}"
-    found = _accelerators(run, OF_PODS)
-    return f"pods in guests under {_named(found)}" if found else ""
+    return f"guest under {_named(found)}" if found else ""
 
 
 def guest_sentence(run: Run) -> str:
@@ -79,14 +75,21 @@ def guest_sentences(runs: Iterable[Run]) -> list[str]:
 
 def accelerator_of(run: Run, deployment: str) -> str:
     """Say what ran the machines of a deployment (`TCG`, `KVM`); empty where none took part."""
-    told = run.platform.get("deployments", {}).get(deployment, {}).get("machines", {})
-    found = {str(one.get("accelerator", "")) for one in told.values()} if isinstance(told, dict) else set()
-    return "/".join(sorted(found)).upper()
+    told = run.platform.get("deployments", {}).get(deployment, {})
+    several = told.get("machines", {})
+    machines = [told.get("machine"), *(several.values() if isinstance(several, dict) else ())]
+    found = {str(one.get("accelerator") or "") for one in machines if isinstance(one, dict)}
+    return _named(found) if found else ""
 
 
 def translated(run: Run, deployment: str) -> bool:
     """Whether a deployment's figures may stand beside no native one: a machine not known to be KVM's."""
     return accelerator_of(run, deployment) not in ("", _KVM.upper())
+
+
+def of_translated(run: Run, outcome: Outcome) -> bool:
+    """Whether an answer of frames rests on trials through machines that are not known to be KVM's."""
+    return any(translated(run, name) for name in {run.trial(seq).deployment_id for seq in outcome.trials})
 
 
 def _named(accelerators: set[str]) -> str:

@@ -21,7 +21,7 @@ from bmwg.reports.render import (
     results,
     statements,
 )
-from bmwg.reports.render.drawing import Plot
+from bmwg.reports.render.drawing import TRANSLATED, Plot
 from bmwg.reports.render.facts import Facts
 from bmwg.reports.render.text import esc, number_of, title
 
@@ -106,12 +106,14 @@ def _what(facts: Facts) -> str:
 
 
 def _plot(plots: dict[str, Plot], name: str) -> list[str]:
-    if name not in plots:
-        return []
-    plot = plots[name]
+    """Return a figure, and after it that of translated machines, where there are."""
+    return [line for one in (name, name + TRANSLATED) if one in plots for line in _figure(plots[one])]
+
+
+def _figure(plot: Plot) -> list[str]:
     return [
         "",
-        f".. figure:: {PLOT_FOLDER}/{name}.svg",
+        f".. figure:: {PLOT_FOLDER}/{plot.name}.svg",
         f"   :alt: {esc(plot.title)}",
         "",
         f"   {esc(plot.title)}. {esc(plot.description)}",

@@ -5,14 +5,25 @@ A mark of a plain number stands for a plain number only; each plot has a table o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bmwg.methodology import directions
 from bmwg.methodology.records import Outcome, Validity
 from bmwg.reports import rooms
 from bmwg.reports.render.chain_section import chain_plot
-from bmwg.reports.render.drawing import GRID, INK, MARKERS, SERIES, Plot, draw_plot, label, told_of
+from bmwg.reports.render.drawing import (
+    GRID,
+    INK,
+    MARKERS,
+    SERIES,
+    TRANSLATED,
+    Plot,
+    draw_plot,
+    label,
+    renamed,
+    told_of,
+)
 from bmwg.reports.render.extent import Extent, Known, extent
 from bmwg.reports.render.factor_section import factor_plot
 from bmwg.reports.render.facts import LATENCY, Facts, option, percentiles, told_ways
@@ -26,7 +37,22 @@ _MAX_LINES = 6
 
 
 def plots(facts: Facts) -> tuple[Plot, ...]:
-    """Draw what the run has numbers for; a run without leaves plots out. A run in a guest names it."""
+    """Draw what the run has numbers for; a run without leaves plots out. A run in a guest names it.
+
+    Answers through translated machines have figures of their own: none of them stands beside a native one.
+    """
+    native, machines = facts.by_translation()
+    words = f"machines under {machines.accelerators()}"
+    drawn = [
+        *_drawn(native),
+        *(told_of(renamed(plot, plot.name + TRANSLATED), words) for plot in _drawn(machines)),
+        *rooms.plots(facts.run),
+    ]
+    guest = guest_words(facts.run)
+    return tuple(told_of(plot, guest) for plot in drawn) if guest else tuple(drawn)
+
+
+def _drawn(facts: Facts) -> Iterator[Plot]:
     made = (
         _throughput(facts),
         option_plot(facts),
@@ -36,9 +62,7 @@ def plots(facts: Facts) -> tuple[Plot, ...]:
         frame_loss_plot(facts),
         _search(facts),
     )
-    drawn = (*(plot for plot in made if plot is not None), *rooms.plots(facts.run))
-    guest = guest_words(facts.run)
-    return tuple(told_of(plot, guest) for plot in drawn) if guest else drawn
+    return (plot for plot in made if plot is not None)
 
 
 def _thousands(axis: Any) -> None:
