@@ -18,6 +18,7 @@ from bmwg.reports.render import (
     guard,
     option_plot,
     parallel_section,
+    physical_section,
     results,
     statements,
 )
@@ -60,6 +61,7 @@ def page(facts: Facts, plots: Iterable[Plot], head: Iterable[str] = ()) -> str:
     lines += data_plane.section(facts)
     lines += chain_section.section(facts, _plot(by_name, chain_section.NAME))
     lines += parallel_section.section(facts)
+    lines += physical_section.section(facts)
     lines += factor_section.section(facts, _plot(by_name, factor_section.NAME))
     lines += benchmarks.sections(facts, lambda name: _plot(by_name, name))
     if facts.outcomes:

@@ -10,8 +10,8 @@ from made_parts import TESTBED, THROUGHPUT, Maker, cell, header
 
 from bmwg.methodology.records import VM
 from bmwg.reports.render.drawing import TRANSLATED, Plot
-from bmwg.reports.render.facts import facts
 from bmwg.reports.render.factor_section import section
+from bmwg.reports.render.facts import facts
 from bmwg.reports.render.plots import plots
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run

@@ -1,0 +1,53 @@
+"""A named physical device beside numbers of functions and CPUs that carry the same, or the limit reached."""
+
+from __future__ import annotations
+
+from bmwg.methodology import physical
+from bmwg.reports.render.facts import THROUGHPUT, Facts, option
+from bmwg.reports.render.text import esc, table, title, unit
+
+_HEAD = ("path and option", "what is counted", "tried", "what equals the device")
+_CARRIES = {True: "carries it", False: "does not", None: "not decided"}
+
+
+def section(facts: Facts) -> list[str]:
+    """Return the section; nothing for a profile that names no device. Native answers alone are held to it."""
+    device = physical.device_of(facts.run.profile)
+    if device is None:
+        return []
+    native, _ = facts.by_translation()
+    found = physical.against(device, native.of_metric(THROUGHPUT))
+    figure = f"{unit(device.throughput_fps, 'frames/s')} per port and direction without loss"
+    said = (
+        f"The profile names a physical device: {device.name}, {figure} at "
+        f"{unit(device.frame_octets, 'octets')}, as told by {device.source}. It was not measured here. A "
+        "number carries it where its lower bound is as high, and does not where its upper bound is no higher."
+    )
+    lines = [*title("Beside a physical device", 1), esc(said), ""]
+    if not found:
+        return [
+            *lines,
+            esc("No answer of this run varies functions beside each other, or CPUs of a pod, at that size."),
+            "",
+        ]
+    rows = [
+        [
+            esc(option(one.alike)),
+            esc(one.way),
+            esc(", ".join(f"{each.number}: {_CARRIES[each.carries]}" for each in one.tried)),
+            esc(_words(one)),
+        ]
+        for one in found
+    ]
+    return [*lines, *table(_HEAD, rows, "Numbers that carry what the physical device does")]
+
+
+def _words(one: physical.Series) -> str:
+    undecided = f"; of {', '.join(map(str, one.open_below))} it is not decided" if one.open_below else ""
+    if (smallest := one.smallest) is not None:
+        return f"{smallest.number}{undecided}"
+    most = one.most
+    if most is None or most.outcome.lower is None:
+        return f"none of those tried, and nothing was carried without loss{undecided}"
+    seen = unit(most.outcome.lower.load_fps, "frames/s")
+    return f"none of those tried: the limit reached is {seen}, with {most.number}{undecided}"
