@@ -18,11 +18,10 @@ from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.throughput import imix_genome
 from bmwg.methodology.medium import cell_fps, ethernet_fps
 from bmwg.methodology.profiles import PathPlan, Profile
-from bmwg.methodology.records import FRAMES, MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
+from bmwg.methodology.records import MIN_IPV6_OCTETS, NOTHING, POD, WIRE, Cell, FrameFormat
 from bmwg.methodology.suites import DEFAULT_TESTS, Case
 
 QUALIFICATION_MAX_FPS = 2_500_000  # choice: above what a device behind virtual ports was ever seen to carry
-_STREAMS = "streams"  # the kind whose sweeps have blocks of executions
 _LEAST_OCTETS = 64  # the least frame of Ethernet, FCS included
 ASSUMED_MAX_FPS = 1_500_000  # choice: only for estimates before the tester was qualified
 
@@ -44,16 +43,10 @@ def qualification_max_fps(cell: Cell, line_rate_bps: int | None, stated_fps: int
     return highest if medium is None else min(highest, medium)
 
 
-def order_seed_text(seed: int, kind: str = FRAMES) -> str:
-    """Say how the order of a plan came about; other kinds of load than frames have experiments, or sweeps."""
-    if kind == _STREAMS:
-        return (
-            "hosting forms of a sweep take turns in randomized blocks, each of one execution of each size,"
-            f" seed {seed}; cells of other experiments are measured one after the other"
-        )
-    within = "test" if kind == FRAMES else "experiment"
+def order_seed_text(seed: int) -> str:
+    """Say how the order of a plan of frames came about; other kinds say it of theirs (`Kind`)."""
     return (
-        f"within each {within}, hosting forms, functions and network options take turns in randomized blocks,"
+        "within each test, hosting forms, functions and network options take turns in randomized blocks,"
         f" seed {seed}"
     )
 

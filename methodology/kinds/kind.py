@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -108,6 +108,10 @@ class Kind(Protocol):
 
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return the same as what takes turns: entries whose keys are the ids of their cells."""
+        ...
+
+    def order_seed_text(self, profile: Mapping[str, Any], cells: Collection[Cell], seed: int) -> str:
+        """Say how a run's seed gave the order of these cells of a profile; empty where none was drawn."""
         ...
 
     def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:

@@ -5,7 +5,7 @@ An execution is one repetition. A closed loop asks for a number of requests, an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -255,6 +255,13 @@ class _Requests:
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Planned]:
         """Return what a profile plans, in its order."""
         return tuple(planned_by(profile).values())
+
+    def order_seed_text(self, profile: Mapping[str, Any], cells: Collection[Cell], seed: int) -> str:
+        """Say how forms took turns; each has all its repetitions then."""
+        return (
+            "within each experiment, hosting forms and network options take turns in randomized blocks,"
+            f" seed {seed}"
+        )
 
     def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
         """Return none: warm-ups and searches stand between them; `reports.http` counts them."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from bmwg.methodology import keep_awake
+from collections.abc import Collection
+
+from bmwg.methodology import keep_awake, planning
 from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.planning import order_seed_text
+from bmwg.methodology.kinds import registry
 from bmwg.methodology.record.coverage import Answer, coverage, run_records
 from bmwg.methodology.record.drift import run_drift
-from bmwg.methodology.records import FRAMES
+from bmwg.methodology.records import Cell
 from bmwg.reports.render.text import esc, fold, table, title, whole
 from bmwg.reports.store.read import Run
 
@@ -23,11 +25,23 @@ def section(run: Run) -> list[str]:
 
 
 def _order(run: Run) -> list[str]:
-    """In which order options were measured; a run from before that drew none."""
+    """In which order each kind of load was measured; a run from before that drew none."""
     if run.order_seed is None:
         return []
-    kind = run.plan[0].cell.kind if run.plan else FRAMES
-    return [esc(order_seed_text(run.order_seed, kind)).capitalize() + ".", ""]
+    planned: dict[str, list[Cell]] = {}
+    for one in run.plan:
+        planned.setdefault(one.cell.kind, []).append(one.cell)
+    lines = []
+    for name, cells in planned.items():
+        if said := _order_of(run.of_load(name), run.order_seed, name, cells):
+            lines += [f"{f'Of {name}, ' if len(planned) > 1 else ''}{esc(said)}.", ""]
+    return [line[:1].upper() + line[1:] for line in lines]
+
+
+def _order_of(run: Run, seed: int, kind: str, cells: Collection[Cell]) -> str:
+    if registry.plans_itself(kind):
+        return registry.kind(kind, f"run {run.run_id}").order_seed_text(run.profile, cells, seed)
+    return planning.order_seed_text(seed)
 
 
 def _awake(run: Run) -> list[str]:

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Collection
 from dataclasses import replace
 
-from bmwg.methodology import planning
 from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS as KIND
@@ -70,8 +69,8 @@ class _Streams(RepeatedRoom[StreamsSpec, StreamsResult]):
         """Return the cells, and by which seed forms of sweeps take turns where any do."""
         lines = super().plan_lines(wanted, tests)
         profile = KIND.profiles.load(wanted.profile)
-        if any(order.sweep_of(profile.data, one.cell) for one in profile.plan() if one.test_id in tests):
-            seeded = planning.order_seed_text(wanted.seed, KIND.name)
+        cells = [one.cell for one in profile.plan() if one.test_id in tests]
+        if seeded := KIND.order_seed_text(profile.data, cells, wanted.seed):
             lines.append(f"{seeded}. A run draws its own seed unless BMWG_ORDER_SEED is set.")
         return lines
 

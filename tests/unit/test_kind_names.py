@@ -1,9 +1,11 @@
 """A kind of load stands in its own rooms, tables and suites; nothing else may know which kinds there are.
 
-Two contracts. Outside the rooms of a kind whose trials are not of frames, no module imports them or names the
-kind, its unit or its profile. And in the house, the modules that take trials of every kind, nothing is made
-for frames alone: what is stands in rooms of frames within it (`OWN`). Frames differ in one thing: what names
-no kind is of them, and `UNNAMED` says so where such a text is read. A type in an annotation decides nothing.
+Three contracts. Outside the rooms of a kind whose trials are not of frames, no module imports them or names
+the kind, its unit or its profile. No module there decides by the name of a kind either, also where that name
+is a word of frames too (`decided`). And in the house, the modules that take trials of every kind, nothing is
+made for frames alone: what is stands in rooms of frames within it (`OWN`). Frames differ in one thing: what
+names no kind is of them, and `UNNAMED` says so where such a text is read. A type in an annotation decides
+nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from bmwg.methodology.kinds import registry
+from bmwg.methodology.records import FRAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("methodology", "drivers", "resources", "reports", "schemas", "src/bmwg")
@@ -117,6 +122,7 @@ FOR_FRAMES = re.compile(
     r"FRAMES|OF_FRAMES|of_frames|JournalTrial|TrialSpec|TrialResult|StreamCounts|frame_octets"
 )
 UNIT = "frames/s"
+ASKS_FOR_A_KIND = re.compile(r"(^|_)(kind|kinds|load|loads)$")  # names of functions
 # Who reads what may name no kind of load, and so was of frames when there was nothing else.
 READS_UNNAMED = {
     "methodology/kinds/registry.py",  # a profile without a format
@@ -195,6 +201,92 @@ def test_no_module_outside_its_rooms_names_a_kind():
                 said += [(line, text) for line, text in texts(tree) if text in words or named(one.unit, text)]
             found += [f"{name}:{line}: {text}" for line, text in said]
     assert found == []
+
+
+def decided(tree: ast.Module, kinds: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Where code decides by the name of a kind of load, or keeps one to do so.
+
+    That is a comparison or a case with the name, a collection or a dictionary of such names alone (or of two
+    of them), a constant of that text, and an argument where a kind is asked for. A key of something else,
+    such as the streams of a trial of frames, is none of these.
+    """
+
+    def name_of(node: ast.AST | None) -> str:
+        same = isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in kinds
+        return node.value if same else ""
+
+    for node in ast.walk(tree):
+        found: list[str] = []
+        if isinstance(node, ast.Compare):
+            sides = (node.left, *node.comparators)
+            found = [name_of(one) for side in sides for one in (side, *getattr(side, "elts", ()))]
+        elif isinstance(node, ast.MatchValue):
+            found = [name_of(node.value)]
+        elif isinstance(node, ast.Set | ast.List | ast.Tuple | ast.Dict):
+            entries = node.keys if isinstance(node, ast.Dict) else node.elts
+            named = {name_of(one) for one in entries} - {""}
+            found = [*named] if len(named) > 1 or all(name_of(one) for one in entries) else []
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found = [name_of(node.value)]
+        elif isinstance(node, ast.Call):
+            asked = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if ASKS_FOR_A_KIND.search(asked):
+                found = [name_of(one) for one in node.args]
+            found += [name_of(one.value) for one in node.keywords if one.arg == "kind"]
+        elif isinstance(node, ast.Subscript) and "kind" in ast.unparse(node.value):
+            found = [name_of(node.slice)]
+        yield from ((node.lineno, name) for name in found if name)
+
+
+def test_no_module_outside_its_rooms_decides_by_a_kind():
+    found = []
+    for name, file in modules():
+        apart = [kind for kind, rooms in ROOMS.items() if not within(dotted(name), (*rooms, *OTHERS))]
+        found += [f"{name}:{line}: {said}" for line, said in decided(parsed(file), frozenset(apart))]
+    found += [
+        f"{name}:{line}: {said}"
+        for name, tree in house()
+        for line, said in decided(tree, frozenset({FRAMES}))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'kind == "streams"',
+        '"streams" != one.cell.kind',
+        'kind in {"streams", other}',
+        'kind in ("streams", "jobs")',
+        'kind not in ["streams"]',
+        'WORDS = {"streams": 1}',
+        'WORDS = {"streams": 1, "jobs": 2, "": 3}',
+        '_STREAMS = "streams"',
+        'mine: str = "streams"',
+        'match kind:\n case "streams": pass',
+        'run.of_kind("streams")',
+        'run.of_load("streams")',
+        'registry.kind("streams", "here")',
+        'Cell(kind="streams")',
+        'by_kind["streams"]',
+    ],
+)
+def test_code_that_decides_by_a_kind_is_found(code):
+    assert "streams" in {said for _, said in decided(ast.parse(code), frozenset({"streams", "jobs"}))}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'result["streams"]',
+        'said.get("streams", 20)',
+        'result = {"streams": [one], "lost_frames": 0}',
+        'result = {**result, "streams": streams}',
+        "kind == word",
+    ],
+)
+def test_a_word_of_frames_is_no_kind(code):
+    assert [*decided(ast.parse(code), frozenset({"streams", "jobs"}))] == []
 
 
 def house() -> Iterator[tuple[str, ast.Module]]:

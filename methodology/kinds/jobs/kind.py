@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology import repeated
@@ -32,6 +32,13 @@ class _Jobs(RepeatedKind[JobsSpec, JobsResult]):
     def cell(self, axes: Mapping[str, Any]) -> Cell:
         """Return the cell of a run's files. Raises ValueError."""
         return cell_of_axes(axes)
+
+    def order_seed_text(self, profile: Mapping[str, Any], cells: Collection[Cell], seed: int) -> str:
+        """Say how forms took turns."""
+        return (
+            "within each experiment, hosting forms take turns in randomized blocks, each of one execution of"
+            f" each form, seed {seed}"
+        )
 
     def judged(self, spec: JobsSpec, result: JobsResult) -> Assessment:
         """Say whether an execution went on as long as asked and told each figure of its job."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -164,6 +164,10 @@ class RepeatedKind(ABC, Generic[SpecT, ResultT]):
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return nothing: the cells of these kinds are measured in the plan's own order."""
         return ()
+
+    def order_seed_text(self, profile: Mapping[str, Any], cells: Collection[Cell], seed: int) -> str:
+        """Return nothing: no order of these kinds is drawn."""
+        return ""
 
     def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
         """Return how often each cell is repeated, by cell id."""

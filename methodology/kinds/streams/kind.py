@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology import repeated
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind
 from bmwg.methodology.kinds.repeated.profile import Planned
+from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.profile import (
     FORMAT,
     GOODPUT,
@@ -48,6 +49,15 @@ class _Streams(RepeatedKind[StreamsSpec, StreamsResult]):
     def cell(self, axes: Mapping[str, Any]) -> Cell:
         """Return the cell of a run's files. Raises ValueError."""
         return cell_of_axes(axes)
+
+    def order_seed_text(self, profile: Mapping[str, Any], cells: Collection[Cell], seed: int) -> str:
+        """Say how forms of sweeps took turns; empty where the cells are of none."""
+        if not any(order.sweep_of(profile, cell) for cell in cells):
+            return ""
+        return (
+            "hosting forms of a sweep take turns in randomized blocks, each of one execution of each size,"
+            f" seed {seed}; cells of other experiments are measured one after the other"
+        )
 
     def judged(self, spec: StreamsSpec, result: StreamsResult) -> Assessment:
         """Say whether an execution's payload went over the path, as fast and as long as asked."""

@@ -164,6 +164,10 @@ def test_one_verification_and_one_bundle_hold_both_kinds(tmp_path, started, caps
     assert "HTTP proxy by hosting form" in text
     assert "and 3 repetitions" in text or "from 3 repetitions" in text
     assert text.count("banner-indicative") == 2
+    words = " ".join(text.replace("\\", "").split())
+    turns = f"network options take turns in randomized blocks, seed {found.order_seed}."
+    assert f"Of frames, within each test, hosting forms, functions and {turns}" in words
+    assert f"Of requests, within each experiment, hosting forms and {turns}" in words
     bundle = tmp_path / "b.tar"
     assert main(["bundle", str(folder), "--output", str(bundle)]) == 0
     assert main(["verify", str(bundle)]) == 6  # consistent, and nobody signed

@@ -83,6 +83,8 @@ def test_its_section_stands_in_the_report(run):
     page = (run / "report.html").read_text()
     assert "Blocks hashed" in page
     assert "host/hash/4096o" in page
+    assert "Of frames, within each test" in page
+    assert "Of blocks" not in page  # no order of it is drawn
 
 
 def test_its_bundle_verifies_and_a_changed_answer_does_not(run, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -204,6 +204,10 @@ class _Blocks:
     def turns(self, profile: Mapping[str, Any]) -> Sequence[Turn]:
         """Return nothing: cells are measured one after the other."""
         return ()
+
+    def order_seed_text(self, profile: Mapping[str, Any], cells: Collection[Cell], seed: int) -> str:
+        """Return nothing: no order is drawn."""
+        return ""
 
     def repetitions(self, profile: Mapping[str, Any]) -> Mapping[str, Repetitions]:
         """Return how often each cell is repeated, by cell id."""
