@@ -282,15 +282,17 @@ def mapped_to_nics(scope: Scope) -> Answer:
     return _each(scope, EBPF, "the NIC of each interface of the pod", lambda one: _outer(one, mapped))
 
 
+def by_sockets(attachment: Mapping[str, Any]) -> bool:
+    """Whether the switch says that it drives an attachment's NIC by AF_XDP, and has a pod's port for it."""
+    return part(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
+
+
 @clause("CINF08-5.1.2.2-09")
 def switch_on_sockets(scope: Scope) -> Answer:
     """Where the switch is to take its NICs by AF_XDP, it says itself that it does, and has a pod's port.
 
     The switch names the driver of each NIC; its own word counts, not the option.
     """
-
-    def by_sockets(attachment: Mapping[str, Any]) -> bool:
-        return part(attachment, "vswitch", "nic_driver") == "net_af_xdp" and _mapped(attachment)
 
     return _each(
         scope,

@@ -15,6 +15,7 @@ from bmwg.drivers.paths.numa import node_of_cpus
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import ConfigError, TestbedError
 from bmwg.methodology.records import Cell
+from bmwg.reports.checker.clauses_models import by_sockets
 
 pytestmark = [
     pytest.mark.root,
@@ -71,6 +72,12 @@ def test_more_receive_queues_than_the_nic_has_are_refused_by_name(bed):
     with pytest.raises(TestbedError) as caught, driver.deploy():
         pass
     assert caught.value.error_id == "VSW-03"
+
+
+def test_the_vswitch_takes_its_nics_by_af_xdp_and_says_so(bed):
+    found = carried(bed, with_axes("ovs-dpdk", **{f"{SWITCH}.nic_port": "af_xdp"}))["attachments"]
+    assert {one["vswitch"]["nic_driver"] for one in found} == {"net_af_xdp"}
+    assert all(by_sockets(one) for one in found)
 
 
 def test_a_core_outside_the_duts_cpus_is_refused_before_anything_is_made(bed):
