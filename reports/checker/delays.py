@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from itertools import chain
 from operator import itemgetter
 
 from bmwg.methodology.records import TrialResult
 
+Bucket = tuple[int, int, int]  # lower and upper end in ns, frames
 _KEPT = 96  # buckets that hold most; fewer hold all of a calm trial
 _LEAST_FRAMES, _LEAST_BUCKETS = 1000, 3  # of which two trials cannot be equal by chance
 
@@ -18,12 +17,13 @@ _LEAST_FRAMES, _LEAST_BUCKETS = 1000, 3  # of which two trials cannot be equal b
 class Delays:
     """The latencies of one stream: how many frames, in which buckets most of them, and a hash of all.
 
-    `fullest` are (lower end in ns, frames) of the buckets that hold most. `telling` is whether there is
-    enough for two trials never to be equal.
+    `fingerprint` is a hash of all buckets and of their sum, for this process alone. `fullest` are (lower end
+    in ns, frames) of the buckets that hold most. `telling` is whether there is enough for two trials never to
+    be equal.
     """
 
     frames: int
-    sha256: str
+    fingerprint: int
     telling: bool
     fullest: tuple[tuple[int, int], ...]
 
@@ -33,17 +33,23 @@ def delays_of(result: TrialResult) -> tuple[Delays, ...]:
     found = []
     for stream in result.streams:
         latency = stream.latency
-        numbers = array("q", chain.from_iterable(latency.buckets))
-        counts = numbers[2::3]
+        counts = [bucket[2] for bucket in latency.buckets]
         frames = sum(counts)
-        # buckets stand in order of latency, and a stable sort keeps that among equal ones
-        fullest = sorted(zip(numbers[::3], counts, strict=True), key=itemgetter(1), reverse=True)[:_KEPT]
         found.append(
             Delays(
                 frames=frames,
-                sha256=sha256(b"%d " % latency.sum_ns + numbers.tobytes()).hexdigest(),
-                telling=frames >= _LEAST_FRAMES and len(latency.buckets) >= _LEAST_BUCKETS,
-                fullest=tuple(fullest),
+                fingerprint=hash((latency.sum_ns, latency.buckets)),
+                telling=frames >= _LEAST_FRAMES and len(counts) >= _LEAST_BUCKETS,
+                fullest=_fullest(latency.buckets, counts),
             )
         )
     return tuple(found)
+
+
+def _fullest(buckets: Sequence[Bucket], counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return the buckets that hold most, fullest first; of equal ones those of less latency first."""
+    least = sorted(counts, reverse=True)[_KEPT - 1] if len(counts) > _KEPT else 0
+    chosen = [bucket for bucket in buckets if bucket[2] >= least]
+    # buckets stand in order of latency, and a stable sort keeps that among equal ones
+    chosen.sort(key=itemgetter(2), reverse=True)
+    return tuple((low, count) for low, _, count in chosen[:_KEPT])

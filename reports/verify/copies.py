@@ -60,7 +60,7 @@ def alike(one: Side, earlier: Sequence[Side]) -> bool:
     return any(
         _nearer_than_chance(one, other, most)
         for other, most in near
-        if one.delays.sha256 != other.delays.sha256
+        if one.delays.fingerprint != other.delays.fingerprint
     )
 
 

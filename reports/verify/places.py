@@ -140,7 +140,7 @@ def _results(evidence: Evidence) -> Iterator[tuple[int, tuple[object, ...]]]:
     for trial in evidence.trials:
         if not trial.fault:
             told = [one for one in trial.delays if one.telling]
-            yield trial.trial.seq, tuple((one.frames, one.sha256) for one in told)
+            yield trial.trial.seq, tuple((one.frames, one.fingerprint, one.fullest) for one in told)
     for execution in evidence.executions:
         if not execution.body.faults:
             yield execution.seq, (sha256_of(execution.body.result),)

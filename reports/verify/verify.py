@@ -6,14 +6,13 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bmwg.methodology.errors import ToolkitError
 from bmwg.reports import rooms
 from bmwg.reports.bundle.archive import ENVELOPE_PART, MANIFEST_PART, Archive
 from bmwg.reports.bundle.make import submission_data
 from bmwg.reports.bundle.manifest import declarations, digest, judged, read_manifest, wrong_parts
-from bmwg.reports.bundle.signing import TrustedKey, check_signature, read_envelope
 from bmwg.reports.checker.deviations import SUBMISSION_FILE
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding, of_error
@@ -30,6 +29,9 @@ from bmwg.reports.verify.physics import questions
 from bmwg.reports.verify.protections import Lacking, lacking
 from bmwg.reports.verify.rules import RULES
 from bmwg.reports.verify.trust import Signature
+
+if TYPE_CHECKING:
+    from bmwg.reports.bundle.signing import TrustedKey
 
 MAX_RENDERED_TRIALS = 10_000  # choice: a report of more takes longer than verifying it
 _REPLAYED = ("VER-03", "VER-08")  # what another version of a procedure can bring about
@@ -192,6 +194,9 @@ def _trust(
         if key is not None:
             findings.append(_finding("SIG-03", ENVELOPE_PART, f"a signature by {key.keyid[:16]}", "none"))
         return UNSIGNED
+    # imported here: most runs are folders without a signature, and cryptography takes long to import
+    from bmwg.reports.bundle.signing import check_signature, read_envelope
+
     try:
         octets = archive.octets(ENVELOPE_PART)
         signed = read_envelope(octets)
@@ -213,6 +218,8 @@ def _trust(
 def _signature(archive: Archive, trust: str) -> Signature | None:
     if not archive.has(ENVELOPE_PART):
         return None
+    from bmwg.reports.bundle.signing import read_envelope
+
     try:
         return Signature(key_id=read_envelope(archive.octets(ENVELOPE_PART)).key_id, trusted=trust == TRUSTED)
     except ToolkitError:

@@ -132,7 +132,7 @@ def test_setting_pairs_aside_by_their_buckets_changes_no_answer() -> None:
     sides = [copies.side_of(one, bits) for one in delays]
     found = [copies.alike(one, sides[:place]) for place, one in enumerate(sides)]
     expected = [
-        any(plainly_alike(one, other) for other in delays[:place] if one.sha256 != other.sha256)
+        any(plainly_alike(one, other) for other in delays[:place] if one.fingerprint != other.fingerprint)
         for place, one in enumerate(delays)
     ]
     assert found == expected
