@@ -26,9 +26,9 @@ from bmwg.methodology.http.profile import Planned, load
 from bmwg.methodology.http.records import HttpCell, Repetition, Workload
 from bmwg.reports.store import RunStore
 from bmwg.resources.http_proxy.deployment import deployed
-from bmwg.resources.http_proxy.header import http_header
 from bmwg.resources.http_proxy.measure import CellRuns, served
 from bmwg.resources.http_proxy.measure import record as recorded
+from bmwg.resources.http_proxy.room import header_by
 
 REQUESTS, OCTETS, TIMES = 10_000, 1000, 5
 
@@ -84,7 +84,7 @@ def main() -> None:
             clients = ab.AbClients(row, folder)
             with deployed(row, place, proxies=1, cache=False, stress_cpus=0, deadline_s=30) as made:
                 clients.attach(served(made))
-                header = http_header(load("quick"), {}, {}, {}, [planned])
+                header = header_by(load("quick"), {}, {}, {}, [planned])
                 store = RunStore.create(folder / "results", "harness", header)
 
                 def record(repetition: Repetition) -> int:

@@ -25,8 +25,8 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.workload.iperf3 import PORT, Iperf3
 from bmwg.methodology.kinds.streams import profile
@@ -117,7 +117,7 @@ def main() -> None:
                 stand = Stand(
                     deployment_id="d-1",
                     run=between_looks(between, workload),
-                    fault=Standing(bed).fault,
+                    fault=Liveness(bed).fault,
                     leaks=leaks,
                 )
 

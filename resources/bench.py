@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from bmwg.drivers.api import TrafficDriver, TrafficLimits
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.medium import medium_of
-from bmwg.drivers.standing import Standing
 from bmwg.methodology import planning, suites, throughput, turns
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked
@@ -42,8 +42,8 @@ class Bench:
         self._deployments = Deployments(session)
         run = session.continued.run if session.continued else None
         self.mends = dict(run.mends) if run else {}
-        standing = run.of_kind(FRAMES) if run else ()
-        self._outcomes = {(outcome.metric, outcome.cell.cell_id): outcome for outcome in standing}
+        answered = run.of_kind(FRAMES) if run else ()
+        self._outcomes = {(outcome.metric, outcome.cell.cell_id): outcome for outcome in answered}
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str], clock: Clock | None = None) -> Bench:
@@ -114,10 +114,10 @@ class Bench:
             if not group:
                 return
             with self._deployments.deployed(group[0].cell) as (deployment_id, traffic, limits):
-                standing = Standing(self._session.bed)
+                liveness = Liveness(self._session.bed)
                 for planned in group:
                     if planned.key not in self._outcomes:  # one measurement may have given several
-                        self._measure(planned, deployment_id, traffic, limits, standing.fault)
+                        self._measure(planned, deployment_id, traffic, limits, liveness.fault)
         except _DeploymentBrokenError:
             pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
         except ToolkitError as error:

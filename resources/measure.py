@@ -8,12 +8,12 @@ from dataclasses import replace
 from bmwg.drivers.actuators.acting import settle
 from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import LeakWatch
+from bmwg.methodology.believed import believed
 from bmwg.methodology.capabilities import LackingError, refuse_beyond
 from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.planning import PlannedAnswer
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
-from bmwg.methodology.standing import standing
 from bmwg.methodology.throughput import not_assessed
 from bmwg.methodology.trial import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
 from bmwg.methodology.trial_times import TrialTimes
@@ -174,7 +174,7 @@ class CellMeasurement:
 
     def _remarked(self, outcome: Outcome, *, continued: bool) -> Outcome:
         trials = [trial for trial in self._trials if trial.seq in set(outcome.trials)]
-        return standing(
+        return believed(
             outcome,
             trials,
             most_ratio=self._policy.most_set_aside_ratio,

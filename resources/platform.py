@@ -71,7 +71,7 @@ class PlatformGuard:
         self._machine: Mapping[str, JsonValue] | None = None  # when last looked at
         self._identity = DeploymentIdentity()
         self._shown: dict[str, list[tuple[str, Mapping[str, JsonValue]]]] = {}  # stored whole, by place
-        self._standing: _Standing | None = None
+        self._deployed: _Deployed | None = None
         self._unjudged: tuple[Change, ...] = ()  # of a deployment that broke before the last look at it
         self._staying = frozenset(staying)
         self._last: Normal = {}  # of nodes that stay, at the last look
@@ -123,30 +123,30 @@ class PlatformGuard:
         With `goes_on` a cell is continued that was begun before on another deployment: what changed on the
         machine since is in its stretch, and so is what that deployment was.
         """
-        standing = self._begin(deployment_id, evidence, take, goes_on=goes_on)
+        deployed = self._begin(deployment_id, evidence, take, goes_on=goes_on)
         self._unjudged = ()
         try:
             yield
         except Exception:
             self._unjudged = (
-                *standing.unlike_the_first,
-                *standing.before_it,
-                *self._at_break(standing, evidence),
+                *deployed.unlike_the_first,
+                *deployed.before_it,
+                *self._at_break(deployed, evidence),
             )
             raise
         finally:
-            self._standing = None
-            self._last = normal_form(standing.records, evidence)
+            self._deployed = None
+            self._last = normal_form(deployed.records, evidence)
 
-    def _at_break(self, standing: _Standing, evidence: Mapping[str, Any]) -> tuple[Change, ...]:
+    def _at_break(self, deployed: _Deployed, evidence: Mapping[str, Any]) -> tuple[Change, ...]:
         """What changed on nodes that stay until their deployment broke: they may be gone at the next look."""
         if not self._staying:
             return ()
         try:
-            now = normal_form(standing.take(), evidence)
+            now = normal_form(deployed.take(), evidence)
         except ToolkitError:
             return (Change(path="nodes: record", before="there", after="(lost)"),)
-        return between_deployments(normal_form(standing.records, evidence), now, self._staying)
+        return between_deployments(normal_form(deployed.records, evidence), now, self._staying)
 
     def forget_nodes(self) -> None:
         """Nodes that stayed until now are gone, and others were made: hold these against nothing."""
@@ -154,7 +154,7 @@ class PlatformGuard:
 
     def _begin(
         self, deployment_id: str, evidence: Mapping[str, Any], take: Callable[[], Records], *, goes_on: bool
-    ) -> _Standing:
+    ) -> _Deployed:
         machine, records = self._look("watch"), take()
         normal = normal_form(records, evidence)
         since = (*self._since(machine), *self._since_on_nodes(normal))
@@ -171,8 +171,8 @@ class PlatformGuard:
         )
         if changes:
             self._note(f"{deployment_id} is not what {first_id} was: {'; '.join(map(str, changes[:4]))}")
-        self._standing = _Standing(deployment_id, take, records, changes, since if goes_on else ())
-        return self._standing
+        self._deployed = _Deployed(deployment_id, take, records, changes, since if goes_on else ())
+        return self._deployed
 
     def _since(self, machine: Mapping[str, JsonValue]) -> tuple[Change, ...]:
         """What changed on the machine since the last look."""
@@ -210,20 +210,20 @@ class PlatformGuard:
 
     def changed(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
         """Look again; return what changed in the stretch that the named outcomes were measured in."""
-        standing = self._standing
-        if standing is None or self._machine is None:
+        deployed = self._deployed
+        if deployed is None or self._machine is None:
             return ()
-        machine, records = self._look("watch"), standing.take()
+        machine, records = self._look("watch"), deployed.take()
         changes = (
-            *standing.unlike_the_first,
-            *standing.before_it,
+            *deployed.unlike_the_first,
+            *deployed.before_it,
             *self._since(machine),
-            *between_looks(standing.records, records),
+            *between_looks(deployed.records, records),
         )
-        self._machine, standing.records, standing.before_it = machine, records, ()
+        self._machine, deployed.records, deployed.before_it = machine, records, ()
         if changes:
             named = [_as_json(change) for change in changes]
-            self._platform.note_drift(standing.deployment_id, outcomes, named)
+            self._platform.note_drift(deployed.deployment_id, outcomes, named)
         return changes
 
     def changed_after_break(self, outcomes: Sequence[str]) -> tuple[Change, ...]:
@@ -268,7 +268,7 @@ def overlay_facts(overlay: Path) -> dict[str, Any]:
     return read_overlay(text, str(overlay))
 
 
-class _Standing:
+class _Deployed:
     """The deployment that stands, and what it was when last looked at."""
 
     def __init__(

@@ -2,14 +2,14 @@
 
 Frozen. Commits after 6211dd0befea up to f5a6afed wrote it; docs/adr/0370 says what version 5 does otherwise.
 All else is that of today, pinned by tests/unit/methodology/test_counted_stalls.py: whoever changes
-`methodology.standing` again keeps a whole copy here, as `standing_3` is one.
+`methodology.believed` again keeps a whole copy here, as `standing_3` is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bmwg.methodology import standing as today
+from bmwg.methodology import believed as today
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.trial import JudgedTrial
 
@@ -24,5 +24,5 @@ def standing(
     continued: bool,
     by_cpu: bool = False,
 ) -> Outcome:
-    """Return an outcome with what stood beside it; the arguments are those of `methodology.standing`."""
-    return today.standing(outcome, trials, most_ratio=most_ratio, continued=continued, by_cpu=by_cpu)
+    """Return an outcome with what stood beside it; the arguments are those of `methodology.believed`."""
+    return today.believed(outcome, trials, most_ratio=most_ratio, continued=continued, by_cpu=by_cpu)

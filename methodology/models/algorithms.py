@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from bmwg.methodology.believed import above_half, set_aside
 from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.mlr import engine
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
@@ -15,7 +16,6 @@ from bmwg.methodology.records import Direction, OutcomeType
 from bmwg.methodology.search import bisection, closing, steadiness, stepwise, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
-from bmwg.methodology.standing import above_half, set_aside
 from bmwg.methodology.traffic import Traffic
 
 FRAME_OCTETS = 64

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bmwg.methodology import axes, directions
+from bmwg.methodology.believed import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.data_plane import Use, use_of
 from bmwg.methodology.medium import ethernet_fps
 from bmwg.methodology.records import (
@@ -22,7 +23,6 @@ from bmwg.methodology.records import (
     Quantity,
     Validity,
 )
-from bmwg.methodology.standing import SetAside, lossless_over_all, set_aside
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.render.guest import accelerator_of, of_translated

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bmwg.methodology import planning, procedures, throughput
+from bmwg.methodology.believed import believed
 from bmwg.methodology.former import standing_1, standing_2, standing_3, standing_4
 from bmwg.methodology.former.registry import former_rule, not_replayable
 from bmwg.methodology.former.rule import FormerRule
 from bmwg.methodology.measurements.registry import finding, recorded_as
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.records import Bound, Cell, Outcome, OutcomeType
-from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import StallEvidence, TrialPolicy
 from bmwg.reports.checker.evidence import Evidence, Trial
 from bmwg.reports.checker.findings import Shortfall
@@ -163,7 +163,7 @@ def _stood(evidence: Evidence, computed: Outcome, group: Sequence[Trial]) -> Out
         return standing_3.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
     if version == standing_4.VERSION:
         return standing_4.standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu)
-    return standing(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu, policy=policy)
+    return believed(computed, trials, most_ratio=most, continued=continued, by_cpu=by_cpu, policy=policy)
 
 
 def _bound_text(bound: Bound | None) -> str:

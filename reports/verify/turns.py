@@ -140,10 +140,10 @@ def _out_of_turn(
     stood: set[str] = set()
     begun: set[str] = set()
     for key in began:
-        firsts = [next((one for one in group if one.key not in begun), None) for group in tried]
-        turn = {one.key for first in firsts if first is not None for one in turns.visit(places, first)}
+        due = [next((one for one in group if one.key not in begun), None) for group in tried]
+        turn = {one.key for first in due if first is not None for one in turns.visit(places, first)}
         if not by_key[key].free and key not in turn | stood:
-            expected = sorted(one.key for one in firsts if one is not None)
+            expected = sorted(one.key for one in due if one is not None)
             yield f"{key}: its first trial", f"after that of {' or '.join(expected)}", "before it"
             return
         begun.add(key)

@@ -10,9 +10,9 @@ from typing import Any
 from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import guest_clock
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.record.deployment import take_place
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_jobs import JobsWorkload
 from bmwg.methodology.errors import ToolkitError
@@ -118,14 +118,14 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
         """Measure while all forms stand; a form is taken away when it has its answer."""
         experiment = _experiment(next(iter(forms.values())).planned)
         with ExitStack() as stack:
-            standing = self._stand(forms, workload, bed, stack)
+            placed = self._stand(forms, workload, bed, stack)
             order = [one.cell.hosting for one in self.whole_plan if _experiment(one) == experiment]
             while forms:
                 done = {hosting: len(one.done) for hosting, one in forms.items()}
                 ended = {hosting for hosting in order if hosting not in forms or forms[hosting].ended}
                 hosting = next_up(order, done, ended, seed=self._seed, experiment=experiment)
                 if hosting is not None:
-                    forms[hosting].once(standing[hosting])
+                    forms[hosting].once(placed[hosting])
                 for name in [name for name, one in forms.items() if one.ended]:
                     self.keep(self._guard(name).judged([forms.pop(name).answer()])[0])
 
@@ -145,7 +145,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
                     raise
                 self._not_made(forms.pop(hosting), error)
         told = dict(workload.describe())
-        fault = Standing(bed).fault
+        fault = Liveness(bed).fault
         found = {}
         for hosting, form in made.items():
             cell = forms[hosting].planned.cell

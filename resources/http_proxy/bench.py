@@ -25,12 +25,12 @@ from bmwg.reports.store.redact import redact
 from bmwg.resources import rooms
 from bmwg.resources.deployment_identity import Records
 from bmwg.resources.http_proxy.deployment import Deployment, deployed, start_serving
-from bmwg.resources.http_proxy.header import of_header
 from bmwg.resources.http_proxy.line import line_of
 from bmwg.resources.http_proxy.machines import Machines
 from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, record, served, start_runs
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
+from bmwg.resources.http_proxy.testbed_part import networks_of_header
 from bmwg.resources.measure import is_of_cell
 from bmwg.resources.open_run import OpenRun, open_run
 from bmwg.resources.outcomes import one_line
@@ -234,7 +234,7 @@ class HttpBench:
         if self._hosts:
             return open_lab_row(self._hosts, self._machines.hosts, self._ledger, self._owner, **common)
         run_dir = self._store.folder.resolve()
-        networks = of_header(read_run(self._store.folder).of_load(NAME).testbed)
+        networks = networks_of_header(read_run(self._store.folder).of_load(NAME).testbed)
         return open_row(run_dir, self._ledger, self._owner, networks=networks, **common)
 
     def _runs(self, planned: Planned) -> CellRuns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,14 +13,22 @@ from bmwg.drivers.locks import claims_here
 from bmwg.drivers.testbed_row import row_hosts
 from bmwg.drivers.workload.lab_row import open_hosts
 from bmwg.methodology import turns
+from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import profile as profiles
+from bmwg.methodology.http.profile import HttpProfile, Planned
 from bmwg.methodology.keep_awake import Held, KeepAwake
-from bmwg.methodology.kinds.requests import NAME, metric_of
-from bmwg.reports.store import Run, RunHeader
+from bmwg.methodology.kinds.requests import METRICS, NAME, cell_of, metric_of
+from bmwg.methodology.kinds.requests import REQUESTS as KIND
+from bmwg.reports.store import PlannedCell, Run, RunHeader
+from bmwg.reports.store.run import CABLES
+from bmwg.resources.header import header_of
 from bmwg.resources.http_proxy.bench import HttpBench
-from bmwg.resources.http_proxy.header import http_header, of_testbed, profile_of_header, row_of_testbed
 from bmwg.resources.http_proxy.machines import Machines, held_otherwise
-from bmwg.resources.http_proxy.vms import header_of, vms_of_header, vms_of_testbed
+from bmwg.resources.http_proxy.testbed_part import KEY as NETWORKS
+from bmwg.resources.http_proxy.testbed_part import networks_of_testbed, row_of_testbed
+from bmwg.resources.http_proxy.vms import KEY as VMS
+from bmwg.resources.http_proxy.vms import header_of as vms_kept
+from bmwg.resources.http_proxy.vms import vms_of_header, vms_of_testbed
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.settings import Settings
@@ -46,7 +54,7 @@ class RequestsShare:
             self.plan = list(turns.in_recorded_order(plan, recorded))
             self.vms = vms_of_header(continued.testbed, settings)
         else:
-            self._networks = of_testbed(settings)
+            self._networks = networks_of_testbed(settings)
             self.profile = profiles.load(settings.profile).with_networks(list(self._networks))
             plan = [one for one in self.profile.plan() if one.test_id in selected]
             self.plan = list(turns.interleaved(plan, self._seed))
@@ -59,7 +67,7 @@ class RequestsShare:
     def header(self) -> RunHeader:
         """The header of a run of requests alone."""
         row = dict(self._row)
-        return http_header(self.profile, self._networks, header_of(self.vms), row, self.plan, self._seed)
+        return header_by(self.profile, self._networks, vms_kept(self.vms), row, self.plan, self._seed)
 
     @property
     def words(self) -> str:
@@ -116,7 +124,7 @@ class _Requests:
 
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
         """Return the cells with requests and repetitions: their time is not known before."""
-        networks = list(of_testbed(Settings(testbed=wanted.testbed)))
+        networks = list(networks_of_testbed(Settings(testbed=wanted.testbed)))
         plan = profiles.load(wanted.profile).with_networks(networks).plan()
         mine = [planned for planned in plan if planned.test_id in tests]
         lines = []
@@ -131,6 +139,40 @@ class _Requests:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the share of requests."""
         return RequestsShare(settings, selected, continued)
+
+
+def profile_of_header(run: Run) -> HttpProfile:
+    """Return the profile that a run keeps. Raises ConfigError HPROF-02."""
+    if wrong := KIND.wrong_profile(run.profile):
+        raise ConfigError("HPROF-02", "run.json: profile", expected="one of its schema", found=wrong)
+    return HttpProfile(name=run.profile["name"], data=run.profile)
+
+
+def header_by(
+    profile: HttpProfile,
+    networks: Mapping[str, Any],
+    vms: Mapping[str, Any],
+    row: Mapping[str, Any],
+    plan: Sequence[Planned] = (),
+    order_seed: int | None = None,
+) -> RunHeader:
+    """Return the header of a run that begins now, with what `networks_of_testbed`, `vms.header_of`
+    and `row_of_testbed` return. `order_seed` is what the order of its plan was drawn from."""
+    return header_of(
+        testbed={
+            **(row or {"name": "client - proxy - server", "nodes": ["client", "proxy", "server"]}),
+            NETWORKS: networks,
+            **({VMS: vms} if vms else {}),
+        },
+        profile=profile.data,
+        plan=tuple(
+            PlannedCell(test_id=one.test_id, metric=metric_of(one.cell), cell=cell_of(one.cell))
+            for one in plan
+        ),
+        families=METRICS,
+        medium_kind=CABLES if row else "veth",
+        order_seed=order_seed,
+    )
 
 
 REQUESTS: Room = _Requests()

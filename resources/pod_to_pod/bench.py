@@ -12,8 +12,8 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import BetweenPods, Missing, PodPathDriver
 from bmwg.drivers.hosting import guest_clock, qemu
 from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.record.deployment import take_between
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import Testbed
 from bmwg.drivers.workload.of_streams import StreamsWorkload
 from bmwg.methodology.errors import TestbedError, ToolkitError
@@ -244,7 +244,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
             return take_between(bed, cell, between, programs)
 
         with guard.watched(deployment_id, evidence, take, goes_on=goes_on):
-            yield deployment_id, Standing(bed).fault
+            yield deployment_id, Liveness(bed).fault
 
     def _measure_on_one(
         self, left: list[Executions], between: BetweenPods, workloads: Mapping[str, StreamsWorkload]

@@ -47,8 +47,8 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         self.guard = self.new_guard()
         self.leaks = run.stack.enter_context(LeakWatch(testbed.lab_ports))
         self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
-        standing = continued.of_kind(self.kind.name) if continued else ()
-        self._outcomes = {one.cell.cell_id: one for one in standing}
+        answered = continued.of_kind(self.kind.name) if continued else ()
+        self._outcomes = {one.cell.cell_id: one for one in answered}
         self._deployments = continued.last_deployment if continued else 0
         self._stack = ExitStack()
         self._bed: Bed | None = None

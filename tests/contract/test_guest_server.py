@@ -15,8 +15,8 @@ from tests.faults.support import children
 
 from bmwg.drivers import registry
 from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.record.deployment import take_between
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.kinds.streams import profile
 from bmwg.methodology.kinds.streams.kind import STREAMS
@@ -51,7 +51,7 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
     before = seen(bed)
     with path.between_pods() as between:
         require_closed(bed)
-        standing = Standing(bed)
+        liveness = Liveness(bed)
         assert [one.at for one in between.crossed] == WAY
         workload = Iperf3([bed.node("dut1"), bed.node("dut2")])
         for asked in (spec(window_octets=20_000), SLOW):
@@ -62,7 +62,7 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
             assert [one.at for one in found.crossings] == WAY
             for one in found.crossings:
                 assert one.octets >= found.received_octets > 0
-        assert standing.fault() is None
+        assert liveness.fault() is None
         server = between.ends[1]
         told = server.pod.inside("bmwg.drivers.hosting.native_cgroup:described", cgroup=server.cgroup)
         assert told["memory_limit_octets"] == bed.testbed.pods.memory_octets
@@ -79,14 +79,14 @@ def test_a_stream_crosses_the_vnic_to_a_program_in_the_guest_and_nothing_stays(b
 def test_a_guest_that_ends_is_told_and_nothing_stays(bed):
     before = seen(bed)
     with path_of(bed)[1].between_pods():
-        standing = Standing(bed)
-        assert standing.fault() is None
+        liveness = Liveness(bed)
+        assert liveness.fault() is None
         (qemu,) = [pid for pid in children(bed.node("dut2").pid) if _is_qemu(pid)]
         os.kill(qemu, signal.SIGKILL)
         end_s = time.monotonic() + 30
-        while standing.fault() is None and time.monotonic() < end_s:
+        while liveness.fault() is None and time.monotonic() < end_s:
             time.sleep(0.1)
-        assert "vm1" in (standing.fault() or "")
+        assert "vm1" in (liveness.fault() or "")
     assert seen(bed) == before
 
 

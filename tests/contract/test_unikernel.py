@@ -23,8 +23,8 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import Missing
 from bmwg.drivers.hosting import guest_initramfs, guest_kernel, process, qemu
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import load_testbed, with_settings
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.errors import DriverError, TestbedError
@@ -150,13 +150,13 @@ def test_a_stream_goes_to_a_machine_that_nobody_enters_and_nothing_stays(bed_of,
 def test_a_machine_that_ends_is_told(bed_of, booted):
     bed = bed_of(booted)
     with path_in(bed).between_pods() as between:
-        standing = Standing(bed)
-        assert standing.fault() is None
+        liveness = Liveness(bed)
+        assert liveness.fault() is None
         os.kill(between.ends[1].pod.pid, signal.SIGKILL)
         end_s = time.monotonic() + 5
-        while standing.fault() is None and time.monotonic() < end_s:
+        while liveness.fault() is None and time.monotonic() < end_s:
             time.sleep(0.1)
-        assert "bmwg-uk0" in standing.fault()
+        assert "bmwg-uk0" in liveness.fault()
 
 
 def test_one_that_does_not_serve_is_a_named_error_and_nothing_stays(bed_of, booted, tmp_path):

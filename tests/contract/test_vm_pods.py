@@ -11,9 +11,9 @@ from tests.contract.test_streams import seen
 
 from bmwg.drivers import registry
 from bmwg.drivers.isolation import require_closed
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths import guest_hosts
 from bmwg.drivers.record.deployment import take_between
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.workload.iperf3 import Iperf3
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.kinds.streams import profile
@@ -51,7 +51,7 @@ def test_streams_cross_the_vnic_and_its_tap_both_ways_and_nothing_stays(bed, pat
     assert driver.probe_pods() is None
     with driver.between_pods() as between:
         require_closed(bed)
-        standing = Standing(bed)
+        liveness = Liveness(bed)
         assert set(way) <= {one.at for one in between.crossed}
         workload = Iperf3([bed.node(node.name) for node in bed.testbed.nodes])
         for asked in (spec(), spec(way=Way.REVERSE), SLOW):
@@ -63,7 +63,7 @@ def test_streams_cross_the_vnic_and_its_tap_both_ways_and_nothing_stays(bed, pat
             assert len(found.crossings) == len(between.crossed)
             for one in found.crossings:
                 assert one.octets >= found.received_octets > 0
-        assert standing.fault() is None
+        assert liveness.fault() is None
         records = take_between(bed, cell, between, {"iperf3": dict(workload.describe())})
         machines = between.evidence["machines"]
         assert {one["accelerator"] for one in machines.values()} <= {"tcg", "kvm"}

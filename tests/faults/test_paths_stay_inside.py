@@ -7,9 +7,9 @@ import pytest
 
 from bmwg.drivers.isolation import require_closed, require_own_ports
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import open_bed
-from bmwg.drivers.standing import Standing
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology import planning
 from bmwg.methodology.profiles import load_profile
@@ -38,6 +38,6 @@ def test_every_deployment_of_the_default_plan_is_closed(tmp_path):
             with driver.deploy() as deployment:
                 require_own_ports(deployment.ports, testbed.lab_ports)
                 require_closed(bed)
-                assert Standing(bed).fault() is None
+                assert Liveness(bed).fault() is None
                 closed.append(cell.path)
     assert {"wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan", "chain"} == set(closed)

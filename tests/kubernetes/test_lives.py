@@ -79,8 +79,8 @@ def test_four_pods_that_are_asked_for_at_once_forward_each_by_its_own_address_an
     found = executed(PodBatches, on(bed, cell), asked)
     assert len(found.lives) == 4
     requests = [life.asked_ns for life in found.lives]
-    firsts = [life.first_frame_ns for life in found.lives]
-    assert max(requests) < min(firsts)  # all were asked for before any of them forwarded
+    first_frames_ns = [life.first_frame_ns for life in found.lives]
+    assert max(requests) < min(first_frames_ns)  # all were asked for before any of them forwarded
     for life in found.lives:
         assert life.received_frames > 0
         assert life.first_frame_ns > life.steps["networks_attached"] - 50_000_000

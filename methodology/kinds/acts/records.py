@@ -146,10 +146,10 @@ class ActsResult:
     @property
     def batch_ns(self) -> int | None:
         """From the first request until each of them had forwarded a frame; None unless all did."""
-        firsts = [life.first_frame_ns for life in self.lives]
-        if not firsts or None in firsts:
+        first_frames_ns = [life.first_frame_ns for life in self.lives]
+        if not first_frames_ns or None in first_frames_ns:
             return None
-        return max(at_ns or 0 for at_ns in firsts) - min(life.asked_ns for life in self.lives)
+        return max(at_ns or 0 for at_ns in first_frames_ns) - min(life.asked_ns for life in self.lives)
 
     def as_builtins(self) -> dict[str, Any]:
         """Return what the journal holds beside the faults, which stand in the line's head."""

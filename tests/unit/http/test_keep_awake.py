@@ -15,8 +15,8 @@ from bmwg.methodology.http.profile import HttpProfile
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.reports.store import RunStore
 from bmwg.resources.continuation import begun
-from bmwg.resources.http_proxy.header import http_header, profile_of_header
 from bmwg.resources.http_proxy.machines import held_otherwise
+from bmwg.resources.http_proxy.room import header_by, profile_of_header
 from bmwg.schemas.validation import problems
 
 FOLDER = Path(profile.__file__).parent / "profiles"
@@ -71,13 +71,13 @@ def test_a_file_that_does_not_say_it_asks_for_a_request_and_the_run_says_so() ->
     assert problems(data, "http_profile") == []
     found = profile.parsed(data, "quick")
     assert found.keep_awake is KeepAwake.PM_QOS
-    assert http_header(found, {}, {}, {}).profile["keep_awake"] == "pm_qos"
+    assert header_by(found, {}, {}, {}).profile["keep_awake"] == "pm_qos"
 
 
 def cut_off(folder: Path, data: dict[str, Any]) -> Path:
     """The folder of a run with a profile that ended before its first repetition."""
     used = HttpProfile(name="quick", data=data)
-    with RunStore.create(folder, "r", http_header(used, {}, {}, {}, used.plan())) as store:
+    with RunStore.create(folder, "r", header_by(used, {}, {}, {}, used.plan())) as store:
         store.close(None, "interrupted", reason="cut off")
     return folder / "r"
 

@@ -24,7 +24,7 @@ from bmwg.reports.http.answers import answers_of
 from bmwg.reports.http.words import forms_of
 from bmwg.reports.render.report import write_report
 from bmwg.reports.store import RunStore, read_run
-from bmwg.resources.http_proxy.header import of_header, of_testbed
+from bmwg.resources.http_proxy.testbed_part import networks_of_header, networks_of_testbed
 from bmwg.resources.settings import Settings
 from bmwg.schemas.validation import problems
 
@@ -73,7 +73,7 @@ def test_an_option_has_its_test_and_all_others_share_one() -> None:
     assert profile.test_id("start", "pod_host-device") == "HP-POD-5"
     assert profile.test_id("start", "pod_cilium") == profile.test_id("start", OTHER_PODS) == "HP-POD-7"
     assert profile.test_id("one_client", "vm_para") == "HP-ONE-5"
-    embedded = {profile.test_id("start", f"{POD_PREFIX}{name}") for name in of_testbed(Settings())}
+    embedded = {profile.test_id("start", f"{POD_PREFIX}{name}") for name in networks_of_testbed(Settings())}
     assert embedded == {f"HP-POD-{number}" for number in range(1, 7)}  # each has a test of its own
 
 
@@ -204,11 +204,11 @@ def test_an_unknown_form_is_refused_by_name(form: str, near: str) -> None:
 
 
 def test_options_come_from_the_testbed_file_and_later_from_the_header(tmp_path: Path) -> None:
-    written = of_testbed(Settings())
+    written = networks_of_testbed(Settings())
     assert list(written) == ["bridge", "ptp", "macvlan", "ipvlan", "host-device", "vlan"]
     kept = [replace(one, dut_cpus=()) for one in load_testbed().networks if one.name in written]
-    assert list(of_header({"networks": written})) == kept  # CPUs are of `pods`, not of an option
-    assert of_header({"name": "a run from before"}) == ()
+    assert list(networks_of_header({"networks": written})) == kept  # CPUs are of `pods`, not of an option
+    assert networks_of_header({"name": "a run from before"}) == ()
 
 
 def test_another_runtime_is_refused_before_anything_is_started(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_another_runtime_is_refused_before_anything_is_started(tmp_path: Path) -
     )
     assert load_testbed(file).pods.runtime == "podman"
     with pytest.raises(ConfigError, match="INST-05"):
-        of_testbed(Settings(testbed=file))
+        networks_of_testbed(Settings(testbed=file))
 
 
 def test_the_hash_of_a_configuration_is_of_what_it_says() -> None:

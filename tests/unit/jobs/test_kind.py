@@ -143,8 +143,8 @@ def test_each_block_has_each_form_once_in_an_order_of_its_own() -> None:
     blocks = [tuple(order[at : at + 3]) for at in range(0, 120, 3)]
     assert all(sorted(one) == sorted(FORMS) for one in blocks)
     assert len(set(blocks)) == 6  # every order comes up
-    firsts = Counter(one[0] for one in blocks)
-    assert max(firsts.values()) <= 24
+    led_by = Counter(one[0] for one in blocks)
+    assert max(led_by.values()) <= 24
     assert order == taken(7, 40)
     assert order != taken(8, 40)
 

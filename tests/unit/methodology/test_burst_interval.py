@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from bmwg.methodology.believed import believed
 from bmwg.methodology.benchmarks import burst_interval
 from bmwg.methodology.benchmarks.burst_interval import BURST_FRAMES, METRIC
 from bmwg.methodology.measurements.burst_interval import MEASUREMENTS
@@ -19,7 +20,6 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.repeated_bursts import BurstTimes, due_s, interval_ns
-from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import RecordedTrial, TrialPolicy, assess, judge
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
@@ -128,7 +128,7 @@ def test_answers_stand_on_their_trials_and_loss_at_any_interval_is_no_contradict
     outcomes, trials = measured(Queue(depth_frames=300, served_fps=83_333))
     for outcome in outcomes:
         mine = [trial for trial in trials if trial.seq in outcome.trials]
-        kept = standing(outcome, mine, most_ratio=0.1, continued=False)
+        kept = believed(outcome, mine, most_ratio=0.1, continued=False)
         assert kept.type is outcome.type
     assert outcomes[-1].type is OutcomeType.AT_FLOOR  # 1,024 frames do not fit
 
@@ -147,7 +147,7 @@ def test_an_interval_that_a_lower_load_contradicts_is_unstable():
             PROFILE.policy,
         )
     ]
-    assert standing(lossy, mine, most_ratio=None, continued=False).type is OutcomeType.UNSTABLE
+    assert believed(lossy, mine, most_ratio=None, continued=False).type is OutcomeType.UNSTABLE
 
 
 def test_a_device_as_fast_as_its_port_needs_no_interval():

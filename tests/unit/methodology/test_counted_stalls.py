@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bmwg.methodology import throughput
+from bmwg.methodology.believed import believed
 from bmwg.methodology.counted_stalls import remark, stalled
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.former import standing_3, standing_4
@@ -25,7 +26,6 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, TrialPolicy
 
 CELL = Cell(path="pvp", hosting="pod", function="kernel-l3", network="bridge", frame_octets=64)
@@ -109,7 +109,7 @@ def test_loss_at_the_lowest_load_says_so_as_well() -> None:
     floor = found(None, 1_000, OutcomeType.AT_FLOOR)
     said = remark(floor, [trial(1, 1_000, 3, 300_000_000)], COUNTING)
     assert "all of the 1 trials that lost frames at 1000 frames/s or below" in said
-    assert standing(floor, [trial(1, 1_000, 3, 300_000_000)], most_ratio=0.1, continued=False).quality == ()
+    assert believed(floor, [trial(1, 1_000, 3, 300_000_000)], most_ratio=0.1, continued=False).quality == ()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_an_answer_that_stalls_lowered_is_told_as_that_and_was_not_before(search
         assert answer.lower_fps is not None
         assert answer.lower_fps < 150_000
         outcome = found(answer.lower_fps, answer.upper_fps)
-        now = standing(outcome, bench.trials, most_ratio=0.1, continued=False, by_cpu=True, policy=COUNTING)
+        now = believed(outcome, bench.trials, most_ratio=0.1, continued=False, by_cpu=True, policy=COUNTING)
         assert any("may have lowered this answer" in one for one in now.quality)
         for former in (standing_3.standing, standing_4.standing):
             assert former(outcome, bench.trials, most_ratio=0.1, continued=False, by_cpu=True).quality == ()

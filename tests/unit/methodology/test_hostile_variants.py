@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bmwg.methodology import directions
+from bmwg.methodology.believed import believed
 from bmwg.methodology.benchmarks import recovery
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.errors import ConfigError
@@ -33,7 +34,6 @@ from bmwg.methodology.records import (
     TrialSpec,
     Validity,
 )
-from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
 from bmwg.methodology.turns import interleaved
 
@@ -77,7 +77,7 @@ def answers(name: str, kind: str, cell: Cell, result: object) -> list[Outcome]:
     assert answered.error is None
     policy = profile.policy
     return [
-        standing(
+        believed(
             one,
             [trial for trial in bench.trials if trial.seq in set(one.trials)],
             most_ratio=policy.most_set_aside_ratio,
@@ -197,11 +197,11 @@ def test_what_was_set_aside_is_told_of_every_answer_that_claims_a_load(kind: Out
         trial(6, 206_897, 900, Validity.SENT_SHORT),
         *(trial(seq, 206_897, 0) for seq in (7, 8, 9, 99)),
     ]
-    found = standing(claimed(kind, 206_897), trials, most_ratio=0.5, continued=False)
+    found = believed(claimed(kind, 206_897), trials, most_ratio=0.5, continued=False)
     assert found.type is kind
     assert "without loss over all trials: 53203 frames/s, so the answer stands on setting" in found.quality[0]
     assert "tester stalled 3, sent short 1" in found.quality[0]
-    strict = standing(claimed(kind, 206_897), trials, most_ratio=0.1, continued=False, by_cpu=True)
+    strict = believed(claimed(kind, 206_897), trials, most_ratio=0.1, continued=False, by_cpu=True)
     assert strict.type is OutcomeType.UNSTABLE
 
 
@@ -211,7 +211,7 @@ def test_short_clean_trials_make_no_disturbed_answer_calm(aside: Validity) -> No
     clean = [trial(7, 300_000, 0, duration_s=60.0), trial(99, 300_000, 0, duration_s=60.0)]
     short = [trial(seq, 290_000, 0, duration_s=2.0) for seq in range(100, 160)]
     low = [trial(seq, 100_000, 0, duration_s=60.0) for seq in range(200, 240)]
-    found = standing(
+    found = believed(
         claimed(OutcomeType.MEASURED, 300_000),
         [*disturbed, *clean, *short, *low],
         most_ratio=0.1,

@@ -15,6 +15,7 @@ from bmwg.drivers.api import TesterPort
 from bmwg.drivers.record.collect import collect
 from bmwg.drivers.traffic.simulated import SimulatedConfig, SimulatedTraffic
 from bmwg.methodology import latency, planning, procedures, throughput, turns
+from bmwg.methodology.believed import believed
 from bmwg.methodology.cpu_watch import HostDisturbance
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
@@ -23,7 +24,6 @@ from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.profiles.reading import parse_profile
 from bmwg.methodology.record.bound import sealed_form
 from bmwg.methodology.records import Cell, Outcome, TrialSpec
-from bmwg.methodology.standing import standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, assess, valid_trial
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore, binding
@@ -186,7 +186,7 @@ class Session:
                     self.envelopes[cell.frame_octets] = outcome.lower.load_fps
         most = self.profile.policy.most_set_aside_ratio
         by_cpu = self.profile.policy.stall_evidence is StallEvidence.CPU
-        outcome = standing(
+        outcome = believed(
             outcome, trials, most_ratio=most, continued=False, by_cpu=by_cpu, policy=self.profile.policy
         )
         if planned.metric != latency.METRIC:

@@ -20,7 +20,7 @@ _SYS_NET = Path("/sys/class/net")
 _FLAG_UP = 1
 
 
-class Standing:
+class Liveness:
     """What stood when a deployment was ready; `fault` says what of it does no longer."""
 
     def __init__(self, bed: Bed) -> None:
@@ -52,7 +52,7 @@ class Standing:
         pods = {
             name: [pod.pid, pod.start_ticks] for name, pod in self._bed.pods.items() if pod.node.name == node
         }
-        seen: dict[str, JsonValue] = self._bed.host(node).call("bmwg.drivers.standing:observe", pods=pods)
+        seen: dict[str, JsonValue] = self._bed.host(node).call("bmwg.drivers.liveness:observe", pods=pods)
         return seen
 
 

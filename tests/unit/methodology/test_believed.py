@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bmwg.methodology import throughput
+from bmwg.methodology.believed import believed, lossless_over_all, set_aside
 from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.former import standing_1, standing_2
 from bmwg.methodology.profiles import load_profile
@@ -23,7 +24,6 @@ from bmwg.methodology.records import (
     Validity,
 )
 from bmwg.methodology.search import bisection
-from bmwg.methodology.standing import lossless_over_all, set_aside, standing
 from bmwg.methodology.trial import JudgedTrial, RecordedTrial, StallEvidence, TrialPolicy, assess, judge
 
 CELL = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
@@ -75,7 +75,7 @@ NINE_AND_ONE = [trial(seq, 200_000, 500, Validity.TESTER_STALLED) for seq in ran
 @pytest.mark.parametrize("profile", ["quick", "rfc2544"])
 def test_nine_lossy_stalled_trials_and_a_clean_one_are_no_plain_number(profile: str) -> None:
     most = load_profile(profile).policy.most_set_aside_ratio
-    found = standing(measured(200_000), NINE_AND_ONE, most_ratio=most, continued=False)
+    found = believed(measured(200_000), NINE_AND_ONE, most_ratio=most, continued=False)
     assert (found.type, found.values) == (OutcomeType.UNSTABLE, ())
     assert "9 of 10 trials were set aside" in found.reason
     assert found.quality == (
@@ -97,7 +97,7 @@ def test_without_loss_over_all_trials_counts_those_in_which_the_tester_stalled()
     assert lossless_over_all(trials) == 50_000
     assert "over all trials: 200000" not in str(standing_1.remarks(trials, continued=False))
     assert "over all trials: 206000" in standing_1.remarks(trials, continued=False)[0]  # which is false
-    found = standing(measured(206_000), trials, most_ratio=0.5, continued=True)
+    found = believed(measured(206_000), trials, most_ratio=0.5, continued=True)
     assert found.type is OutcomeType.MEASURED
     assert found.quality == (
         "2 of 6 trials set aside (tester stalled 1, the SUT's host stalled 1), in which 7 of 300000 frames"
@@ -112,7 +112,7 @@ def test_what_valid_trials_lost_is_not_laid_on_those_set_aside() -> None:
     aside = trial(1, 50_000, 0, Validity.HOST_STALLED)
     trials = [aside, trial(2, 50_000, 200), trial(10, 100_000, 400), trial(11, 101_000, 2000)]
     goal = replace(measured(100_000), metric="conditional_throughput.rfc9971.60f60d0.5l0e")
-    found = standing(goal, trials, most_ratio=0.5, continued=False)
+    found = believed(goal, trials, most_ratio=0.5, continued=False)
     assert found.quality == (
         "1 of 4 trials set aside (the SUT's host stalled 1), in which 0 of 50000 frames were lost;"
         " without loss over all trials: no load",
@@ -128,7 +128,7 @@ def test_a_short_trial_is_set_aside_only_when_another_counted_in_its_place() -> 
 
 def test_frames_that_were_never_sent_are_told_beside_the_load() -> None:
     trials = [trial(10, 100_000, 0, unsent=90)]
-    found = standing(measured(100_000), trials, most_ratio=0.1, continued=False)
+    found = believed(measured(100_000), trials, most_ratio=0.1, continued=False)
     assert found.quality == ("at 100000 frames/s 90 of 100000 intended frames were never sent",)
 
 
@@ -139,7 +139,7 @@ def test_the_qualification_of_the_tester_is_told_and_not_refused() -> None:
         cell=CELL.qualification,
         type=OutcomeType.MEASURED,
     )
-    found = standing(wire, NINE_AND_ONE, most_ratio=0.1, continued=False)
+    found = believed(wire, NINE_AND_ONE, most_ratio=0.1, continued=False)
     assert found.type is OutcomeType.MEASURED
     assert found.quality
 
@@ -239,7 +239,7 @@ def test_bursts_that_hold_the_tester_up_and_lose_frames_are_no_throughput(gone: 
         goal = profile.goal(CELL, max_load_fps=1_500_000, envelope_fps=1_500_000)
         found = throughput.outcome(bisection.search(device, goal), CELL, outcome_id="id")
         most = profile.policy.most_set_aside_ratio
-        answers.append(standing(found, device.trials, most_ratio=most, continued=False))
+        answers.append(believed(found, device.trials, most_ratio=most, continued=False))
     plain = [one.values[0].number for one in answers if one.type is OutcomeType.MEASURED]
     assert [number for number in plain if number > 700_000] == []
     if gone:
@@ -257,13 +257,13 @@ def single(aside: int, validity: Validity, valid: int = 1) -> list[JudgedTrial]:
 
 def type_of(trials: list[JudgedTrial], *, by_cpu: bool = True, most: float = 0.1) -> OutcomeType:
     one = replace(measured(100_000), metric="latency.all_frames", lower=None, upper=None)
-    return standing(one, trials, most_ratio=most, continued=False, by_cpu=by_cpu).type
+    return believed(one, trials, most_ratio=most, continued=False, by_cpu=by_cpu).type
 
 
 def test_a_single_trial_in_which_the_testers_cpu_was_gone_voids_no_answer_of_one_trial() -> None:
     trials = single(1, Validity.TESTER_STALLED)
     assert type_of(trials) is OutcomeType.MEASURED
-    said = standing(measured(100_000), trials, most_ratio=0.1, continued=False, by_cpu=True).quality
+    said = believed(measured(100_000), trials, most_ratio=0.1, continued=False, by_cpu=True).quality
     assert "1 of 2 trials set aside (tester stalled 1), in which 7 of 100000 frames were lost" in said[0]
     old = standing_2.standing(measured(100_000), trials, most_ratio=0.1, continued=False)
     assert old.type is OutcomeType.UNSTABLE

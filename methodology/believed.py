@@ -1,4 +1,6 @@
-"""What an answer stands on: how many of its trials were set aside, and what they say when none is.
+"""Whether an answer is believed: how many of its trials were set aside, and what they say when none is.
+
+Headers of runs call this procedure `standing` (`procedures.STANDING`); so are its earlier versions named.
 
 A trial is set aside when it was not valid and nothing broke: another one at the same load counts in its
 place. So it can raise an answer unseen (design decision 13). Each answer says how many there were and what
@@ -117,7 +119,7 @@ def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence
     ]
 
 
-def standing(
+def believed(
     outcome: Outcome,
     trials: Sequence[JudgedTrial],
     *,
