@@ -17,6 +17,7 @@ from bmwg.methodology.kinds.requests import METRICS, REQUESTS, cell_of, metric_o
 from bmwg.methodology.planning import Networks
 from bmwg.reports.store import PlannedCell, Run, RunHeader
 from bmwg.reports.store.run import CABLES
+from bmwg.resources.early import require_drivers
 from bmwg.resources.header import header_of
 from bmwg.resources.http_proxy.vms import KEY as VMS
 from bmwg.resources.settings import Settings
@@ -27,7 +28,8 @@ _KEY = "networks"
 def of_testbed(settings: Settings) -> dict[str, Any]:
     """Return the file's network options as it has them, by name, but those that `all` leaves out (planning).
 
-    Raises ConfigError as reading the file does, and INST-05 on a runtime that a run's header could not tell.
+    Raises ConfigError as reading the file does, INST-05 on a runtime that a run's header could not tell, and
+    what `require_drivers` raises.
     """
     testbed = load_testbed(settings.testbed)
     if testbed.pods.runtime != CRUN:
@@ -38,6 +40,7 @@ def of_testbed(settings: Settings) -> dict[str, Any]:
             found=testbed.pods.runtime,
             hint="forms kubernetes and kubernetes_service make a cluster of their own: name no testbed file",
         )
+    require_drivers(testbed)
     left_out = Networks.of(testbed.data[_KEY]).named_only
     return {name: dict(entry) for name, entry in testbed.data[_KEY].items() if name not in left_out}
 

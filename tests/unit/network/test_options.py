@@ -25,6 +25,9 @@ def made(kind, driver, options, dut_cpus=(1, 2)):
     [
         ({"pmd_cpus": "0"}, "pmd_cpus", "CPU 0, which is none of the DUT's"),
         ({"pmd_cpus": "3-1"}, "pmd_cpus", "3-1"),
+        ({"pmd_cpus": [0, 1]}, "pmd_cpus", "CPU 0, which is none of the DUT's"),
+        ({"pmd_cpus": []}, "pmd_cpus", "[]"),
+        ({"pmd_cpus": [True]}, "pmd_cpus", "True"),
         ({"nic_port": "afxdp"}, "nic_port", "afxdp"),
         ({"rx_queues": 0}, "rx_queues", "0"),
         ({"smc": "yes"}, "smc", "yes"),
@@ -58,7 +61,8 @@ def test_the_other_networks_refuse_what_they_do_not_know(kind, driver):
 
 def test_polling_threads_run_on_the_first_cpu_of_the_dut_unless_told():
     assert made(OvsDpdkNetwork, "ovs-dpdk", {})._config["pmd_cpus"] == [1]
-    assert made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpus": "1-2"})._config["pmd_cpus"] == [1, 2]
+    for told in ("1-2", "1,2", [1, 2], [2, 1]):
+        assert made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpus": told})._config["pmd_cpus"] == [1, 2]
 
 
 def test_a_function_that_cannot_use_what_is_handed_over_is_refused_by_name():
