@@ -190,7 +190,8 @@ class NetworkDriver(Protocol):
     It is made of the option as the testbed file has it (ConfigError NET-04 when a key is missing or wrong),
     the run's folder and its ledger, and keeps no state of its own. `probe` tries the option on a node and
     returns what is missing there; `transit` says why frames that pass through a workload cannot reach it
-    (None: they can); `describe` returns the option's evidence on a node: versions, packages, hashes.
+    (None: they can); `describe` returns the option's evidence on a node: versions, packages, hashes. A driver
+    that needs more of a NIC than its presence has `probe_uplink(node, nic)` too, asked of each of them.
 
     `attach` gives the workload of process `pod_pid` the interface that the attachment names, and takes it
     away on leaving; the undo stands in the ledger before. `netns` is a path that holds the workload's network

@@ -21,9 +21,10 @@ from bmwg.methodology.factors.design import design_of, in_design
 from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.profiles import Profile, load_profile
 from bmwg.methodology.records import FRAMES as KIND
-from bmwg.methodology.records import VM
+from bmwg.methodology.records import VM, Cell
 from bmwg.reports.store import Run, RunHeader
 from bmwg.resources.bench import Bench
+from bmwg.resources.early import require_drivers, require_levels
 from bmwg.resources.frames_continued import going_on
 from bmwg.resources.header import run_header
 from bmwg.resources.open_run import OpenRun
@@ -32,7 +33,7 @@ from bmwg.resources.progress import clock_text
 from bmwg.resources.rooms import PlanAsked, Room, Share
 from bmwg.resources.session import Session, networks_of
 from bmwg.resources.settings import Settings
-from bmwg.resources.tester import require_networks, tester_of
+from bmwg.resources.tester import tester_kind, tester_of
 
 
 class FramesShare:
@@ -53,8 +54,10 @@ class FramesShare:
             self.profile = load_profile(settings.profile, paths=registry.paths())
         # what the tester lacks, before all else
         tester_of(self.testbed, settings.results, self.profile.policy.drain_s)
-        require_networks(self.testbed)
+        require_drivers(self.testbed)
         plan = planning.cells(self.profile, networks_of(self.testbed), test_ids=selected)
+        if continued is None:  # what was begun may go on, whatever levels it has
+            require_levels(self.testbed, _tried(plan), settings.profile)
         self._seed = settings.order_seed if settings.order_seed is not None else secrets.randbelow(2**32)
         if continued is not None:
             recorded = [(one.metric, one.cell.cell_id) for one in continued.plan]
@@ -155,8 +158,12 @@ class _Frames:
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
         """Return each cell with its estimated traffic, then the totals and the finish time."""
         profile = load_profile(wanted.profile, paths=registry.paths())
-        networks = networks_of(load_testbed(wanted.testbed))
+        testbed = load_testbed(wanted.testbed)
+        tester_kind(testbed)
+        require_drivers(testbed)
+        networks = networks_of(testbed)
         plan = turns.interleaved(planning.cells(profile, networks, test_ids=tests), wanted.seed)
+        require_levels(testbed, _tried(plan), wanted.profile)
         lines = []
         for planned in plan:
             estimate = planned.missing or (
@@ -180,6 +187,11 @@ class _Frames:
     def share(self, settings: Settings, selected: Collection[str], continued: Run | None) -> Share:
         """Return the frames' share."""
         return FramesShare(settings, selected, continued)
+
+
+def _tried(plan: Sequence[planning.PlannedAnswer]) -> list[Cell]:
+    """Return the cells that are deployed if the machine has what they need."""
+    return [planned.cell for planned in plan if not planned.missing]
 
 
 def _design(plan: Sequence[planning.PlannedAnswer]) -> list[str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection
+from pathlib import Path
 
 from bmwg.drivers.testbed import load_testbed
 from bmwg.methodology.errors import TestbedError
 from bmwg.resources import rooms
 from bmwg.resources.platform import overlay_facts
+from bmwg.resources.rooms import PlanAsked
 from bmwg.resources.settings import Settings
 
 
@@ -32,6 +34,16 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     if settings.overlay is not None:
         overlay_facts(settings.overlay)
     check_results(settings)
+
+
+def check_files(testbed: Path, profile: str, selected: Collection[str]) -> None:
+    """Refuse what `bmwg plan` refuses of these files: for a run that another machine will have.
+
+    Raises what the rooms' `plan_lines` raise. What this machine lacks is no matter.
+    """
+    asked = PlanAsked(testbed=testbed, profile=profile, seed=0)
+    for room, mine in rooms.asked(selected).values():
+        room.plan_lines(asked, mine)
 
 
 def check_results(settings: Settings) -> None:

@@ -1,8 +1,9 @@
-"""The drivers that a testbed file asks for; what they refuse is told with the file's line."""
+"""The tester that a testbed file asks for; what it refuses is told with the file's line."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from bmwg.drivers import registry
 from bmwg.drivers.api import TrafficDriver
@@ -19,10 +20,8 @@ def tester_of(testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
 
     Raises what `registry.load` and the driver's `for_testbed` raise; a ConfigError names file and line.
     """
-    where = f"{place(testbed, (_TESTER, 'driver'))}: tester.driver"
-    kind = registry.load("traffic", testbed.tester.driver, where=where)
     try:
-        made: TrafficDriver = kind.for_testbed(testbed, run_dir, drain_s)
+        made: TrafficDriver = tester_kind(testbed).for_testbed(testbed, run_dir, drain_s)
     except ConfigError as error:
         if testbed.file in error.what:
             raise
@@ -38,6 +37,12 @@ def tester_of(testbed: Testbed, run_dir: Path, drain_s: float) -> TrafficDriver:
     return made
 
 
+def tester_kind(testbed: Testbed) -> Any:
+    """Return the tester's class, whatever the machine has for it. Raises what `registry.load` raises."""
+    where = f"{place(testbed, (_TESTER, 'driver'))}: tester.driver"
+    return registry.load(registry.TRAFFIC, testbed.tester.driver, where=where)
+
+
 def place(testbed: Testbed, location: tuple[str, ...]) -> str:
     """Return `file:line` of a place in the testbed file; the file alone when it cannot be read any more."""
     try:
@@ -45,12 +50,3 @@ def place(testbed: Testbed, location: tuple[str, ...]) -> str:
     except (OSError, UnicodeDecodeError):
         return testbed.file
     return f"{testbed.file}:{document.line(location)}"
-
-
-def require_networks(testbed: Testbed) -> None:
-    """Raise what `registry.load` raises for a network option whose driver is not installed."""
-    for option in testbed.networks:
-        location = ("networks", option.name, "driver")
-        registry.load(
-            registry.NETWORK, option.driver, where=f"{place(testbed, location)}: {'.'.join(location)}"
-        )

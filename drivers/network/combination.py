@@ -71,6 +71,11 @@ class CombinedNetwork:
                 return lack
         return None
 
+    def probe_uplink(self, node: Node, nic: str) -> Missing | None:
+        """Return what this NIC lacks for the half that takes it."""
+        asked = getattr(self._halves[NORTH_SOUTH], "probe_uplink", None)
+        return asked(node, nic) if asked else None
+
     def transit(self) -> Missing | None:
         """Return why frames in transit cannot pass one of the halves."""
         return next(filter(None, (half.transit() for half in self._halves.values())), None)

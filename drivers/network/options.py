@@ -56,15 +56,15 @@ class Options:
         return value
 
     def cpus(self, key: str, *, default: tuple[int, ...], among: tuple[int, ...]) -> tuple[int, ...]:
-        """Read CPU numbers (`"2-3,6"`), all of them among the DUT's."""
+        """Read CPU numbers (`"2-3,6"` or `[2, 3, 6]`), all of them among the DUT's."""
         value = self._take(key, None)
         if value is None:
             return default
         try:
-            found = cpu_list(str(value))
+            found = cpu_list(",".join(map(str, value)) if isinstance(value, list) else str(value))
         except ValueError as error:
             raise self.refusal(
-                key, expected='CPU numbers such as "1" or "2-3,6"', found=repr(value)
+                key, expected='CPU numbers such as "1", "2-3,6" or [2, 3, 6]', found=repr(value)
             ) from error
         outside = [cpu for cpu in found if among and cpu not in among]
         if outside:

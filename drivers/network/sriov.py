@@ -54,6 +54,10 @@ class SriovNetwork(CniNetwork):
         """Return what is missing: NICs with as many virtual functions, the plugin."""
         return no_nic(node, self._count) or super().probe(node)
 
+    def probe_uplink(self, node: Node, nic: str) -> Missing | None:
+        """Return what is missing where this NIC cannot have as many virtual functions."""
+        return too_few(node, nic, self._count)
+
     def describe(self, node: Node) -> dict[str, JsonValue]:
         """Return the plugin and the option's settings."""
         return {**super().describe(node), "driver": "sriov", "settings": {"virtual_functions": self._count}}
@@ -109,6 +113,19 @@ def no_nic(node: Node, count: int) -> Missing | None:
         what=f"a NIC with {count} virtual functions",
         reason="no interface of the node has so many (SR-IOV)",
         mend="sh setup/sriov.sh, then bmwg run --in-guest --testbed testbeds/guest-sriov.yaml",
+    )
+
+
+def too_few(node: Node, nic: str, count: int) -> Missing | None:
+    """Return what is missing where a NIC of the node cannot have so many functions; no other NIC helps."""
+    totals = node.call(f"{_NODE}:capable")
+    if totals.get(nic, 0) >= count:
+        return None
+    others = ", ".join(f"{name} has {total}" for name, total in totals.items())
+    return Missing(
+        what=f"{count} virtual functions of {nic}",
+        reason=f"that NIC of node {node.name} has {totals.get(nic) or 'none'} (SR-IOV); {others}",
+        mend="cable the tester to a NIC that has them (`links` of the testbed file)",
     )
 
 

@@ -25,7 +25,7 @@ from bmwg.drivers.api import (
 from bmwg.drivers.hosting import virtual_functions
 from bmwg.drivers.links import mac_of
 from bmwg.drivers.network.handover import VFIO
-from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic
+from bmwg.drivers.network.sriov import LINK_KIND, UNDO_KIND, count_of, function_evidence, no_nic, too_few
 from bmwg.drivers.testbed import NetworkSpec
 from bmwg.methodology.errors import TestbedError
 
@@ -50,6 +50,10 @@ class SriovVfioNetwork:
             return lack
         found = node.call(f"{_NODE}:no_vfio")
         return Missing(**found) if found else None
+
+    def probe_uplink(self, node: Node, nic: str) -> Missing | None:
+        """Return what is missing where this NIC cannot have as many virtual functions."""
+        return too_few(node, nic, self._count)
 
     def transit(self) -> Missing | None:
         """Every frame passes that has the function's MAC, as those of a forwarder have."""

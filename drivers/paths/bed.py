@@ -34,6 +34,7 @@ from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.simulated import SIMULATED
+from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.port_kind import PortKind, port_kind
 from bmwg.drivers.testbed import CABLE, TESTER, VETH, Endpoint, LinkSpec, NodeKind, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
@@ -223,8 +224,8 @@ class Bed:
             )
         key = (network, node)
         if key not in self._missing:
-            driver = self.network(network)
-            self._missing[key] = self.runtime.refuses(driver) or driver.probe(self.host(node))
+            driver, host = self.network(network), self.host(node)
+            self._missing[key] = self.runtime.refuses(driver) or lacking(driver, host, self.testbed)
         return self._missing[key]
 
     def described(self, network: str, node: str) -> dict[str, JsonValue]:

@@ -5,12 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bmwg.drivers.api import Attached, Node
+from bmwg.drivers.api import Attached, Missing, NetworkDriver, Node
+from bmwg.drivers.testbed import TESTER, Testbed
 from bmwg.methodology.errors import TestbedError
 
 BRIDGE_PORT, ROUTED, MASTER, NONE = "bridge_port", "routed", "master", "none"
 _INTERFACES = "bmwg.drivers.hosting.interfaces"
 _ROUTING = "bmwg.drivers.hosting.routing"
+
+
+def lacking(driver: NetworkDriver, node: Node, testbed: Testbed) -> Missing | None:
+    """Return what a node lacks for a network option: what its probe says, then that of the NICs it takes.
+
+    A driver that needs more of a NIC than that it is there has `probe_uplink`. It is asked of the NICs that
+    are cabled to the tester; those of a guest, which no link names, are not known before.
+    """
+    if found := driver.probe(node):
+        return found
+    if (asked := getattr(driver, "probe_uplink", None)) is None:
+        return None
+    ends = [(link.a, link.b) for link in testbed.links] + [(link.b, link.a) for link in testbed.links]
+    nics = [mine.interface for mine, other in ends if mine.node == node.name and other.node == TESTER]
+    return next((lack for nic in sorted(nics) if (lack := asked(node, nic))), None)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from bmwg.drivers.testbed import NetworkSpec, load_testbed, network_spec
 from bmwg.drivers.testbed_row import row_part
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.planning import Networks
+from bmwg.resources.early import require_drivers
 from bmwg.resources.settings import Settings
 
 KEY = "networks"  # in the header, as in the file
@@ -21,7 +22,8 @@ KEY = "networks"  # in the header, as in the file
 def networks_of_testbed(settings: Settings) -> dict[str, Any]:
     """Return the file's network options as it has them, by name, but those that `all` leaves out (planning).
 
-    Raises ConfigError as reading the file does, and INST-05 on a runtime that a run's header could not tell.
+    Raises ConfigError as reading the file does, INST-05 on a runtime that a run's header could not tell, and
+    what `require_drivers` raises.
     """
     testbed = load_testbed(settings.testbed)
     if testbed.pods.runtime != CRUN:
@@ -32,6 +34,7 @@ def networks_of_testbed(settings: Settings) -> dict[str, Any]:
             found=testbed.pods.runtime,
             hint="forms kubernetes and kubernetes_service make a cluster of their own: name no testbed file",
         )
+    require_drivers(testbed)
     left_out = Networks.of(testbed.data[KEY]).named_only
     return {name: dict(entry) for name, entry in testbed.data[KEY].items() if name not in left_out}
 

@@ -21,6 +21,7 @@ from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
 from bmwg.reports.store import PlannedCell, Run, RunHeader
+from bmwg.resources.early import require_drivers
 from bmwg.resources.header import header_of
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.progress import clock_text
@@ -64,7 +65,7 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
         self.refuse()
 
     def refuse(self) -> None:
-        """Raise ConfigError for a testbed whose nodes are not real."""
+        """Raise ConfigError for a testbed whose nodes are not real, and what `require_drivers` raises."""
         if self.testbed.tester.driver == SIMULATED:
             raise ConfigError(
                 self.simulated.error_id,
@@ -72,6 +73,7 @@ class RepeatedShare(ABC, Generic[SpecT, ResultT]):
                 expected=f"a testbed whose nodes are real: {self.simulated.why}",
                 found=SIMULATED,
             )
+        require_drivers(self.testbed)
 
     @abstractmethod
     def load_s(self, planned: Planned[SpecT]) -> float:
@@ -157,6 +159,7 @@ class RepeatedRoom(ABC, Generic[SpecT, ResultT]):
 
     def plan_lines(self, wanted: PlanAsked, tests: Collection[str]) -> list[str]:
         """Return each cell with its executions, and what all of them take."""
+        require_drivers(load_testbed(wanted.testbed))
         mine = [one for one in self.of.profiles.load(wanted.profile).plan() if one.test_id in tests]
         lines = [
             f"{one.test_id:<14} {one.metric:<40} {one.cell.cell_id:<48} {self.load(one)}" for one in mine

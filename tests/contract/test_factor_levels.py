@@ -81,8 +81,9 @@ def test_the_vswitch_takes_its_nics_by_af_xdp_and_says_so(bed):
 
 
 def test_a_core_outside_the_duts_cpus_is_refused_before_anything_is_made(bed):
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError) as caught:
         path_driver(with_axes("ovs-dpdk", **{f"{SWITCH}.pmd_cpus": "[63]"}), bed)
+    assert "CPU 63, which is none of the DUT's" in caught.value.found
 
 
 @pytest.mark.parametrize("polling", ["true", "false"])

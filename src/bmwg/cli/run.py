@@ -6,7 +6,7 @@ import argparse
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def handle(chosen: argparse.Namespace) -> int:
     results = chosen.results or Path(os.environ.get("BMWG_RESULTS") or "results")
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     if chosen.in_guest:
-        return _in_guest(chosen, suites, results, run_id)
+        return _in_guest(chosen, suites, tests, results, run_id)
     for name, value in (
         ("BMWG_TESTBED", chosen.testbed),
         ("BMWG_PROFILE", chosen.profile),
@@ -69,18 +69,22 @@ def handle(chosen: argparse.Namespace) -> int:
     return run_suites(suites, results, results / "robot" / run_id, tags, results / run_id)
 
 
-def _in_guest(chosen: argparse.Namespace, suites: Sequence[Path], results: Path, run_id: str) -> int:
+def _in_guest(
+    chosen: argparse.Namespace, suites: Sequence[Path], tests: Collection[str], results: Path, run_id: str
+) -> int:
     """Give the same command to a guest, where settings that were not named are those made for guests."""
     root = Path(__file__).resolve().parents[3]
     testbed = (chosen.testbed or root / GUEST_TESTBED).resolve()
-    told = load_testbed(testbed)  # refused here, before a machine boots
+    profile = chosen.profile or GUEST_PROFILE
+    told = load_testbed(testbed)
+    preflight.check_files(testbed, profile, tests)  # refused here, before a machine boots
     cables = tuple((_nic_at(link.a), _nic_at(link.b)) for link in told.links if link.kind == CABLE)
     preflight.check_results(Settings(results=results))
     os.environ["BMWG_RUN_ID"] = run_id
     os.environ.pop("BMWG_RUN", None)
     arguments = ["run", *(str(suite.resolve()) for suite in suites)]
     arguments += ["--testbed", str(testbed)]
-    arguments += ["--profile", chosen.profile or GUEST_PROFILE]
+    arguments += ["--profile", profile]
     for name, values in (("--test", chosen.test), ("--tag", chosen.tag)):
         for value in values:
             arguments += [name, value]

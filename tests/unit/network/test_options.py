@@ -7,11 +7,14 @@ import pytest
 from bmwg.drivers.hosting import pages, virtual_functions
 from bmwg.drivers.network import ebpf_build, ebpf_node, libbpf, ovs_switch, ovs_words
 from bmwg.drivers.network.af_xdp import AfXdpNetwork
+from bmwg.drivers.network.combination import CombinedNetwork
 from bmwg.drivers.network.ebpf_tc import TcRedirectNetwork
 from bmwg.drivers.network.handover import AF_XDP, NETDEV, VHOST_USER, undriven
 from bmwg.drivers.network.ovs_dpdk import OvsDpdkNetwork
 from bmwg.drivers.network.sriov import SriovNetwork
-from bmwg.drivers.testbed import network_spec
+from bmwg.drivers.network.sriov_vfio import SriovVfioNetwork
+from bmwg.drivers.paths import uplinks
+from bmwg.drivers.testbed import load_testbed, network_spec
 from bmwg.methodology.errors import ConfigError, TestbedError
 
 
@@ -25,6 +28,9 @@ def made(kind, driver, options, dut_cpus=(1, 2)):
     [
         ({"pmd_cpus": "0"}, "pmd_cpus", "CPU 0, which is none of the DUT's"),
         ({"pmd_cpus": "3-1"}, "pmd_cpus", "3-1"),
+        ({"pmd_cpus": [0, 1]}, "pmd_cpus", "CPU 0, which is none of the DUT's"),
+        ({"pmd_cpus": []}, "pmd_cpus", "[]"),
+        ({"pmd_cpus": [True]}, "pmd_cpus", "True"),
         ({"nic_port": "afxdp"}, "nic_port", "afxdp"),
         ({"rx_queues": 0}, "rx_queues", "0"),
         ({"smc": "yes"}, "smc", "yes"),
@@ -58,7 +64,8 @@ def test_the_other_networks_refuse_what_they_do_not_know(kind, driver):
 
 def test_polling_threads_run_on_the_first_cpu_of_the_dut_unless_told():
     assert made(OvsDpdkNetwork, "ovs-dpdk", {})._config["pmd_cpus"] == [1]
-    assert made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpus": "1-2"})._config["pmd_cpus"] == [1, 2]
+    for told in ("1-2", "1,2", [1, 2], [2, 1]):
+        assert made(OvsDpdkNetwork, "ovs-dpdk", {"pmd_cpus": told})._config["pmd_cpus"] == [1, 2]
 
 
 def test_a_function_that_cannot_use_what_is_handed_over_is_refused_by_name():
@@ -148,6 +155,49 @@ def test_more_virtual_functions_than_the_nics_have_are_missing_by_number(totals)
     lack = made(SriovNetwork, "sriov", {"virtual_functions": 8}).probe(NodeWith(totals))
     assert lack.what == "a NIC with 8 virtual functions"
     assert "guest-sriov" in lack.mend
+
+
+def options_of(totals):
+    """Each option that takes a NIC's functions, and a node of that name whose NICs have so many."""
+    node = NodeWith(totals)
+    node.name = "dut1"
+    sound = {"driver": "combination", "options": {"north_south": "sriov", "north_south_options": FOUR}}
+    spec = network_spec("one", sound, (1, 2))
+    return node, [
+        made(SriovNetwork, "sriov", FOUR),
+        made(SriovVfioNetwork, "sriov-vfio", FOUR),
+        CombinedNetwork(spec, run_dir=Path("/run/x"), undo=None),
+    ]
+
+
+FOUR = {"virtual_functions": 4}
+
+
+@pytest.mark.parametrize(
+    ("totals", "said"),
+    [
+        ({"nic0": 7, "nic1": 3}, "4 virtual functions of nic1"),
+        ({"nic0": 7, "eno1": 64}, "4 virtual functions of nic1"),
+        ({"eno1": 64}, "4 virtual functions of nic0"),
+        ({"nic0": 4, "nic1": 7}, None),
+    ],
+)
+def test_the_uplink_itself_must_have_the_functions_not_any_nic_of_the_node(totals, said, monkeypatch):
+    node, options = options_of(totals)
+    testbed = load_testbed()  # the tester is cabled to nic0 and nic1 of dut1
+    for one in options:
+        monkeypatch.setattr(type(one), "probe", lambda *_: None)  # any NIC has functions: that is content
+        found = uplinks.lacking(one, node, testbed)
+        assert (found.what if found else None) == said
+        assert found is None or "eno1 has 64" in found.reason or "eno1" not in totals
+
+
+def test_an_option_that_asks_nothing_of_its_nic_is_probed_as_before():
+    class Probed:
+        def probe(self, node):
+            return None
+
+    assert uplinks.lacking(Probed(), NodeWith({}), load_testbed()) is None
 
 
 def test_a_number_of_virtual_functions_that_no_nic_has_is_refused_by_its_place():
