@@ -240,6 +240,19 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     }
 
 
+def settled(*, ports: list[str]) -> dict[str, JsonValue]:
+    """Node function: return how the switch serves ports whose peer is the tester, which comes last.
+
+    The polling threads sleep as the option says from now on, and the frames of these ports are counted.
+    """
+    _sleep_as_wanted()
+    state = recorded()
+    for port in ports:
+        state["ports"][port]["counted"] = True
+    record(state)
+    return standing(port=ports[0])
+
+
 def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:
     queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":
@@ -352,7 +365,8 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER), **_upcalls()}}
+    used = {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER), **_upcalls()}}
+    return {**used, **ovs_flows.frames([name for name, one in state["ports"].items() if one.get("counted")])}
 
 
 def _upcalls() -> dict[str, JsonValue]:

@@ -31,6 +31,18 @@ def upcalls(said: str) -> tuple[int, int] | None:
     return (sum(map(int, done)), sum(map(int, failed))) if done and len(done) == len(failed) else None
 
 
+def frames(said: str) -> dict[str, int]:
+    """Read of `dpctl/show -s` the frames that each port of the datapath took and gave, together, by name."""
+    found: dict[str, int] = {}
+    name = ""
+    for line in said.splitlines():
+        if port := re.match(r"\s+port \d+: (\S+)", line):
+            name = port[1]
+        elif counted := re.match(r"\s+[RT]X packets:(\d+) ", line):
+            found[name] = found.get(name, 0) + int(counted[1])
+    return found
+
+
 def matches(destinations: Sequence[str]) -> tuple[str, ...]:
     """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
     if not destinations:

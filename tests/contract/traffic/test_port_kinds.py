@@ -46,7 +46,7 @@ def test_two_memif_ports_carry_frames_between_them(run_dir):
 
 
 def test_two_ends_of_a_vhost_user_socket_are_a_wire(run_dir):
-    """Both ends within one tester: each frame crosses a virtqueue, and DPDK's driver counts it at both ends."""
+    """Both ends within one tester: each frame crosses a virtqueue and is counted at both ends of it."""
     socket = run_dir / "vhost.sock"
     spec = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.1, direction=Direction.BOTH)
     with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.2)) as tester:
