@@ -203,7 +203,7 @@ class OvsDpdkNetwork:
                 node.call(f"{_NODE}:add", config=self._config, deadline_s=_ADD_DEADLINE_S, port=name, **told)
                 for name in names
             ]
-            served = node.call(f"{_NODE}:settled", ports=list(names))
+            served = node.call(f"{_NODE}:settled", port=names[0])
             mine = [{"mtu_octets": MTU_OCTETS, "kind": VHOST_USER, **one} for one in made]
             yield (made[0]["socket"], made[1]["socket"]), {"ports": mine, "served": served}
         finally:

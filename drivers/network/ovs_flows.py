@@ -1,13 +1,9 @@
-"""The flows by which a bridge of the run's own Open vSwitch forwards, and what it counts of them."""
+"""The flows by which a bridge of the run's own Open vSwitch forwards."""
 
 from __future__ import annotations
 
-import contextlib
-
 from bmwg.drivers.api import JsonValue
 from bmwg.drivers.network import ovs_parts, ovs_tools, ovs_words
-from bmwg.methodology.data_plane import FRAMES
-from bmwg.methodology.errors import ToolkitError
 
 
 def join(bridge: str) -> None:
@@ -45,13 +41,3 @@ def standing(bridge: str) -> list[str]:
 def ports(bridge: str) -> list[str]:
     """Return the ports of a bridge by name."""
     return ovs_tools.configure("list-ports", bridge).split()
-
-
-def frames(names: list[str]) -> dict[str, dict[str, int]]:
-    """Return the frames at these ports as the switch counts them, both ways; none of a silent switch."""
-    if not names:
-        return {}
-    with contextlib.suppress(ToolkitError):
-        told = ovs_words.frames(ovs_tools.ask("dpctl/show", "-s"))
-        return {f"vswitch.{name}": {FRAMES: told[name]} for name in names if name in told}
-    return {}

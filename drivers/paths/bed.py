@@ -317,7 +317,7 @@ class Bed:
         *,
         name: str,
         device: str,
-        netns: str,
+        netns: str | None,
         mac: str,
         ipv4: str,
         ipv6: str,

@@ -73,7 +73,7 @@ class VswitchPath:
                     side.number,
                     name=side.tester_interface,
                     device=f"/proc/{node.pid}/root{sockets[side.number]}",
-                    netns="",
+                    netns=None,  # a socket lies in none
                     mac=side.tester_mac,
                     ipv4=OUTER[side.number].far_ipv4,
                     ipv6=OUTER[side.number].far_ipv6,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers import links
@@ -76,10 +77,11 @@ class WirePath:
     def _by_socket(self) -> Deployment:
         bed = self._bed
         # below the /run of the tester's place, with which it goes
-        socket = f"/proc/{bed.tester.pid}/root/run/wire-{bed.next_id()}"
+        socket = f"/proc/{bed.tester.pid}/root/run/wire"
+        Path(socket).unlink(missing_ok=True)  # a tester that was killed leaves it
         sides, kinds = bed.sides(), (VHOST, VIRTIO_USER)
         macs = (sides[0].tester_mac, sides[1].tester_mac)
-        made = {"kind": VHOST_USER, "socket": socket, "ends": list(kinds)}
+        made = {"kind": VHOST_USER, "ends": list(kinds)}
         joined = self._joined((socket, socket), macs, made, VHOST_USER)
         one, other = (
             replace(port, name=side.tester_interface, io=kind, netns=None)

@@ -65,7 +65,7 @@ def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> No
             tester.detach()
             assert tester.pid is not None
         if cell is VSWITCH:
-            assert plane.parts == ["vswitch"]  # its CPU time stands beside each trial
+            assert "vswitch" in plane.parts  # its CPU time stands beside each trial
     for stream in result.streams:
         assert stream.sent_frames == stream.received_frames == SPEC.intended_frames
         assert stream.corrupt_frames == stream.foreign_frames == stream.duplicate_frames == 0
@@ -97,8 +97,7 @@ def test_the_switch_counts_what_the_tester_sent(bed: Bed) -> None:
         counts = dict(plane.used(before))
     sent = sum(one.sent_frames for one in result.streams)
     received = sum(one.received_frames for one in result.streams)
-    for name in ("vhost0", "vhost1"):
-        assert counts[f"host.dut.vswitch.{name}.frames"] == sent == received
+    assert counts["host.dut.vswitch.frames"] == sent == received  # it counts none by port
 
 
 def test_other_paths_are_refused_by_name(bed: Bed) -> None:

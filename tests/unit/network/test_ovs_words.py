@@ -19,21 +19,7 @@ def test_upcalls_of_all_threads_are_summed_and_a_silent_switch_has_none():
     assert ovs_words.upcalls("  miss with success upcall: 2\n") is None  # of another version
 
 
-SHOWN = """netdev@ovs-netdev:
-  lookups: hit:39 missed:2 lost:0
-  flows: 2
-  port 0: ovs-netdev (tap)
-    RX packets:7 errors:0 dropped:0 overruns:0 frame:0
-    TX packets:? errors:? dropped:? aborted:? carrier:?
-    collisions:0
-    RX bytes:0  TX bytes:0
-  port 1: vhost0 (dpdkvhostuser: configured_rx_queues=1, configured_tx_queues=1, mtu=1500)
-    RX packets:21 errors:0 dropped:0 overruns:? frame:?
-    TX packets:20 errors:0 dropped:1 aborted:? carrier:?
-    RX bytes:1260  TX bytes:1200 (1.2 KiB)
-"""
-
-
-def test_frames_of_a_port_are_those_that_it_took_and_gave():
-    assert ovs_words.frames(SHOWN) == {"ovs-netdev": 7, "vhost0": 41}
-    assert ovs_words.frames("no datapath") == {}
+def test_frames_of_all_threads_are_summed_and_none_is_no_zero():
+    one = "pmd thread numa_id 0 core_id 1:\n  packets received: 16000\n  packet recirculations: 0\n"
+    assert ovs_words.received(one + "main thread:\n  packets received: 3\n") == 16003
+    assert ovs_words.received("") is None
