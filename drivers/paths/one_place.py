@@ -30,7 +30,7 @@ def socketless(cell: Cell) -> Missing:
     return Missing(
         what=f"path {cell.path} with the tester's ports at vhost-user sockets",
         reason="it needs a NIC of the node, or an interface of a pod, for each port of the tester",
-        mend="path vswitch or wire; or links of kind veth and another tester.io",
+        mend="path vswitch-only or wire; or links of kind veth and another tester.io",
     )
 
 

@@ -25,7 +25,7 @@ class VswitchPath:
     """Tester port to tester port through a switch that serves both at sockets."""
 
     kind: ClassVar[PathKind] = PathKind(
-        name="vswitch",
+        name="vswitch-only",
         hostings=(BAREMETAL,),
         functions=(NOTHING,),
         networked=True,

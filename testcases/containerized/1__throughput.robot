@@ -34,5 +34,5 @@ Throughput Pod To Pod On Two Nodes Over VXLAN
     Measure Its Cells
 
 Throughput Of A VSwitch Between The Tester's Own Ports
-    [Tags]    id:CN-TPUT-1.7    path:vswitch
+    [Tags]    id:CN-TPUT-1.7    path:vswitch-only
     Measure Its Cells

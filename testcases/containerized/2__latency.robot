@@ -34,5 +34,5 @@ Latency Pod To Pod On Two Nodes Over VXLAN
     Measure Its Cells
 
 Latency Of A VSwitch Between The Tester's Own Ports
-    [Tags]    id:CN-LAT-1.7    path:vswitch
+    [Tags]    id:CN-LAT-1.7    path:vswitch-only
     Measure Its Cells

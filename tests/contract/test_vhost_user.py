@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
 ]
 WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=64)
-VSWITCH = Cell(path="vswitch", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=64)
+VSWITCH = Cell(path="vswitch-only", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=64)
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 SPEC = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, direction=Direction.BOTH)
 
@@ -114,7 +114,7 @@ def test_the_path_needs_ports_at_sockets(tmp_path: Path) -> None:
     with open_bed(load_testbed(), ledger, tmp_path) as opened:
         for network in ("ovs-dpdk", "bridge"):
             cell = Cell(
-                path="vswitch", hosting="baremetal", function="none", network=network, frame_octets=64
+                path="vswitch-only", hosting="baremetal", function="none", network=network, frame_octets=64
             )
             missing = path_driver(cell, opened).probe()
             assert missing is not None
@@ -124,7 +124,7 @@ def test_the_path_needs_ports_at_sockets(tmp_path: Path) -> None:
 def test_frames_beyond_the_switch_s_mtu_are_refused(bed: Bed) -> None:
     if isinstance(ovs_parts.find(), Missing):
         pytest.skip("lacks Open vSwitch with DPDK: sh setup/install.sh vswitch")
-    cell = Cell(path="vswitch", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=9018)
+    cell = Cell(path="vswitch-only", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=9018)
     missing = path_driver(cell, bed).probe()
     assert missing is not None
     assert "9018" in missing.what
