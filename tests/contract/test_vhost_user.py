@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,6 @@ def test_the_path_needs_ports_at_sockets(tmp_path: Path) -> None:
 def test_frames_beyond_the_switch_s_mtu_are_refused(bed: Bed) -> None:
     if isinstance(ovs_parts.find(), Missing):
         pytest.skip("lacks Open vSwitch with DPDK: sh setup/install.sh vswitch")
-    cell = Cell(path="vswitch-only", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=9018)
-    missing = path_driver(cell, bed).probe()
+    missing = path_driver(replace(VSWITCH, frame_octets=9018), bed).probe()
     assert missing is not None
     assert "9018" in missing.what
