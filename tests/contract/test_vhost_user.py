@@ -114,10 +114,7 @@ def test_the_path_needs_ports_at_sockets(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
     with open_bed(load_testbed(), ledger, tmp_path) as opened:
         for network in ("ovs-dpdk", "bridge"):
-            cell = Cell(
-                path="vswitch-only", hosting="baremetal", function="none", network=network, frame_octets=64
-            )
-            missing = path_driver(cell, opened).probe()
+            missing = path_driver(replace(VSWITCH, network=network), opened).probe()
             assert missing is not None
             assert "kind vhost-user" in missing.reason
 
