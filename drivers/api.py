@@ -255,6 +255,19 @@ class SteeringNetwork(NetworkDriver, Protocol):
     def steer(self, node: Node, *, bridge: str, ways: Sequence[Way]) -> list[JsonValue]: ...
 
 
+@runtime_checkable
+class SocketNetwork(NetworkDriver, Protocol):
+    """A network that serves the tester's own ports at vhost-user sockets, with no workload between them.
+
+    `sockets` joins two ports of these names on a node while it is entered and yields the paths of their
+    sockets there, with evidence. Frames that enter by one leave by the other.
+    """
+
+    def sockets(
+        self, node: PlacedNode, names: tuple[str, str], *, bridge: str
+    ) -> AbstractContextManager[tuple[tuple[str, str], dict[str, JsonValue]]]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """What a path driver built: the two ports that traffic enters and leaves by, and evidence.

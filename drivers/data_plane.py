@@ -61,6 +61,7 @@ class DataPlane:
         self._inline = [str(one.get("at")) for one in bare if one.get("device_queue") != OF_FUNCTION]
         places = [pod.node.name for pod in self._pods.values()]
         places += [str(one.get("at", "")).partition("/")[0] for one in queues]
+        places.append(str(deployment.evidence.get("node", "")))  # of a network without a pod
         self._nodes = [bed.node(name) for name in bed.nodes if name in places]
         networked = bool(self._nodes) and cell.network != NOTHING
         self._network = bed.network(cell.network) if networked else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bmwg.drivers.hosting import lab_port
-from bmwg.drivers.testbed import CABLE, TESTER, Testbed, with_settings
+from bmwg.drivers.testbed import CABLE, TESTER, VHOST_USER, Testbed, with_settings
 from bmwg.methodology.errors import ConfigError
 
 VIRTUAL = "veth"  # what it is where the file names none: virtual Ethernet, without a rate
@@ -22,8 +22,8 @@ class Medium:
 
 
 def medium_of(testbed: Testbed) -> Medium:
-    """Return the medium of a testbed file that keeps to its schema."""
-    return Medium(**testbed.data.get(_KEY, {}))
+    """Return the medium of a testbed file that keeps to its schema; it is vhost-user where a link is."""
+    return Medium(**testbed.data.get(_KEY, {"kind": VHOST_USER} if testbed.at_sockets else {}))
 
 
 def with_medium(testbed: Testbed) -> Testbed:

@@ -23,7 +23,8 @@ SCHEMA = "testbed"
 MAX_FILE_OCTETS = 1 << 20  # choice: a testbed file is read whole
 TESTER = "tester"  # the node name under which links name the tester's own ports
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-VETH, CABLE = "veth", "cable"  # kinds of links: a pair that the run makes, and what is there
+# Kinds of links: a pair that the run makes, what is there, a port of a node's vSwitch at a socket.
+VETH, CABLE, VHOST_USER = "veth", "cable", "vhost-user"
 AUTO = "auto"  # of tester.io: drivers/port_kind.py says what that is on a machine
 
 
@@ -57,7 +58,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSpec:
-    """Two interfaces that are joined: `veth` (the run makes the pair) or `cable` (it is there)."""
+    """Two interfaces that are joined: `veth` (the run makes the pair) or `cable` (it is there).
+
+    `vhost-user`: a port of the tester and one of a node's vSwitch, joined by a socket that the switch serves.
+    """
 
     a: Endpoint
     b: Endpoint
@@ -151,6 +155,11 @@ class Testbed:
     pods: PodSpec
     lab_ports: tuple[str, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def at_sockets(self) -> bool:
+        """Whether the tester's ports are at vhost-user sockets: both are, or none."""
+        return any(link.kind == VHOST_USER for link in self.links)
 
     def node(self, name: str) -> NodeSpec:
         """Return the node of that name; ConfigError CFG-05 with a near name otherwise."""

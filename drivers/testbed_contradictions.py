@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bmwg.drivers import registry
-from bmwg.drivers.testbed import AUTO, CABLE, TESTER, Endpoint, NodeKind, Testbed, cpu_list
+from bmwg.drivers.testbed import (
+    AUTO,
+    CABLE,
+    TESTER,
+    VHOST_USER,
+    Endpoint,
+    NodeKind,
+    Testbed,
+    cpu_list,
+)
 from bmwg.drivers.testbed_guest import guest_problems
 from bmwg.drivers.testbed_row import row_problems
 from bmwg.schemas.validation import Problem, near_name
 
 BRIDGE_PORT = "bridge_port"
+_OF_SOCKET = "virtio_user"  # the port kind at the end of a vhost-user link
 _WITHOUT_IO = {"embedded", "simulated"}  # drivers that need no word about their ports
 _IN_NAMESPACE = {AUTO, "xdp", "af_xdp", "af_packet"}  # port kinds that sit on an interface which a link makes
 
@@ -21,6 +31,7 @@ def contradictions(testbed: Testbed) -> Iterator[Problem]:
     yield from _link_problems(testbed)
     yield from _cable_problems(testbed)
     yield from _port_problems(testbed)
+    yield from _socket_problems(testbed)
     yield from _cpu_problems(testbed)
     yield from _management_problems(testbed)
     yield from row_problems(testbed.data)
@@ -125,6 +136,46 @@ def _port_problems(testbed: Testbed) -> Iterator[Problem]:
             found=repr(port),
             near=near_name(port, [*mine, *testbed.lab_ports]),
         )
+
+
+def _socket_problems(testbed: Testbed) -> Iterator[Problem]:
+    """A vhost-user link is between a tester's port and a vSwitch here; both ports are such, or none is."""
+    tester = testbed.tester
+    here = {node.name for node in testbed.nodes if node.kind is NodeKind.NAMESPACE}
+    kinds: dict[str, str] = {}  # of the tester's ports: of the links that they are ends of
+    for index, link in enumerate(testbed.links):
+        kinds |= {str(end): link.kind for end in (link.a, link.b) if end.node == TESTER}
+        if link.kind == VHOST_USER and not (
+            (link.a.node == TESTER and link.b.node in here) or (link.b.node == TESTER and link.a.node in here)
+        ):
+            yield Problem(
+                location=("links", index, "kind"),
+                expected="vhost-user only between a port of the tester and a node of kind namespace",
+                found=f"{link.a} - {link.b}",
+            )
+    if tester.driver not in _WITHOUT_IO and VHOST_USER in kinds.values():
+        yield Problem(
+            location=("tester", "driver"),
+            expected="embedded, the driver that opens vhost-user sockets of a link",
+            found=tester.driver,
+        )
+    if tester.driver != "embedded":
+        return
+    for index, (port, io) in enumerate(zip(tester.ports, tester.ios, strict=True)):
+        kind = kinds.get(port)
+        if io == _OF_SOCKET and kind != VHOST_USER:
+            yield Problem(
+                location=("tester", "ports", index),
+                expected=f"with io: {io} the tester's end of a link of kind vhost-user",
+                found=f"{port!r}, the end of {'no link' if kind is None else f'one of kind {kind}'}",
+            )
+        if kind == VHOST_USER and io != _OF_SOCKET:
+            yield Problem(
+                location=("tester", "io"),
+                expected=f"{_OF_SOCKET} for both ports: {port} is at a vhost-user socket, and no wire"
+                " to qualify the tester on joins a socket and an interface",
+                found=io,
+            )
 
 
 def _cpu_problems(testbed: Testbed) -> Iterator[Problem]:

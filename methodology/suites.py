@@ -81,7 +81,7 @@ class Case:
         return cls(**read)
 
 
-_PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan")
+_PATHS = ("wire", "node", "pvp", "p2p", "p2p-underlay", "p2p-vxlan", "vswitch-only")
 _LADDER = (("CN-TPUT-1", "throughput"), ("CN-LAT-1", "latency"))
 _MANY_FLOWS = 256  # choice: as many as RFC 2544 section 12 has destination networks
 

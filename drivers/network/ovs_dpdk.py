@@ -21,6 +21,7 @@ from bmwg.drivers.api import (
     Node,
     PlacedNode,
     PodParts,
+    SocketNetwork,
     SteeringNetwork,
     UndoLog,
     Way,
@@ -187,6 +188,29 @@ class OvsDpdkNetwork:
         found: list[JsonValue] = node.call("bmwg.drivers.network.ovs_flows:steer", bridge=bridge, ways=told)
         return found
 
+    @contextmanager
+    def sockets(
+        self, node: PlacedNode, names: tuple[str, str], *, bridge: str
+    ) -> Iterator[tuple[tuple[str, str], dict[str, JsonValue]]]:
+        """Join two vhost-user ports for a tester by a bridge of the switch; remove all on leaving.
+
+        Yields the paths of their sockets on the node and how the switch serves them.
+        """
+        entry = self._undo.before("owner", node.place, owner=self._owner)
+        told: dict[str, JsonValue] = {"owner": self._owner, "bridge": bridge, "nic": ""}
+        try:
+            made = [
+                node.call(f"{_NODE}:add", config=self._config, deadline_s=_ADD_DEADLINE_S, port=name, **told)
+                for name in names
+            ]
+            served = node.call(f"{_NODE}:settled", port=names[0])
+            mine = [{"mtu_octets": MTU_OCTETS, "kind": VHOST_USER, **one} for one in made]
+            yield (made[0]["socket"], made[1]["socket"]), {"ports": mine, "served": served}
+        finally:
+            for name in names:
+                node.call(f"{_NODE}:remove", deadline_s=_ADD_DEADLINE_S, port=name, **told)
+            self._undo.done(entry)
+
     def uses(self, node: Node) -> dict[str, JsonValue]:
         """Return what the switch has used."""
         found: dict[str, JsonValue] = node.call(f"{_NODE}:uses")
@@ -208,3 +232,4 @@ def _member(member: Attached | str) -> str:
 
 
 _: type[SteeringNetwork] = OvsDpdkNetwork
+_sockets: type[SocketNetwork] = OvsDpdkNetwork

@@ -25,7 +25,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting import pages, process, programs
 from bmwg.drivers.network import ovs_flows, ovs_parts, ovs_tools, ovs_words
 from bmwg.drivers.network.ovs_tools import COMMAND_DEADLINE_S, FOLDER, PLACES
-from bmwg.methodology.data_plane import FAILED_UPCALLS, UPCALLS
+from bmwg.methodology.data_plane import FAILED_UPCALLS, FRAMES, UPCALLS
 from bmwg.methodology.errors import DriverError, TestbedError, ToolkitError
 
 SOCKETS = "sockets"  # below FOLDER; its last part is what the switch calls vhost-sock-dir
@@ -240,6 +240,13 @@ def add(*, config: dict[str, Any], owner: str, bridge: str, nic: str, port: str)
     }
 
 
+def settled(*, port: str) -> dict[str, JsonValue]:
+    """Node function: return how the switch serves a port whose peer is the tester, which comes last."""
+    _sleep_as_wanted()
+    record({**recorded(), "counted": True})
+    return standing(port=port)
+
+
 def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:
     queues = config["rx_queues"]
     if config["nic_port"] == "af_xdp":
@@ -352,15 +359,20 @@ def uses() -> dict[str, JsonValue]:
     if not state:
         return {}
     pid = state["switch"]["pid"]
-    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER), **_upcalls()}}
+    counted = _counted(frames="counted" in state)
+    return {"vswitch": {"pid": pid, **programs.use_of([pid], pollers=_POLLER), **counted}}
 
 
-def _upcalls() -> dict[str, JsonValue]:
-    """Return how many frames found no flow in the caches and went to the rules; none of a silent switch."""
+def _counted(*, frames: bool) -> dict[str, JsonValue]:
+    """Return how many frames missed the caches, and how many came in at all; none of a silent switch."""
+    found: dict[str, JsonValue] = {}
     with contextlib.suppress(ToolkitError):
-        if counted := ovs_words.upcalls(ovs_tools.ask("dpif-netdev/pmd-stats-show")):
-            return dict(zip((UPCALLS, FAILED_UPCALLS), counted, strict=True))
-    return {}
+        said = ovs_tools.ask("dpif-netdev/pmd-stats-show")
+        if counted := ovs_words.upcalls(said):
+            found |= dict(zip((UPCALLS, FAILED_UPCALLS), counted, strict=True))
+        if frames and (taken := ovs_words.received(said)) is not None:
+            found[FRAMES] = taken
+    return found
 
 
 def configure(*, words: list[str]) -> str:

@@ -31,6 +31,12 @@ def upcalls(said: str) -> tuple[int, int] | None:
     return (sum(map(int, done)), sum(map(int, failed))) if done and len(done) == len(failed) else None
 
 
+def received(said: str) -> int | None:
+    """Read of `dpif-netdev/pmd-stats-show` the frames that all threads took; None: it says none."""
+    found = re.findall(r"^\s*packets received: (\d+)$", said, re.MULTILINE)
+    return sum(map(int, found)) if found else None
+
+
 def matches(destinations: Sequence[str]) -> tuple[str, ...]:
     """Return what a flow matches beside its port, once for each destination prefix; once empty for none."""
     if not destinations:

@@ -126,6 +126,8 @@ class Bed:
             a, b = ((self.node(end.node), end.interface) for end in (link.a, link.b))
             if link.kind == CABLE:
                 made = stack.enter_context(cabled(a, b, self.undo, mtu_octets=self.mtu_octets))
+            elif self.testbed.at_sockets and TESTER in (a[0].name, b[0].name):  # made by wire and vSwitch
+                made = {"kind": link.kind, "a": str(link.a), "b": str(link.b)}
             else:
                 made = links.connect(*a, *b, mtu_octets=self.mtu_octets)
             self.links.append(made)
@@ -229,11 +231,8 @@ class Bed:
         return self._missing[key]
 
     def described(self, network: str, node: str) -> dict[str, JsonValue]:
-        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run.
-
-        A guest's programs are those of its host, whose root it has.
-        """
-        node = self.guests.host(node) or node
+        """Return the option's evidence on `node` (plugins, hashes, packages), read once a run."""
+        node = self.guests.host(node) or node  # a guest's programs are those of its host, whose root it has
         key = (network, node)
         if key not in self._described:
             self._described[key] = self.network(network).describe(self.node(node))
@@ -286,6 +285,8 @@ class Bed:
 
     def mac(self, end: Endpoint) -> str:
         """Return the MAC of one end of a link, as the kernel has it."""
+        if self.testbed.at_sockets and end.node == TESTER:  # which no kernel knows
+            return links.mac_of(end.node, end.interface)
         if end not in self._macs:
             found = self.node(end.node).call("bmwg.drivers.hosting.interfaces:listing")
             self._macs |= {
@@ -317,7 +318,7 @@ class Bed:
         *,
         name: str,
         device: str,
-        netns: str,
+        netns: str | None,
         mac: str,
         ipv4: str,
         ipv6: str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, Missing
+from bmwg.drivers.api import BetweenPods, Deployment, Missing
 from bmwg.drivers.paths.frames import refuse
 from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.paths import PathKind
@@ -25,6 +25,15 @@ def apart(cell: Cell, driver: str) -> Missing | None:
     )
 
 
+def socketless(cell: Cell) -> Missing:
+    """Return why a path has no place for tester ports at vhost-user sockets."""
+    return Missing(
+        what=f"path {cell.path} with the tester's ports at vhost-user sockets",
+        reason="it needs a NIC of the node, or an interface of a pod, for each port of the tester",
+        mend="path vswitch-only or wire; or links of kind veth and another tester.io",
+    )
+
+
 class UndeployedPath:
     """Stands for such a cell's path: what is missing is said, nothing is deployed."""
 
@@ -38,6 +47,15 @@ class UndeployedPath:
     def probe(self) -> Missing | None:
         """What is missing."""
         return self._missing
+
+    def probe_pods(self) -> Missing | None:
+        """What is missing."""
+        return self._missing
+
+    def between_pods(self) -> AbstractContextManager[BetweenPods]:
+        """Raise TestbedError PATH-02: there is nothing to deploy."""
+        refuse(self.probe())
+        raise ToolkitBug("PATH-02", "a path that cannot be deployed was not refused")
 
     def deploy(self) -> AbstractContextManager[Deployment]:
         """Raise TestbedError PATH-02: there is nothing to deploy."""

@@ -6,7 +6,7 @@ from bmwg.drivers import registry
 from bmwg.drivers.api import Missing, PathDriver
 from bmwg.drivers.paths import numa
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.one_place import UndeployedPath, apart
+from bmwg.drivers.paths.one_place import UndeployedPath, apart, socketless
 from bmwg.drivers.paths.simulated import SIMULATED, SimulatedPath
 from bmwg.methodology import axes
 from bmwg.methodology.errors import ConfigError
@@ -42,6 +42,8 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
         return SimulatedPath(cell, bed)
     if driver.kind.apart and (missing := apart(cell, bed.testbed.tester.driver)):
         return UndeployedPath(missing)
+    if bed.testbed.at_sockets and not driver.kind.at_sockets:
+        return UndeployedPath(socketless(cell))
     if wanted := dict(cell.axes).get(axes.NUMA):
         limits, dut = bed.testbed.pods, bed.testbed.dut
         found = numa.placed(str(wanted), pod_cpus=limits.cpus, dut_cpus=dut.cpus, nodes=numa.node_of_cpus())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from bmwg.drivers import links
@@ -11,7 +13,8 @@ from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
 from bmwg.drivers.paths.frames import too_large
-from bmwg.drivers.testbed import CABLE, VETH
+from bmwg.drivers.testbed import CABLE, VETH, VHOST_USER
+from bmwg.drivers.traffic.embedded.ports import VHOST, VIRTIO_USER
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, WIRE, Cell
 
@@ -23,7 +26,9 @@ class WirePath:
 
     A link of the testbed file that joins two ports of the tester is the wire; without one it is a veth pair
     within the tester's place. Ports that are cables' ends are another kind of port: what a veth pair carries
-    says nothing of them, so they need such a link.
+    says nothing of them, so they need such a link. Ports at vhost-user sockets are joined by one socket,
+    whose switch's end is the tester's too: one port serves it (`vhost`), the other is its client, and each
+    frame crosses one virtqueue. The tester copies it there, which a switch does elsewhere.
     """
 
     kind: ClassVar[PathKind] = PathKind(
@@ -32,6 +37,7 @@ class WirePath:
         functions=(NOTHING,),
         networked=False,
         scenario="tester port to tester port, no device under test",
+        at_sockets=True,
     )
 
     def __init__(self, cell: Cell, bed: Bed) -> None:
@@ -51,6 +57,9 @@ class WirePath:
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make the pair, unless a link of the testbed file is the wire; delete it on leaving."""
+        if self._bed.testbed.at_sockets:
+            yield self._by_socket()
+            return
         tester = self._bed.tester
         if (loop := self._bed.loop) is not None:
             names, macs = (loop.a.interface, loop.b.interface), (self._bed.mac(loop.a), self._bed.mac(loop.b))
@@ -64,6 +73,25 @@ class WirePath:
             yield self._joined(_INTERFACES, (made["a"]["mac"], made["b"]["mac"]), made, VETH)
         finally:
             tester.call("bmwg.drivers.hosting.interfaces:delete", interface=_INTERFACES[0])
+
+    def _by_socket(self) -> Deployment:
+        bed = self._bed
+        # below the /run of the tester's place, with which it goes
+        socket = f"/proc/{bed.tester.pid}/root/run/wire"
+        Path(socket).unlink(missing_ok=True)  # a tester that was killed leaves it
+        sides, kinds = bed.sides(), (VHOST, VIRTIO_USER)
+        macs = (sides[0].tester_mac, sides[1].tester_mac)
+        made = {"kind": VHOST_USER, "ends": list(kinds)}
+        joined = self._joined((socket, socket), macs, made, VHOST_USER)
+        one, other = (
+            replace(port, name=side.tester_interface, io=kind, netns=None)
+            for port, side, kind in zip(joined.ports, sides, kinds, strict=True)
+        )
+        hops = [
+            {"at": f"tester/{port.name}", "what": f"tester port, {VHOST_USER}, {what}"}
+            for port, what in ((one, "serves the socket"), (other, "client of the socket"))
+        ]
+        return Deployment(ports=(one, other), evidence={**joined.evidence, "hops": hops})
 
     def _joined(
         self, names: tuple[str, str], macs: tuple[str, str], made: Mapping[str, JsonValue], kind: str

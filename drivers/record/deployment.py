@@ -28,6 +28,7 @@ _FLOWS = "UDP source and destination address and port; one stream a direction"
 _MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
 _BY_A_DAEMON = re.compile(r"veth[0-9a-f]{7,8}")  # Docker draws seven digits, CNI plugins eight
 _OF_ONE_MAKING = ("boot_s", "name", "image")  # of one guest; an image's hash holds when it was made
+_IN_PROCESS = re.compile(r"^/proc/\d+/root")  # how the tester reaches a socket of another mount namespace
 _LINK_LOCAL = re.compile(r"\bfe80::[0-9a-f:]+\b", re.IGNORECASE)
 
 
@@ -316,7 +317,12 @@ def _tester(
         "configuration": kept,
         "cpus": described.get("cpus"),
         "ports": [
-            {"name": port.name, "io": port.io, "device": port.device, "vlan_id": port.vlan_id}
+            {
+                "name": port.name,
+                "io": port.io,
+                "device": _IN_PROCESS.sub("", port.device),
+                "vlan_id": port.vlan_id,
+            }
             for port in deployment.ports
         ],
         "qualification": "the outcomes of metric tester.envelope in run.json, for each shape of traffic",

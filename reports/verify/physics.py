@@ -35,7 +35,14 @@ _RATE_RATIO = 1e-3  # choice: rounding of a load, and the ends of a short trial
 _NAMED = 6  # entries that a question names of more
 _CLOCKS_APART_S = 5.0  # choice: between a reading and the stamp of a line, on a busy machine
 _ROUND = 3  # choice: trials of a short run that may have lasted whole microseconds by chance
-_INTERFACES = ("xdp", "af_xdp", "af_packet", "auto")  # kinds of ports whose interfaces the kernel counts
+_INTERFACES = (
+    "xdp",
+    "af_xdp",
+    "af_packet",
+    "auto",
+    "virtio_user",
+)  # kinds of ports whose frames are counted:
+# by the kernel at an interface, by DPDK's driver at a virtqueue
 
 
 def _real(evidence: Evidence) -> bool:
@@ -131,7 +138,7 @@ def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
     declared = run["testbed"].get("medium")
     declared = declared if isinstance(declared, dict) else {}
     for name, expected in (
-        ("kind", declared.get("kind", "veth")),
+        ("kind", declared.get("kind", _undeclared(run["testbed"]))),
         ("line_rate_bps", declared.get("line_rate_bps")),
     ):
         if medium[name] != expected:
@@ -145,6 +152,13 @@ def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
             yield "run.json: medium: line_rate_bps", f"none: the record calls {port} {kind}", f"{rate} bit/s"
         elif isinstance(speed, int) and rate > speed * 1_000_000:
             yield "run.json: medium: line_rate_bps", f"at most {speed} Mbit/s, as {port} has", f"{rate} bit/s"
+
+
+def _undeclared(testbed: Mapping[str, Any]) -> str:
+    """Return the medium's kind where the testbed file names none: vhost-user where a link is, else veth."""
+    links = testbed.get("links")
+    kinds = [link.get("kind") for link in links if isinstance(link, dict)] if isinstance(links, list) else []
+    return "vhost-user" if "vhost-user" in kinds else "veth"
 
 
 def _recorded_ports(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, Any]]]:

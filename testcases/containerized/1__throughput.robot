@@ -32,3 +32,7 @@ Throughput Pod To Pod On Two Nodes Over An Underlay
 Throughput Pod To Pod On Two Nodes Over VXLAN
     [Tags]    id:CN-TPUT-1.6    path:p2p-vxlan    model:kernel
     Measure Its Cells
+
+Throughput Of A VSwitch Between The Tester's Own Ports
+    [Tags]    id:CN-TPUT-1.7    path:vswitch-only
+    Measure Its Cells

@@ -32,3 +32,7 @@ Latency Pod To Pod On Two Nodes Over An Underlay
 Latency Pod To Pod On Two Nodes Over VXLAN
     [Tags]    id:CN-LAT-1.6    path:p2p-vxlan    model:kernel
     Measure Its Cells
+
+Latency Of A VSwitch Between The Tester's Own Ports
+    [Tags]    id:CN-LAT-1.7    path:vswitch-only
+    Measure Its Cells

@@ -25,7 +25,11 @@ from bmwg.methodology.trial_limits import MAX_FRAME_OCTETS
 
 XDP = "xdp"  # programs inside the kernel: no device of DPDK (src/xdp.h)
 NETDEV_KINDS = (XDP, "af_xdp", "af_packet")  # `device` is an interface name
-IO_KINDS = (*NETDEV_KINDS, "virtio_user", "virtio_user_server", "memif", "memif_server", "pcap", "pci")
+VHOST = "vhost"  # the switch's end of a vhost-user socket, which it makes: the other half of a wire
+VIRTIO_USER = "virtio_user"
+SOCKET_KINDS = (VIRTIO_USER, "virtio_user_server", VHOST)  # `device` is a vhost-user socket
+MOST_SOCKET_OCTETS = 107  # sun_path without the final zero
+IO_KINDS = (*NETDEV_KINDS, *SOCKET_KINDS, "memif", "memif_server", "pcap", "pci")
 BENCHMARK_NETWORKS = (
     ipaddress.ip_network("198.18.0.0/15"),  # rfc2544 appendix C.2.2
     ipaddress.ip_network("2001:2::/48"),  # rfc5180-8
@@ -83,9 +87,11 @@ def device_arguments(port: TesterPort, instance: int, ring: Ring) -> str:
             f"framecnt={ring.slots},qpairs=1,qdisc_bypass=1"
         )
     mac = f",mac={port.mac}" if port.mac else ""
-    if port.io in ("virtio_user", "virtio_user_server"):
+    if port.io in (VIRTIO_USER, "virtio_user_server"):
         server = 1 if port.io.endswith("server") else 0
         return f"virtio_user{instance},path={port.device},server={server},queue_size=1024{mac}"
+    if port.io == VHOST:
+        return f"net_vhost{instance},iface={port.device},queues=1"
     if port.io in ("memif", "memif_server"):
         role = "server" if port.io.endswith("server") else "client"
         return f"net_memif{instance},role={role},socket={port.device},socket-abstract=no{mac}"
@@ -121,6 +127,13 @@ def check_port(port: TesterPort, lab_ports: Collection[str]) -> None:
             f"tester port {port.name}: device",
             expected="a name without comma or blank",
             found=repr(port.device),
+        )
+    if port.io in SOCKET_KINDS and len(port.device.encode()) > MOST_SOCKET_OCTETS:
+        raise ConfigError(
+            "TST-21",
+            f"tester port {port.name}: device",
+            expected=f"a socket's path of at most {MOST_SOCKET_OCTETS} octets",
+            found=f"{len(port.device.encode())} octets: {port.device}",
         )
     for address in (port.ipv4, port.ipv6):
         if address is not None:
@@ -236,6 +249,7 @@ def request_for(
     return {
         "name": port.name,
         "xdp": port.io == XDP,
+        "device_counts": port.io in SOCKET_KINDS,
         "devargs": device_arguments(port, instance, ring_for(frame_octets)),
         "netns": port.netns,
         "interface": port.device if port.io in NETDEV_KINDS else None,

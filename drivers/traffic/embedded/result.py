@@ -163,7 +163,7 @@ def _held_frames(stream: StreamCounts, counted: Mapping[str, int], beside_frames
     """Frames that the device took and the interface never saw: they were not sent, and nobody lost them."""
     if "tx_packets" not in counted:
         return 0
-    seen = counted["tx_packets"] + counted["tx_dropped"] - beside_frames
+    seen = counted["tx_packets"] + counted.get("tx_dropped", 0) - beside_frames
     return min(max(0, stream.sent_frames - seen), stream.sent_frames - stream.received_frames)
 
 

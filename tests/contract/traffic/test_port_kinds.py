@@ -2,15 +2,17 @@
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tester_bed as bed
 
 from bmwg.drivers.api import TesterPort
 from bmwg.drivers.traffic.embedded.driver import EmbeddedConfig, EmbeddedTraffic
 from bmwg.methodology.capabilities import Capability
-from bmwg.methodology.errors import TestbedError
-from bmwg.methodology.records import TrialSpec
+from bmwg.methodology.errors import ConfigError, TestbedError
+from bmwg.methodology.records import Direction, TrialSpec
 
 SPEC = TrialSpec(frame_octets=64, load_fps=2_000, duration_s=0.1)
 
@@ -41,6 +43,57 @@ def test_two_memif_ports_carry_frames_between_them(run_dir):
         tester.detach()
     assert stream.received_frames == SPEC.intended_frames
     assert stream.corrupt_frames == stream.foreign_frames == 0
+
+
+def test_two_ends_of_a_vhost_user_socket_are_a_wire(run_dir):
+    """Both ends within one tester: each frame crosses a virtqueue and is counted at both ends of it."""
+    socket = run_dir / "vhost.sock"
+    spec = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.1, direction=Direction.BOTH)
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.2)) as tester:
+        for _ in range(2):  # the socket is free again after the first time
+            limits = tester.attach((port(0, "vhost", socket), port(1, "virtio_user", socket)))
+            assert limits.max_frame_octets == 1518
+            tester.learn(spec)
+            result = tester.run(spec)
+            tester.detach()
+            assert not socket.exists()
+            for stream in result.streams:
+                assert stream.sent_frames == stream.received_frames
+                assert stream.sent_frames + stream.unsent_frames == spec.intended_frames
+                assert stream.corrupt_frames == stream.foreign_frames == 0
+            counted = dict(result.auxiliary)
+            for name, sent, got in (("p0", *result.streams), ("p1", *reversed(result.streams))):
+                assert counted[f"{name}.tx_packets"] == sent.sent_frames
+                assert counted[f"{name}.rx_packets"] == got.received_frames
+                assert counted[f"{name}.rx_dropped"] == 0
+        broken = (port(0, "virtio_user", run_dir / "nobody"), port(1, "virtio_user", run_dir / "nobody"))
+        with pytest.raises(TestbedError, match="TST-11"):
+            tester.attach(broken)
+        assert tester.pid is not None
+
+
+def test_a_vhost_user_port_stands_beside_an_interface(run_dir):
+    """One process has both kinds; frames come by the one that they were sent to."""
+    socket = run_dir / "beside.sock"
+    with (
+        EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir, drain_quiet_s=0.1)) as tester,
+        bed.direct("af_packet") as pair,
+    ):
+        first = replace(pair[0], peer_mac="02:00:00:00:00:09")
+        tester.attach((first, port(1, "vhost", socket)))
+        result = tester.run(replace(SPEC, direction=Direction.BOTH))
+        tester.detach()
+    out, back = result.streams
+    assert out.sent_frames == SPEC.intended_frames  # into the veth pair
+    assert back.sent_frames < SPEC.intended_frames  # nobody is at the socket
+    assert dict(result.auxiliary)[f"{first.name}.tx_packets"] >= out.sent_frames
+
+
+def test_the_path_of_a_socket_has_a_length_that_the_kernel_takes(run_dir):
+    with EmbeddedTraffic(EmbeddedConfig(run_dir=run_dir)) as tester:
+        with pytest.raises(ConfigError, match="TST-21") as raised:
+            tester.attach((port(0, "vhost", "/run/" + "x" * 103), port(1, "virtio_user", "/run/x")))
+        assert "108 octets" in str(raised.value)
 
 
 def test_pcap_ports_write_what_was_sent_and_receive_nothing(run_dir):

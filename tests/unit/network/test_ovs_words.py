@@ -17,3 +17,9 @@ def test_upcalls_of_all_threads_are_summed_and_a_silent_switch_has_none():
     assert ovs_words.upcalls(one + main) == (3, 20)
     assert ovs_words.upcalls("") is None
     assert ovs_words.upcalls("  miss with success upcall: 2\n") is None  # of another version
+
+
+def test_frames_of_all_threads_are_summed_and_none_is_no_zero():
+    one = "pmd thread numa_id 0 core_id 1:\n  packets received: 16000\n  packet recirculations: 0\n"
+    assert ovs_words.received(one + "main thread:\n  packets received: 3\n") == 16003
+    assert ovs_words.received("") is None

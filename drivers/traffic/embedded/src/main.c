@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 	}
 	fd = atoi(argv[1]);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN); /* DPDK writes to a vhost-user socket whose other end may have gone */
 	if (getppid() != atoi(argv[2]))
 		return 0; /* the parent died before we could ask to be told */
 	precedence_take();

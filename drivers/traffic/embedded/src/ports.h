@@ -43,6 +43,7 @@ struct port {
 	int link; /* that holds the program at the interface; 0: none */
 	int xdp_fd; /* the AF_XDP socket of a net_af_xdp device, else -1 */
 	int segmentation_before; /* ETHTOOL_GTSO before we turned it off; -1: not touched */
+	bool device_counts; /* no interface: its counters are those of DPDK's driver */
 	uint64_t control_frames;
 };
 
@@ -64,7 +65,7 @@ int ports_start(struct failure *f);
  */
 int ports_attach(const json_t *specs, struct failure *f);
 void ports_detach(void);
-/* Kernel counters of the interface as {"rx_dropped": n, "tx_dropped": n, ...}; null without one. */
+/* Counters of the interface, or of a vhost-user device, as {"rx_packets": n, "tx_packets": n, ...}; null of others. */
 json_t *port_counters(const struct port *p);
 /* Into and out of a port's network namespace; a port of our own has none to go to. */
 int netns_enter(const struct port *p);

@@ -1,0 +1,127 @@
+"""The tester's ports at vhost-user sockets: on their wire, and through Open vSwitch with DPDK. Real parts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bmwg.drivers.api import Missing
+from bmwg.drivers.data_plane import DataPlane
+from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.network import ovs_parts
+from bmwg.drivers.paths import path_driver
+from bmwg.drivers.paths.bed import Bed, open_bed
+from bmwg.drivers.testbed import load_testbed
+from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
+from bmwg.methodology.errors import TestbedError
+from bmwg.methodology.records import Cell, Direction, TrialResult, TrialSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)"),
+]
+WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_octets=64)
+VSWITCH = Cell(path="vswitch-only", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=64)
+NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
+SPEC = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, direction=Direction.BOTH)
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
+    folder = tmp_path_factory.mktemp("run")
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with open_bed(load_testbed(ROOT / "testbeds" / "vhost-user.yaml"), ledger, folder) as opened:
+        yield opened
+    assert ledger.pending == ()
+
+
+def lossless(tester: EmbeddedTraffic, attempts: int = 10) -> TrialResult:
+    """Return the first trial that lost nothing and sent all, else the last."""
+    for _ in range(attempts):
+        result = tester.run(SPEC)
+        if all(one.received_frames == SPEC.intended_frames for one in result.streams):
+            break
+    return result
+
+
+@pytest.mark.parametrize("cell", [WIRE, VSWITCH], ids=lambda cell: cell.path)
+def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> None:
+    driver = path_driver(cell, bed)
+    if (missing := driver.probe()) is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    node = bed.node("dut1")
+    with driver.deploy() as deployment:
+        plane = DataPlane(bed, cell, deployment)
+        with EmbeddedTraffic.for_testbed(bed.testbed, bed.run_dir, 0.1) as tester:
+            tester.attach(deployment.ports)
+            time.sleep(0.5)
+            tester.learn(SPEC)
+            result = lossless(tester)
+            tester.detach()
+            assert tester.pid is not None
+        if cell is VSWITCH:
+            assert "vswitch" in plane.parts  # its CPU time stands beside each trial
+    for stream in result.streams:
+        assert stream.sent_frames == stream.received_frames == SPEC.intended_frames
+        assert stream.corrupt_frames == stream.foreign_frames == stream.duplicate_frames == 0
+    counted = dict(result.auxiliary)
+    for name in ("p0", "p1"):
+        assert counted[f"{name}.tx_packets"] == counted[f"{name}.rx_packets"] == SPEC.intended_frames
+    kinds = {port.io for port in deployment.ports}
+    assert kinds == ({"vhost", "virtio_user"} if cell is WIRE else {"virtio_user"})
+    hops = [str(hop["what"]) for hop in deployment.evidence["hops"]]
+    assert all("vhost-user" in hop and "veth" not in hop for hop in hops)
+    assert node.call("bmwg.drivers.network.ovs_switch:recorded") == {}  # no switch is left
+
+
+def test_the_switch_counts_what_the_tester_sent(bed: Bed) -> None:
+    """The other end of each virtqueue, by the switch's own words."""
+    driver = path_driver(VSWITCH, bed)
+    if (missing := driver.probe()) is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with (
+        driver.deploy() as deployment,
+        EmbeddedTraffic.for_testbed(bed.testbed, bed.run_dir, 0.1) as tester,
+    ):
+        tester.attach(deployment.ports)
+        time.sleep(0.5)
+        tester.learn(SPEC)
+        plane = DataPlane(bed, VSWITCH, deployment)
+        before = plane.read()
+        result = tester.run(SPEC)
+        counts = dict(plane.used(before))
+    sent = sum(one.sent_frames for one in result.streams)
+    received = sum(one.received_frames for one in result.streams)
+    assert counts["host.dut.vswitch.frames"] == sent == received  # it counts none by port
+
+
+def test_other_paths_are_refused_by_name(bed: Bed) -> None:
+    driver = path_driver(NODE, bed)
+    missing = driver.probe()
+    assert isinstance(missing, Missing)
+    assert "vhost-user" in missing.what
+    with pytest.raises(TestbedError, match="PATH-02"), driver.deploy():
+        pass
+
+
+def test_the_path_needs_ports_at_sockets(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl", index_dir=tmp_path / "index")
+    with open_bed(load_testbed(), ledger, tmp_path) as opened:
+        for network in ("ovs-dpdk", "bridge"):
+            missing = path_driver(replace(VSWITCH, network=network), opened).probe()
+            assert missing is not None
+            assert "kind vhost-user" in missing.reason
+
+
+def test_frames_beyond_the_switch_s_mtu_are_refused(bed: Bed) -> None:
+    if isinstance(ovs_parts.find(), Missing):
+        pytest.skip("lacks Open vSwitch with DPDK: sh setup/install.sh vswitch")
+    missing = path_driver(replace(VSWITCH, frame_octets=9018), bed).probe()
+    assert missing is not None
+    assert "9018" in missing.what

@@ -1,0 +1,62 @@
+"""Tester ports at vhost-user sockets in a testbed file, and what nothing can join."""
+
+import pytest
+import yaml
+
+from bmwg.drivers.medium import Medium, medium_of
+from bmwg.drivers.port_kind import port_kind
+from bmwg.drivers.testbed import embedded_file, load_testbed
+from bmwg.methodology.errors import ConfigError
+
+
+def changed(tmp_path, change):
+    data = yaml.safe_load(embedded_file().read_text())
+    change(data)
+    file = tmp_path / "lab.yaml"
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
+    return file
+
+
+def _sockets(data):
+    data["links"][0] = {"a": "tester/p0", "b": "dut1/vhost0", "kind": "vhost-user"}
+    data["links"][1] = {"a": "dut1/vhost1", "b": "tester/p1", "kind": "vhost-user"}
+    data["tester"]["io"] = "virtio_user"
+
+
+def test_ports_at_vhost_user_sockets(tmp_path):
+    testbed = load_testbed(changed(tmp_path, _sockets))
+    assert testbed.at_sockets
+    assert port_kind(testbed).each == ("virtio_user", "virtio_user")
+    assert medium_of(testbed) == Medium(kind="vhost-user")
+    assert not load_testbed().at_sockets
+    assert medium_of(load_testbed()).kind == "veth"
+
+
+@pytest.mark.parametrize(
+    ("place", "told", "change"),
+    [
+        ("tester.io", "p0 is at a vhost-user socket", lambda data: data["tester"].update(io="af_packet")),
+        ("tester.io", "p0 is at a vhost-user socket", lambda data: data["tester"].update(io="auto")),
+        ("tester.io", "", lambda data: data["tester"].update(io=["virtio_user", "af_xdp"])),
+        ("tester.ports[1]", "one of kind veth", lambda data: data["links"][1].pop("kind")),
+        ("tester.ports[0]", "no link", lambda data: data["tester"].update(ports=["tester/x", "tester/p1"])),
+        ("links[2].kind", "vhost-user only between", lambda data: data["links"][2].update(kind="vhost-user")),
+        ("tester.driver", "embedded", lambda data: data["tester"].update(driver="trex")),
+        ("links[0].kind", "vhost-usr", lambda data: data["links"][0].update(kind="vhost-usr")),
+        (
+            "links[0].b",
+            "15 characters",
+            lambda data: data["links"][0].update(b="dut1/a-name-beyond-fifteen"),
+        ),
+    ],
+)
+def test_sockets_that_nothing_can_join_are_refused(tmp_path, place, told, change):
+    def both(data):
+        _sockets(data)
+        change(data)
+
+    with pytest.raises(ConfigError) as refused:
+        load_testbed(changed(tmp_path, both))
+    text = str(refused.value)
+    assert place in text
+    assert told in text or not told

@@ -1,0 +1,27 @@
+"""VER-33 where the tester's ports are at vhost-user sockets: such a run may not call its medium veth."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bmwg.reports.verify.physics import has_interfaces, medium_of_testbed
+
+LINKS = [{"a": "tester/p0", "b": "dut1/vhost0", "kind": "vhost-user"}]
+
+
+def findings(kind, links):
+    testbed = {"links": links, "tester": {"driver": "embedded", "io": "virtio_user", "ports": []}}
+    run = {"medium": {"kind": kind, "line_rate_bps": None}, "testbed": testbed, "simulated": False}
+    evidence = SimpleNamespace(run=run, of_frames=True, platform={})
+    assert has_interfaces(evidence)  # counts of each port have to be there
+    return list(medium_of_testbed.check(evidence))
+
+
+@pytest.mark.parametrize(("kind", "links"), [("vhost-user", LINKS), ("veth", []), ("veth", "none")])
+def test_the_medium_is_that_of_the_links(kind, links):
+    assert findings(kind, links) == []
+
+
+@pytest.mark.parametrize(("kind", "links"), [("veth", LINKS), ("vhost-user", [])])
+def test_another_name_is_a_finding(kind, links):
+    assert len(findings(kind, links)) == 1
