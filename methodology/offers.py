@@ -78,4 +78,5 @@ def _import(subject: str, point: metadata.EntryPoint) -> Any:
             subject,
             expected=f"{point.value} of {distribution} importable",
             found=str(error),
+            hint=f"mend {distribution} (install it again, with what it needs) or uninstall it",
         ) from error

@@ -163,6 +163,8 @@ def open_run(
         display.estimate.planned_s = sum(share.traffic_s for share in each)
         words = "; ".join(share.words for share in each)
         display.note(f"run {store.run_id}: {words}; results in {store.folder}")
+        for warning in rooms.warnings():
+            display.note(warning)
         if note := each[0].awake_note(held):
             display.note(note)
         if continued:

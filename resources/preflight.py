@@ -25,6 +25,7 @@ def check(settings: Settings, selected: Collection[str]) -> None:
     results folder that cannot be written, and what `tester_of` raises.
     """
     load_testbed(settings.testbed)
+    rooms.asked(selected)  # refuses a test that may be of a broken kind
     shares = {
         room.kind: room.share(settings, mine, None)
         for room in rooms.rooms()

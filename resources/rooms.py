@@ -130,21 +130,45 @@ class Room(Protocol):
 
 
 @cache
-def rooms() -> tuple[Room, ...]:
-    """Return the rooms of all kinds, in the order of the kinds. Raises TestbedError KIND-01."""
+def _offered() -> tuple[tuple[Room, ...], Mapping[str, TestbedError]]:
     found: dict[str, Room] = {}
+    lost: dict[str, TestbedError] = {}
     for name in offers.names(GROUP):
-        room: Room = offers.load(GROUP, name, f"runs of the kind of load {name!r}")
+        try:
+            room: Room = offers.load(GROUP, name, f"runs of the kind of load {name!r}")
+        except TestbedError as error:
+            lost[name] = error
+            continue
         if room.kind != name:
             raise TestbedError(
                 "KIND-01", f"runs of {name!r}", expected="an offer of that name", found=repr(room.kind)
             )
         found[name] = room
-    return tuple(found[name] for name in kinds.names() if name in found)
+    return tuple(found[name] for name in kinds.names() if name in found), {**lost, **kinds.broken()}
+
+
+def rooms() -> tuple[Room, ...]:
+    """Return the rooms of all kinds that can be imported, in the order of the kinds. TestbedError KIND-01."""
+    return _offered()[0]
+
+
+def broken() -> Mapping[str, TestbedError]:
+    """Return why kinds of load cannot be had that a distribution offers, by name."""
+    return _offered()[1]
+
+
+def warnings() -> list[str]:
+    """Say in a line each which kinds of load are left out; empty when all can be imported."""
+    return [
+        f"warning: {error.error_id} {error.what} is left out: {error.found}; {error.hint}"
+        for error in broken().values()
+    ]
 
 
 def room(kind: str) -> Room:
-    """Return the room of a kind of load."""
+    """Return the room of a kind of load; raises the error of one that is broken."""
+    if kind in broken():
+        raise broken()[kind]
     return next(one for one in rooms() if one.kind == kind)
 
 
@@ -164,10 +188,13 @@ def refuse_apart(shares: Mapping[str, Share]) -> None:
 def asked(selected: Collection[str]) -> dict[str, tuple[Room, frozenset[str]]]:
     """Return the kinds of load that some tests measure, each with its room and its tests.
 
-    A test that no kind knows is left to the first one, which refuses it by name.
+    A test that no kind knows is left to the first one, which refuses it by name. Where one is broken it may
+    be a test of that one: its error is raised.
     """
     found = {room.kind: (room, tests) for room in rooms() if (tests := room.tests(selected))}
     unknown = frozenset(selected).difference(*(tests for _, tests in found.values()))
+    if unknown and broken():
+        raise next(iter(broken().values()))
     if unknown or not found:
         first = rooms()[0]
         found = {first.kind: (first, found.get(first.kind, (first, frozenset()))[1] | unknown), **found}

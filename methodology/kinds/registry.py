@@ -1,6 +1,7 @@
 """The one table of kinds of load, made of what installed distributions offer; ours come by the same door.
 
-Ids: STORE-03 a kind that nothing registers, KIND-01 what is offered calls itself otherwise.
+A kind that cannot be imported is left out; whoever names it gets its error, and `broken` tells of it. Ids:
+STORE-03 a kind that nothing registers, KIND-01 what is offered calls itself otherwise.
 """
 
 from __future__ import annotations
@@ -19,17 +20,31 @@ GROUP = "bmwg.kinds"
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
-    """Return the kinds whose trials are not of frames, by name. Raises TestbedError KIND-01."""
+def _offered() -> tuple[Mapping[str, Kind], Mapping[str, TestbedError]]:
     found: dict[str, Kind] = {}
+    broken: dict[str, TestbedError] = {}
     for name in offers.names(GROUP):
-        one: Kind = offers.load(GROUP, name, f"kind of load {name!r}")
+        try:
+            one: Kind = offers.load(GROUP, name, f"kind of load {name!r}")
+        except TestbedError as error:
+            broken[name] = error
+            continue
         if one.name != name:
             raise TestbedError(
                 "KIND-01", f"kind of load {name!r}", expected="an offer of that name", found=repr(one.name)
             )
         found[name] = one
-    return found
+    return found, broken
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Return the kinds whose trials are not of frames, by name, without broken ones. TestbedError KIND-01."""
+    return _offered()[0]
+
+
+def broken() -> Mapping[str, TestbedError]:
+    """Return why kinds cannot be had that a distribution offers, by name: DRIVER-02, DRIVER-03."""
+    return _offered()[1]
 
 
 @cache
@@ -47,18 +62,27 @@ def plans_itself(name: str) -> bool:
 
     Trials of other kinds are planned by test cases and replayed by the procedures of `measurements`.
     """
+    if name in broken():
+        raise broken()[name]
     return name in kinds()
 
 
 def body_schema(name: str, where: str) -> Mapping[str, Any]:
-    """Return the schema of a kind's `spec` and `result`. Raises ConfigError STORE-03."""
+    """Return the schema of a kind's `spec` and `result`.
+
+    Raises ConfigError STORE-03, and for a kind that is offered and broken its own error.
+    """
+    if name in broken():
+        raise broken()[name]
     if name not in _bodies():
         raise unknown(name, where)
     return _bodies()[name]
 
 
 def kind(name: str, where: str) -> Kind:
-    """Return a kind whose trials are not of frames. Raises ConfigError STORE-03."""
+    """Return a kind whose trials are not of frames. Raises as `body_schema` does."""
+    if name in broken():
+        raise broken()[name]
     if name not in kinds():
         raise unknown(name, where)
     return kinds()[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def handle(chosen: argparse.Namespace) -> int:
         seed=chosen.seed,
         budget_s=chosen.budget,
     )
+    for line in rooms.warnings():
+        print(line, file=sys.stderr)
     for room, mine in rooms.asked(tests).values():
         for line in room.plan_lines(wanted, mine):
             print(line)

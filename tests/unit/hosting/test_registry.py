@@ -54,3 +54,5 @@ def test_a_driver_that_cannot_be_imported_is_the_labs_problem(site: Path, value:
         registry.load("traffic", "outside")
     assert caught.value.error_id == "DRIVER-03"
     assert "vendor-a" in caught.value.expected
+    assert caught.value.hint.startswith("mend vendor-a")
+    assert "uninstall it" in caught.value.hint
