@@ -18,7 +18,7 @@ from bmwg.drivers.record.nested import nested
 from bmwg.drivers.workload.row import Row
 from bmwg.methodology import parallel
 from bmwg.methodology.record.facts import facts, is_fact
-from bmwg.methodology.records import Cell
+from bmwg.methodology.records import POD, Cell
 
 _COLLECT = "bmwg.drivers.record.collect:collect"
 _INSIDE = "bmwg.drivers.hosting.inside:run"
@@ -261,7 +261,8 @@ def _topology(
     model = option.get("networking_model") if isinstance(option, Mapping) else None
     function, told = cell.function, evidence.get("chain")
     if function == "none":
-        function = told if isinstance(told, str) else "none: the tester's frames end in the pods"
+        ends = "in the pods" if cell.hosting == POD else "at the tester's other port"
+        function = told if isinstance(told, str) else f"none: the tester's frames end {ends}"
     told = evidence.get(parallel.AXIS, told)
     chain = [function] * (len(told["members"]) if isinstance(told, Mapping) else 1)
     return {
