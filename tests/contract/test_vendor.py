@@ -1,4 +1,4 @@
-"""A distribution that does not come with the toolkit: its path, network and suite are measured like ours.
+"""A distribution that does not come with the toolkit: its path, network, kind of load and suites, in one run.
 
 Nothing of the tree names it. `tests/data/vendor` is put on PYTHONPATH, which is as good as an installation.
 """
@@ -15,7 +15,7 @@ import yaml
 from tests.contract.guard_support import PROFILE
 
 from bmwg.drivers.testbed import embedded_file
-from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.store import read_run
 
 pytestmark = [
@@ -63,24 +63,39 @@ def settings(folder, **network):
     return [*options, "--results", folder / "results"]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("vendor")
-    done = bmwg("run", VENDOR / "suite" / "throughput.robot", *settings(folder))
+def measured(folder, *suites):
+    done = bmwg("run", *(VENDOR / "suite" / suite for suite in suites), *settings(folder))
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = (one for one in (folder / "results").iterdir() if (one / "run.json").exists())
     return found
 
 
-def test_its_path_and_its_network_are_measured(run):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return measured(tmp_path_factory.mktemp("vendor"), "throughput.robot", "blocks.robot")
+
+
+@pytest.fixture(scope="module")
+def run_of_frames(tmp_path_factory):
+    return measured(tmp_path_factory.mktemp("frames"), "throughput.robot")
+
+
+def test_its_path_its_network_and_its_kind_of_load_are_measured_in_one_run(run):
     found = read_run(run)
     assert found.status == "complete"
-    by_path = {outcome.cell.path: outcome for outcome in found.outcomes}
+    assert found.kinds == (FRAMES, "blocks")
+    by_path = {outcome.cell.path: outcome for outcome in found.of_kind(FRAMES)}
     assert set(by_path) == {"wire", "l2-node", "pvp"}
     for outcome in by_path.values():
         assert outcome.type in FOUND, outcome
     assert by_path["pvp"].cell.network == "pairs"
-    journal = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    hashed = found.of_kind("blocks")
+    assert [one.type for one in hashed] == [OutcomeType.MEASURED] * 2
+    assert {one.values[0].unit for one in hashed} == {"blocks/s"}
+    lines = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    assert [one["seq"] for one in lines] == list(range(1, len(lines) + 1))  # one journal
+    assert [one["kind"] for one in lines].count("blocks") == 6
+    journal = [one for one in lines if one["kind"] == FRAMES]
     assert {line["test"] for line in journal if "/baremetal/" in line["cell"]} == {"TOY-TPUT-1.1"}
     arrived = {
         line["cell"].split(":")[-1]
@@ -104,14 +119,44 @@ def test_the_report_shows_them(run):
     page = (run / "report.html").read_text()
     assert "l2-node" in page
     assert "pvp pairs" in page
+    assert "Blocks hashed" in page
+    assert "host/hash/4096o" in page
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_its_bundle_verifies_also_where_it_is_not_installed(run, tmp_path, installed):
-    bundle = tmp_path / "bundle.tar"
+def bundled(run, folder):
+    bundle = folder / "bundle.tar"
     made = bmwg("bundle", run, "--output", bundle)
     assert made.returncode == 0, made.stdout + made.stderr
-    verified = bmwg("verify", bundle, installed=installed)
+    return bundle
+
+
+def test_one_bundle_holds_all_and_verifies(run, tmp_path):
+    verified = bmwg("verify", bundled(run, tmp_path))
+    assert verified.returncode == 6, verified.stdout + verified.stderr  # consistent, and nobody signed
+
+
+@pytest.mark.parametrize("place", ["l2-node", "host/hash/64o"])
+def test_a_changed_answer_of_frames_or_of_blocks_is_found(run, tmp_path, place):
+    for name in ("trials.jsonl", "platform.json"):
+        shutil.copy(run / name, tmp_path / name)
+    document = json.loads((run / "run.json").read_text())
+    mine = next(one for one in document["outcomes"] if place in one["cell"]["cell_id"])
+    if not mine["values"]:
+        pytest.skip(f"this machine gave no answer for {place}: {mine['reason']}")
+    mine["values"][0]["number"] *= 2
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    refused = bmwg("verify", tmp_path)
+    assert refused.returncode not in (0, 6), refused.stdout + refused.stderr
+
+
+def test_without_it_a_run_with_its_kind_of_load_is_refused_by_name(run, tmp_path):
+    refused = bmwg("verify", bundled(run, tmp_path), installed=False)
+    assert refused.returncode not in (0, 6)
+    assert "STORE-03" in refused.stdout + refused.stderr
+
+
+def test_a_bundle_of_its_path_and_network_verifies_also_where_it_is_not_installed(run_of_frames, tmp_path):
+    verified = bmwg("verify", bundled(run_of_frames, tmp_path), installed=False)
     assert verified.returncode == 6, verified.stdout + verified.stderr
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from bmwg.drivers import registry
@@ -102,10 +103,12 @@ class BlocksShare:
 
     def __init__(self, settings: Settings, continued: Run | None) -> None:
         self._continued = continued
-        if continued is None and settings.profile not in blocks.PROFILES:
+        # a file is a profile of frames, beside which blocks go by their own quick one
+        name = "quick" if Path(settings.profile).suffix == ".yaml" else settings.profile
+        if continued is None and name not in blocks.PROFILES:
             known = " or ".join(blocks.PROFILES)
-            raise ConfigError("TOY-01", "profile of blocks", expected=known, found=settings.profile)
-        self._profile = dict(continued.profile) if continued else blocks.PROFILES[settings.profile]
+            raise ConfigError("TOY-01", "profile of blocks", expected=known, found=name)
+        self._profile = dict(continued.profile) if continued else blocks.PROFILES[name]
 
     @property
     def header(self) -> RunHeader:
