@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
+from typing import Any
 
 import yaml
 
@@ -74,22 +75,29 @@ def catalogue() -> Mapping[str, Requirement]:
         if not file.name.endswith(".yaml"):
             continue
         data = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
-        if found := problems(data, "catalogue"):
-            raise ToolkitBug("CAT-01", f"{file.name}: {found[0]}")
-        for row in data["requirements"]:
-            if row["id"] in rows:
-                raise ToolkitBug("CAT-02", f"{file.name}: the id {row['id']} stands twice")
-            rows[row["id"]] = Requirement(
-                id=row["id"],
-                document=data["document"],
-                section=row["section"],
-                level=Level(row["level"]),
-                requirement=row["requirement"],
-                check=row["check"],
-                basis=Basis(row["basis"]),
-                allowed=tuple(VerdictBasis(one) for one in row.get("verdict_basis", ("measured",))),
-            )
+        try:
+            found = [_row(data["document"], row) for row in data["requirements"]]
+        except (KeyError, TypeError, ValueError) as error:  # tests hold each file against its schema
+            said = next(iter(problems(data, "catalogue")), error)
+            raise ToolkitBug("CAT-01", f"{file.name}: {said}") from error
+        for one in found:
+            if one.id in rows:
+                raise ToolkitBug("CAT-02", f"{file.name}: the id {one.id} stands twice")
+            rows[one.id] = one
     return MappingProxyType(rows)
+
+
+def _row(document: str, row: Mapping[str, Any]) -> Requirement:
+    return Requirement(
+        id=row["id"],
+        document=document,
+        section=row["section"],
+        level=Level(row["level"]),
+        requirement=row["requirement"],
+        check=row["check"],
+        basis=Basis(row["basis"]),
+        allowed=tuple(VerdictBasis(one) for one in row.get("verdict_basis", ("measured",))),
+    )
 
 
 def requirement(requirement_id: str) -> Requirement:

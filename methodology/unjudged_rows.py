@@ -75,19 +75,26 @@ def shipped() -> tuple[Source, ...]:
 @cache
 def unjudged() -> Mapping[str, Unjudged]:
     """Return the shipped rows by id. Raises ToolkitBug CAT-04 with the first fault of reading."""
-    rows, faults = read(shipped(), ours=True)
+    try:
+        rows, faults = read(shipped(), ours=True)
+    except (KeyError, TypeError, ValueError):
+        rows, faults = read(shipped())
     if faults:
         raise ToolkitBug("CAT-04", "rows without a rule", found=faults[0])
     return MappingProxyType(rows)
 
 
 def read(sources: Iterable[Source], *, ours: bool = False) -> tuple[dict[str, Unjudged], list[str]]:
-    """Read files; return the rows by id, and what is wrong with their form. `ours` are of the package."""
+    """Read files; return the rows by id, and what is wrong with their form.
+
+    `ours` are of the package: tests hold them against their schema, which is not asked here: it takes long.
+    """
     rows: dict[str, Unjudged] = {}
     faults: list[str] = []
     for source in sources:
         document = parse(source.text, ours=ours)
-        wrong = [str(one) for one in (*document.problems, *problems(document.data, "unjudged"))]
+        found = () if ours else problems(document.data, "unjudged")
+        wrong = [str(one) for one in (*document.problems, *found)]
         faults += [f"{source.name}: {one}" for one in wrong]
         if wrong:
             continue

@@ -94,7 +94,8 @@ def _services(one: _Deployed) -> list[Told]:
 def scheduled(scope: Scope) -> Answer:
     """Activation time stands in the record, and each trial counts the CPU time of every function."""
     counted: dict[str, int] = {}
-    for trial in scope.trials:
+    mine = _deployments(scope)
+    for trial in (one for one in scope.trials if one.deployment_id in mine):
         pods = sum(part.startswith("pod") for part in counts_of(trial.trial.result))
         counted[trial.deployment_id] = min(pods, counted.get(trial.deployment_id, pods))
 

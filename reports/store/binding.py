@@ -35,7 +35,12 @@ def of_trial(form: Mapping[str, Any], deployment_id: str, doctor: int, drift: in
 
 def of_run(run: Mapping[str, Any], platform: Mapping[str, Any], journal_hash: str) -> str:
     """Return the link from the last trial to the whole file, and to the descriptions of the drivers."""
-    linked = {"platform": sealed_form(platform), "prev": journal_hash}
+    return of_form(run, sealed_form(platform), journal_hash)
+
+
+def of_form(run: Mapping[str, Any], form: Mapping[str, Any], journal_hash: str) -> str:
+    """Return the same of a file's sealed form, which takes long to make."""
+    linked = {"platform": form, "prev": journal_hash}
     if run.get("platform_bound", 0) >= WITH_DRIVERS:
         linked["drivers"] = sealed({"drivers": run["drivers"]}, run.get("seals", {}))["drivers"]
     return sha256_of(linked)

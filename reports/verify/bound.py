@@ -28,11 +28,12 @@ def unbound(evidence: Evidence) -> Iterator[Shortfall]:
             for one in evidence.lines
             if one.platform is not None or _watched(evidence, platform)
         )
-        yield from not_of_the_file(sealed_form(platform), bonds)
+        form = sealed_form(platform)
+        yield from not_of_the_file(form, bonds)
         link = run["journal"].get("platform")
         if link is None and run["status"] == "complete":
             yield "run.json: journal.platform", "the link of a run that has ended", "none"
-        elif link is not None and link != binding.of_run(run, platform, run["journal"]["hash"]):
+        elif link is not None and link != binding.of_form(run, form, run["journal"]["hash"]):
             yield "platform.json", f"the file, and drivers, of link {link[:16]} in run.json", "another"
     except LookupError as error:
         yield f"platform.json: {error}", "every sealed text, or the commitment to it", "none"

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from bmwg.reports.bundle.signing import load_public
 from bmwg.reports.checker.findings import shown
 from bmwg.reports.checker.judge import Judgement
 from bmwg.reports.checker.source import FolderFiles
@@ -53,7 +52,11 @@ def handle(chosen: argparse.Namespace) -> int:
     7 something that was required is not there. The folder of a run has no signer: 0 when it is consistent.
     """
     names = required(chosen.require)
-    key = load_public(chosen.key) if chosen.key else None
+    key = None
+    if chosen.key:
+        from bmwg.reports.bundle.signing import load_public  # cryptography takes long to load
+
+        key = load_public(chosen.key)
     if chosen.bundle.is_dir():
         verified = verify_folder(chosen.bundle, in_history=in_history)
     else:

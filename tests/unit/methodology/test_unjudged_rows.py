@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import resources
 
 import pytest
+import yaml
 
 from bmwg.cli import sync
 from bmwg.cli.coverage_page import Place, owed_rules, place
@@ -12,6 +14,7 @@ from bmwg.methodology.record.coverage import configuration_rows
 from bmwg.methodology.requirements import Level, catalogue
 from bmwg.methodology.unjudged_rows import RowClass, Source, faults, read, shipped, unjudged
 from bmwg.reports.checker.table import RULES
+from bmwg.schemas.validation import problems
 
 HEAD = "schema: unjudged/1.0\ndocument: RFC2889\ngroups:\n"
 GROUP = "  - name: ports\n    class: not_here\n    says: the tester attaches two ports at most\n    rows:\n"
@@ -26,6 +29,15 @@ def found(text: str, ruled: frozenset[str] = frozenset()) -> list[str]:
 
 def test_the_shipped_reasons_have_no_fault() -> None:
     assert sync.row_faults(sync.checkout()) == []
+
+
+def test_every_shipped_file_keeps_to_its_schema() -> None:
+    assert read(shipped())[1] == []
+    folder = resources.files("bmwg.methodology.catalogue")
+    files = [file for file in folder.iterdir() if file.name.endswith(".yaml")]
+    assert len(files) == len(shipped()) > 10
+    for file in files:
+        assert problems(yaml.safe_load(file.read_text(encoding="utf-8")), "catalogue") == [], file.name
 
 
 def test_each_row_of_each_document_is_in_exactly_one_class() -> None:
