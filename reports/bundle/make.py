@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.record.redaction import redact_platform, redact_run, sealed_texts
 from bmwg.reports.bundle.archive import ENVELOPE_PART, LIMITS, MANIFEST_PART, write_archive
 from bmwg.reports.bundle.manifest import digest, manifest
-from bmwg.reports.bundle.signing import Signer, sign
 from bmwg.reports.checker.deviations import SUBMISSION_FILE, yaml_document
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Finding
@@ -20,6 +19,9 @@ from bmwg.reports.checker.reading import read_evidence
 from bmwg.reports.checker.source import FolderFiles
 from bmwg.reports.store.codec import outcome_from_json
 from bmwg.reports.store.former_http import FILES as FORMER_FILES
+
+if TYPE_CHECKING:
+    from bmwg.reports.bundle.signing import Signer
 
 _SHOWN = 5
 _FROM_RUN = ("run.json", "platform.json", "trials.jsonl")
@@ -70,6 +72,8 @@ def make_bundle(
     text = manifest(evidence, judge(evidence), hashed)
     whole: dict[str, bytes | Path] = {MANIFEST_PART: text}
     if signer is not None:
+        from bmwg.reports.bundle.signing import sign  # cryptography takes long to load
+
         whole[ENVELOPE_PART] = sign(digest([text]), run_id, signer)
     write_archive(output, whole | parts)
     return output

@@ -37,6 +37,7 @@ ENVELOPE = "tester.envelope"  # the wire's rung, docs/adr/0002
 LATENCY = "latency.all_frames"
 GLANCE_ROWS = 24  # choice: more is no glance
 MODELS = ("", "kernel", "user-space", "ebpf", "sr-iov", "combination")  # draft section 5.1, in its order
+NOT_TOLD = "not told"  # the model of an option that the testbed file does not have
 _QUALIFIED = (OutcomeType.MEASURED, OutcomeType.AT_CEILING)
 
 
@@ -81,10 +82,15 @@ class Facts:
         return tuple(outcome for outcome in found if outcome.cell.frame_octets == size)
 
     def model(self, cell: Cell) -> str:
-        """Return the networking model of a cell's option, as the testbed file names it; empty without one."""
+        """Return the networking model of a cell's option, as the testbed file names it.
+
+        Empty where no network takes part, `not told` where the file has no such option or no model of it.
+        """
+        if cell.network == NOTHING:
+            return ""
         networks = self.run.testbed.get("networks")
         option = networks.get(cell.network) if isinstance(networks, Mapping) else None
-        return str(option.get("model", "")) if isinstance(option, Mapping) else ""
+        return (str(option.get("model", "")) if isinstance(option, Mapping) else "") or NOT_TOLD
 
     def envelope_fps(self, cell: Cell) -> int | None:
         """Return what the tester alone carries of a cell's traffic, frames/s; None where it is not known."""

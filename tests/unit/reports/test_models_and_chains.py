@@ -102,6 +102,18 @@ def test_rows_stand_by_model_in_the_drafts_order(folder: Path) -> None:
         assert words in plot.svg
 
 
+def test_an_option_that_the_file_lacks_is_not_said_to_be_without_a_network(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path, "lacking", header(testbed=BED)) as store:
+        maker = Maker(store)
+        maker.measured(cell("node"), 600_000, 1_600_000)
+        maker.measured(cell("pvp", "bridge"), 400_000, 1_400_000)
+        maker.measured(cell("p2p", "cilium"), 300_000, 1_400_000)
+    plot = option_plot(facts(read_run(store.folder)))
+    assert plot is not None
+    headings = ["no container network", "model kernel", "model not told"]
+    assert sorted(headings, key=plot.svg.index) == headings
+
+
 def test_a_run_of_one_model_has_no_headings() -> None:
     assert _places(["", "kernel", "kernel"]) == ([0.0, 1.0, 2.0], [])
     places, headings = _places(["", "kernel", "ebpf"])
