@@ -6,7 +6,8 @@ at the end, `<part>.polling_cpu_ns` the share of threads that poll, `<part>.cycl
 processor counts them. `host.dut.cpus.softirq_ns` is time in soft interrupts on the DUT's CPUs; it lies within
 other parts' time as well, so nothing adds it. `host.dut.pod0.net0.frames` are the frames that an interface in
 a pod's network namespace received and sent. `host.dut.vswitch.upcalls` are the frames that found no flow in a
-vSwitch's caches and went to its rules, `failed_upcalls` those of them that were lost there.
+vSwitch's caches and went to its rules, `failed_upcalls` those of them that were lost there, `emc_hits`,
+`smc_hits` and `megaflow_hits` those that its exact-match, signature-match and megaflow cache knew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ PREFIX = "host.dut."
 CPU, WINDOW, MEMORY, POLLING, CYCLES = "cpu_ns", "window_ns", "memory_octets", "polling_cpu_ns", "cycles"
 FRAMES = "frames"  # of one interface
 UPCALLS, FAILED_UPCALLS = "upcalls", "failed_upcalls"  # of a vSwitch
+EMC_HITS, SMC_HITS, MEGAFLOW_HITS = "emc_hits", "smc_hits", "megaflow_hits"  # of its caches
 CPUS, SOFTIRQ = "cpus", "softirq_ns"  # of the DUT's CPUs together; no part
 
 

@@ -364,12 +364,13 @@ def uses() -> dict[str, JsonValue]:
 
 
 def _counted(*, frames: bool) -> dict[str, JsonValue]:
-    """Return how many frames missed the caches, and how many came in at all; none of a silent switch."""
+    """Return how many frames each cache knew or none did, and how many came in; none of a silent switch."""
     found: dict[str, JsonValue] = {}
     with contextlib.suppress(ToolkitError):
         said = ovs_tools.ask("dpif-netdev/pmd-stats-show")
         if counted := ovs_words.upcalls(said):
             found |= dict(zip((UPCALLS, FAILED_UPCALLS), counted, strict=True))
+        found |= ovs_words.hits(said)
         if frames and (taken := ovs_words.received(said)) is not None:
             found[FRAMES] = taken
     return found

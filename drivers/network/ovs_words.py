@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
+from bmwg.methodology.data_plane import EMC_HITS, MEGAFLOW_HITS, SMC_HITS
+
+CACHES = {EMC_HITS: "emc", SMC_HITS: "smc", MEGAFLOW_HITS: "megaflow"}  # by the switch's own words
 
 
 def pollers(said: str) -> list[dict[str, JsonValue]]:
@@ -29,6 +32,14 @@ def upcalls(said: str) -> tuple[int, int] | None:
     done = re.findall(r"^\s*miss with success upcall: (\d+)$", said, re.MULTILINE)
     failed = re.findall(r"^\s*miss with failed upcall: (\d+)$", said, re.MULTILINE)
     return (sum(map(int, done)), sum(map(int, failed))) if done and len(done) == len(failed) else None
+
+
+def hits(said: str) -> dict[str, int]:
+    """Read of `dpif-netdev/pmd-stats-show` how many frames each cache knew; empty: it says none."""
+    found = {
+        name: re.findall(rf"^\s*{word} hits: (\d+)$", said, re.MULTILINE) for name, word in CACHES.items()
+    }
+    return {name: sum(map(int, counts)) for name, counts in found.items() if counts}
 
 
 def received(said: str) -> int | None:

@@ -73,7 +73,9 @@ def test_every_planned_cell_has_exactly_one_outcome(finished):
 
 
 # a node's port and a load balancer's address, which profile services has: quick's time has no room for them
-OF_OTHER_PROFILES = frozenset({"CN-TPUT-4.4", "CN-TPUT-4.5", "CN-LAT-4.4", "CN-LAT-4.5"})
+OF_OTHER_PROFILES = frozenset(
+    f"CN-{metric}-{number}" for metric in ("TPUT", "LAT") for number in ("1.7", "4.4", "4.5")
+)
 # by profile quick: of the user-space and the eBPF model, and of a cluster
 ABSENT = ("ovs-dpdk", "ebpf-tc", "af-xdp", "flannel", "cilium")
 

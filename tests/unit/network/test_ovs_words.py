@@ -23,3 +23,9 @@ def test_frames_of_all_threads_are_summed_and_none_is_no_zero():
     one = "pmd thread numa_id 0 core_id 1:\n  packets received: 16000\n  packet recirculations: 0\n"
     assert ovs_words.received(one + "main thread:\n  packets received: 3\n") == 16003
     assert ovs_words.received("") is None
+
+
+def test_hits_of_each_cache_are_summed_over_threads_and_a_silent_switch_has_none():
+    one = "pmd thread numa_id 0 core_id 1:\n  emc hits: 7\n  smc hits: 0\n  megaflow hits: 2\n"
+    assert ovs_words.hits(one + one) == {"emc_hits": 14, "smc_hits": 0, "megaflow_hits": 4}
+    assert ovs_words.hits("") == {}
