@@ -72,7 +72,8 @@ def test_every_planned_cell_has_exactly_one_outcome(finished):
     assert {test_id for test_id, _, _ in planned} == cases.DEFAULT_TESTS - OF_OTHER_PROFILES
 
 
-# a node's port and a load balancer's address, which profile services has: quick's time has no room for them
+# a node's port and a load balancer's address, which profile services has: quick's time has no room for them;
+# a switch between two sockets of the tester, which rfc8204 has
 OF_OTHER_PROFILES = frozenset(
     f"CN-{metric}-{number}" for metric in ("TPUT", "LAT") for number in ("1.7", "4.4", "4.5")
 )
