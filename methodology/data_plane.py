@@ -7,7 +7,8 @@ processor counts them. `host.dut.cpus.softirq_ns` is time in soft interrupts on 
 other parts' time as well, so nothing adds it. `host.dut.pod0.net0.frames` are the frames that an interface in
 a pod's network namespace received and sent. `host.dut.vswitch.upcalls` are the frames that found no flow in a
 vSwitch's caches and went to its rules, `failed_upcalls` those of them that were lost there, `emc_hits`,
-`smc_hits` and `megaflow_hits` those that its exact-match, signature-match and megaflow cache knew.
+`smc_hits` and `megaflow_hits` those that its exact-match, signature-match and megaflow cache knew, and
+`simple_match_hits` those of a port whose flows match nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ PREFIX = "host.dut."
 CPU, WINDOW, MEMORY, POLLING, CYCLES = "cpu_ns", "window_ns", "memory_octets", "polling_cpu_ns", "cycles"
 FRAMES = "frames"  # of one interface
 UPCALLS, FAILED_UPCALLS = "upcalls", "failed_upcalls"  # of a vSwitch
-EMC_HITS, SMC_HITS, MEGAFLOW_HITS = "emc_hits", "smc_hits", "megaflow_hits"  # of its caches
+SIMPLE_HITS, EMC_HITS = "simple_match_hits", "emc_hits"  # of its caches
+SMC_HITS, MEGAFLOW_HITS = "smc_hits", "megaflow_hits"
 CPUS, SOFTIRQ = "cpus", "softirq_ns"  # of the DUT's CPUs together; no part
 
 

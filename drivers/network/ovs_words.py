@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from bmwg.drivers.api import JsonValue
-from bmwg.methodology.data_plane import EMC_HITS, MEGAFLOW_HITS, SMC_HITS
+from bmwg.methodology.data_plane import EMC_HITS, MEGAFLOW_HITS, SIMPLE_HITS, SMC_HITS
 
-CACHES = {EMC_HITS: "emc", SMC_HITS: "smc", MEGAFLOW_HITS: "megaflow"}  # by the switch's own words
+CACHES = {  # by the switch's own words
+    SIMPLE_HITS: "simple match",
+    EMC_HITS: "emc",
+    SMC_HITS: "smc",
+    MEGAFLOW_HITS: "megaflow",
+}
 
 
 def pollers(said: str) -> list[dict[str, JsonValue]]:
