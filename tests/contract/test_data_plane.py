@@ -113,7 +113,7 @@ def test_a_poller_uses_more_than_a_pod_that_only_forwards_in_the_kernel(bed):
 def test_a_threads_own_clock_is_what_the_event_counts():
     """The interface of processor cycles, by a clock that every kernel has: it counts what the thread ran.
 
-    A hypervisor may take the CPU away between the readings of both clocks, so the nearest of five tries counts.
+    A hypervisor may take the CPU away between both clocks' readings, so the nearest of five tries counts.
     """
     told = []
 
