@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from bmwg.drivers.hosting.instance import CRUN
 from bmwg.drivers.testbed_row import FORMER, instead_of_row
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.document import Document, parse
 from bmwg.schemas.validation import Problem, near_name, problems
@@ -245,18 +246,6 @@ def embedded_file() -> Path:
         found="neither",
         hint="install the toolkit again, or name a testbed file in BMWG_TESTBED",
     )
-
-
-def cpu_list(text: str) -> tuple[int, ...]:
-    """Read `2-3,6` into (2, 3, 6). Raises ValueError on a range that runs backwards."""
-    numbers: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
-        if high < low:
-            raise ValueError(f"the range {part} runs backwards")
-        numbers.update(range(low, high + 1))
-    return tuple(sorted(numbers))
 
 
 def _text(file: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bmwg.methodology import parallel
 from bmwg.methodology.chains import PVP
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.records import Cell, Outcome, OutcomeType
 
 KEY = "physical_device"  # of a profile
@@ -139,8 +140,10 @@ def _cpus(cell: Cell) -> int | None:
     text = dict(cell.axes).get(CPUS)
     if text is None:
         return None
-    ends = [part.split("-") for part in str(text).split(",")]
-    return sum(int(part[-1]) - int(part[0]) + 1 for part in ends)
+    try:
+        return len(cpu_list(str(text)))
+    except ValueError:
+        return None  # no list of CPU numbers: such a cell was never deployed
 
 
 def _of_all_cpus(cell: Cell) -> Cell:

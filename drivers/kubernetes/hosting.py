@@ -32,7 +32,7 @@ from bmwg.drivers.kubernetes.cluster import Embedded, embedded
 from bmwg.drivers.kubernetes.replicas import Replicas, Where, replicas
 from bmwg.drivers.kubernetes.settings import Ranges
 from bmwg.drivers.ledger import Ledger
-from bmwg.drivers.testbed import cpu_list
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import DriverError
 
 _NODE = "bmwg.drivers.kubernetes.node"

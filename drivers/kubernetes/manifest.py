@@ -13,7 +13,7 @@ from bmwg.drivers.api import JsonValue
 from bmwg.drivers.hosting.bundle import HUGEPAGE_OCTETS, PodSpec
 from bmwg.drivers.kubernetes import attachments
 from bmwg.drivers.kubernetes.client import OWNER_LABEL
-from bmwg.drivers.testbed import cpu_list
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
 
 CONTAINER = "function"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bmwg.drivers.testbed import NetworkSpec, cpu_list
+from bmwg.drivers.testbed import NetworkSpec
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas.validation import near_name
 

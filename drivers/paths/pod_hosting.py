@@ -34,7 +34,7 @@ from bmwg.drivers.hosting.instance import (
 from bmwg.drivers.hosting.process import OWNER_VARIABLE
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import uplinks
-from bmwg.drivers.testbed import cpu_list
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, DriverError, TestbedError
 from bmwg.methodology.records import POD_PREFIX
 

@@ -37,7 +37,7 @@ from bmwg.drivers.kubernetes.settings import PAUSE_IMAGE, PLUGIN_DIR
 from bmwg.drivers.network.cilium import CiliumNetwork
 from bmwg.drivers.network.flannel import FlannelNetwork
 from bmwg.drivers.network.handover import NETDEV
-from bmwg.drivers.testbed import cpu_list
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError, TestbedError, ToolkitError
 
 UNDO_KIND = "kubernetes_namespace"

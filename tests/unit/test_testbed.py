@@ -13,8 +13,9 @@ from bmwg.drivers.hosting import lab_port
 from bmwg.drivers.medium import medium_of, with_medium
 from bmwg.drivers.paths.bed import link_mtu
 from bmwg.drivers.port_kind import port_kind
-from bmwg.drivers.testbed import NodeKind, cpu_list, embedded_file, load_testbed, with_settings
+from bmwg.drivers.testbed import NodeKind, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed_row import row_hosts
+from bmwg.methodology.cpu_lists import cpu_list
 from bmwg.methodology.errors import ConfigError
 from bmwg.schemas import load
 from bmwg.schemas.document import parse

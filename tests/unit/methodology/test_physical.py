@@ -99,7 +99,7 @@ def test_a_function_that_two_chains_share_counts_once():
 def test_cpus_of_a_pod_are_counted_as_the_list_says():
     made = [
         outcome(cell("pvp", pods_cpus=text), low, low + 5_000)
-        for text, low in (("1", 150_000), ("1-2,5", 400_000))
+        for text, low in (("1", 150_000), ("1,1-2,5", 400_000))
     ]
     (found,) = against(DEVICE, made)
     assert found.way == OF_A_POD
@@ -113,3 +113,7 @@ def test_other_sizes_and_lone_functions_are_not_held_to_it():
 
 def test_a_profile_without_a_device_has_none():
     assert device_of({"name": "quick"}) is None
+
+
+def test_what_is_no_list_of_cpus_is_not_counted():
+    assert against(DEVICE, [outcome(cell("pvp", pods_cpus="many"), 400_000, 410_000)]) == ()
