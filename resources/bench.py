@@ -5,14 +5,15 @@ It knows no metric: what a cell's measurement needs and does is said by `methodo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.medium import medium_of
 from bmwg.methodology import planning, suites, throughput, turns
-from bmwg.methodology.errors import ToolkitBug, ToolkitError
+from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import measurement
 from bmwg.methodology.measurements.remarks import without_load
@@ -20,12 +21,13 @@ from bmwg.methodology.medium import cell_fps
 from bmwg.methodology.planning import PlannedAnswer
 from bmwg.methodology.records import FRAMES, Cell, Outcome, OutcomeType
 from bmwg.resources import rooms
+from bmwg.resources.answers import Answers
 from bmwg.resources.clock import Clock
 from bmwg.resources.deployments import Deployments
-from bmwg.resources.measure import CellMeasurement, is_of_cell
+from bmwg.resources.measure import CellMeasurement
 from bmwg.resources.needs import lacking
 from bmwg.resources.open_run import open_run
-from bmwg.resources.outcomes import answer_line, one_line
+from bmwg.resources.outcomes import answer_line
 from bmwg.resources.session import Session
 from bmwg.resources.settings import Settings
 
@@ -40,10 +42,7 @@ class Bench:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._deployments = Deployments(session)
-        run = session.continued.run if session.continued else None
-        self.mends = dict(run.mends) if run else {}
-        answered = run.of_kind(FRAMES) if run else ()
-        self._outcomes = {(outcome.metric, outcome.cell.cell_id): outcome for outcome in answered}
+        self._answers = Answers(session.run, FRAMES, answer_line, key=_key)
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str], clock: Clock | None = None) -> Bench:
@@ -56,6 +55,11 @@ class Bench:
     def run_id(self) -> str:
         """The run that this bench writes."""
         return self._session.store.run_id
+
+    @property
+    def mends(self) -> Mapping[str, str]:
+        """The line that supplies what a cell lacked, by the id of its outcome."""
+        return self._answers.mends
 
     def line(self, outcome: Outcome) -> str:
         """Say an outcome in one line, without its cell."""
@@ -81,16 +85,13 @@ class Bench:
         for wanted in sorted(asked, key=lambda one: places.get(one.key, len(places))):
             place = places.get(wanted.key)
             self._ensure(wanted if place is None else session.plan[place])
-        return [self._outcomes[wanted.key] for wanted in asked]
+        return [self._answers[wanted.key] for wanted in asked]
 
     def _ensure(self, wanted: PlannedAnswer) -> None:
         """Measure a cell, with what the plan has beside it on the same deployment, unless it stands."""
-        session = self._session
-        if session.run.stopped is not None and wanted.key not in self._outcomes:
-            raise session.run.stopped
-        while wanted.key not in self._outcomes:  # each pass gives at least one outcome more
-            together = turns.visit(session.plan, wanted)
-            self._measure_group([one for one in self._with_loads(together) if one.key not in self._outcomes])
+        while wanted.key not in self._answers:  # each pass gives at least one outcome more
+            together = turns.visit(self._session.plan, wanted)
+            self._measure_group([one for one in self._with_loads(together) if one.key not in self._answers])
 
     def _with_loads(self, group: Sequence[PlannedAnswer]) -> list[PlannedAnswer]:
         """Put before each measurement at the throughput the throughput itself (RFC 2544 26.2)."""
@@ -109,25 +110,18 @@ class Bench:
 
     def _measure_group(self, group: list[PlannedAnswer]) -> None:
         """Measure cells of one deployment; what goes wrong there is their outcome and stops no other cell."""
-        try:
+        with self._answers.measuring(partial(self._fail, group)):
             group = self._qualified(self._assessable(group))
             if not group:
                 return
-            with self._deployments.deployed(group[0].cell) as (deployment_id, traffic, limits):
-                liveness = Liveness(self._session.bed)
-                for planned in group:
-                    if planned.key not in self._outcomes:  # one measurement may have given several
-                        self._measure(planned, deployment_id, traffic, limits, liveness.fault)
-        except _DeploymentBrokenError:
-            pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
-        except ToolkitError as error:
-            if not is_of_cell(error):
-                self._session.run.stopped = error
-                raise
-            self._fail(group, one_line(error))
-        except BaseException as error:
-            self._session.run.stopped = error
-            raise
+            try:
+                with self._deployments.deployed(group[0].cell) as (deployment_id, traffic, limits):
+                    liveness = Liveness(self._session.bed)
+                    for planned in group:
+                        if planned.key not in self._answers:  # one measurement may have given several
+                            self._measure(planned, deployment_id, traffic, limits, liveness.fault)
+            except _DeploymentBrokenError:
+                pass  # its outcome is kept; the rest of the group gets a new deployment and a new tester
 
     def _assessable(self, group: list[PlannedAnswer]) -> list[PlannedAnswer]:
         """Return the cells that can be tried here; the others are kept as not assessed, with the reason."""
@@ -141,7 +135,7 @@ class Bench:
             outcome = throughput.not_assessed(
                 planned.cell, outcome_id=planned.outcome_id, metric=planned.metric, reason=reason
             )
-            self._keep(outcome, mend=missing.mend if missing else "")
+            self._answers.keep(outcome, mend=missing.mend if missing else "")
         return left
 
     def _qualified(self, group: list[PlannedAnswer]) -> list[PlannedAnswer]:
@@ -150,11 +144,11 @@ class Bench:
         for planned in group:
             if planned.cell.qualifies_tester or self._envelope(planned.cell) is not None:
                 left.append(planned)
-            elif planned.key not in self._outcomes:
-                self._keep(
+            elif planned.key not in self._answers:
+                self._answers.keep(
                     throughput.unqualified(
                         planned.cell,
-                        self._outcomes.get(self._wire(planned.cell).key),
+                        self._answers.get(self._wire(planned.cell).key),
                         outcome_id=planned.outcome_id,
                         metric=planned.metric,
                     )
@@ -171,9 +165,10 @@ class Bench:
     ) -> None:
         session, cell = self._session, planned.cell
         kind = measurement(planned.measurement)
-        found = self._outcomes[self._throughput_of(cell).key] if kind.needs_throughput else None
+        found = self._answers[self._throughput_of(cell).key] if kind.needs_throughput else None
         if found is not None and found.lower is None:  # RFC 2544 26.2 determines the throughput first
-            self._keep(without_load(cell, found, outcome_id=planned.outcome_id, metric=planned.metric))
+            lacks = without_load(cell, found, outcome_id=planned.outcome_id, metric=planned.metric)
+            self._answers.keep(lacks)
             return
         trials = CellMeasurement(
             planned=planned,
@@ -205,16 +200,16 @@ class Bench:
         )
         outcomes = trials.measure(kind, asked)
         for outcome in outcomes if trials.broken else session.platform.judged(outcomes):
-            self._keep(outcome)
+            self._answers.keep(outcome)
         if trials.broken:
             raise _DeploymentBrokenError
 
     def _envelope(self, cell: Cell) -> int | None:
         """The tester's qualified load for this shape of traffic, frames/s; qualified now if it is not yet."""
         planned = self._wire(cell)
-        if planned.key not in self._outcomes:
+        if planned.key not in self._answers:
             self._measure_group([planned])
-        outcome = self._outcomes[planned.key]
+        outcome = self._answers[planned.key]
         usable = outcome.type in (OutcomeType.MEASURED, OutcomeType.AT_CEILING) and outcome.lower is not None
         return outcome.lower.load_fps if usable and outcome.lower else None
 
@@ -224,8 +219,8 @@ class Bench:
 
     def _fail(self, group: Sequence[PlannedAnswer], reason: str) -> None:
         for planned in group:
-            if planned.key not in self._outcomes:
-                self._keep(
+            if planned.key not in self._answers:
+                self._answers.keep(
                     Outcome(
                         outcome_id=planned.outcome_id,
                         metric=planned.metric,
@@ -235,13 +230,6 @@ class Bench:
                     )
                 )
 
-    def _keep(self, outcome: Outcome, mend: str = "") -> None:
-        self._session.store.add_outcome(outcome, mend=mend)
-        if mend:
-            self.mends[outcome.outcome_id] = mend
-        self._outcomes[outcome.metric, outcome.cell.cell_id] = outcome
-        self._session.display.note(answer_line(outcome))
-
     def rest(self) -> None:
         """End the tester; the next deployment gets a new one."""
         self._deployments.end_traffic()
@@ -249,3 +237,8 @@ class Bench:
     def close(self) -> None:
         """Close the run."""
         self._session.run.close()
+
+
+def _key(outcome: Outcome) -> tuple[str, str]:
+    """Return what `PlannedAnswer.key` is of the answer's plan."""
+    return (outcome.metric, outcome.cell.cell_id)

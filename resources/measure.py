@@ -10,7 +10,6 @@ from bmwg.drivers.api import TrafficDriver, TrafficLimits
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.methodology.believed import believed
 from bmwg.methodology.capabilities import LackingError, refuse_beyond
-from bmwg.methodology.errors import ToolkitBug, ToolkitError
 from bmwg.methodology.measurements.measurement import Asked, Measurement
 from bmwg.methodology.planning import PlannedAnswer
 from bmwg.methodology.records import Outcome, TrialSpec, Validity
@@ -18,22 +17,12 @@ from bmwg.methodology.throughput import not_assessed
 from bmwg.methodology.trial import JudgedTrial, Learning, StallEvidence, TrialPolicy, assess
 from bmwg.methodology.trial_times import TrialTimes
 from bmwg.reports.store import RunStore
+from bmwg.reports.store.redact import redact
+from bmwg.resources.answers import is_of_cell
 from bmwg.resources.clock import Clock, HostClock
 from bmwg.resources.frames_continued import Recorded
 from bmwg.resources.progress import LineDisplay
 from bmwg.resources.search_lines import bounds_text, narrowed, trial_text
-
-# The run itself cannot go on: no disk, an undo that cannot be written, a frame outside, a broken record.
-STOPPING = frozenset({"STORE-08", "LEDGER-05", "ISO-03", "RES-06"})
-
-
-def is_of_cell(error: BaseException) -> bool:
-    """Whether an error is the affair of one cell; all others (Ctrl-C, a full disk, a leak) end the run."""
-    return (
-        isinstance(error, ToolkitError)
-        and not isinstance(error, ToolkitBug)
-        and error.error_id not in STOPPING
-    )
 
 
 class CellMeasurement:
@@ -115,6 +104,8 @@ class CellMeasurement:
             result = replace(result, auxiliary=tuple(sorted((*result.auxiliary, others))))
         if result.fault is None and (fault := self._fault()):
             result = replace(result, fault=fault)
+        if result.fault is not None:  # an answer quotes it, and is published as the journal is
+            result = replace(result, fault=redact(result.fault))
         assessment = assess(result, self._policy)
         sequence = self._store.append_trial(
             cell_id=self._planned.cell.cell_id,
@@ -162,9 +153,12 @@ class CellMeasurement:
             raise answered.error  # no answer: the run itself cannot go on
         if isinstance(answered.error, LackingError):
             return [self._lacking(outcome, answered.error) for outcome in answered.outcomes]
-        self.broken = self.broken or answered.error is not None
+        found = answered.outcomes
+        if answered.error is not None:
+            self.broken = True
+            found = tuple(replace(outcome, reason=redact(outcome.reason)) for outcome in found)
         continued = len(self._deployments | self._recorded.deployments) > 1
-        return [self._remarked(outcome, continued=continued) for outcome in answered.outcomes]
+        return [self._remarked(outcome, continued=continued) for outcome in found]
 
     def _lacking(self, outcome: Outcome, error: LackingError) -> Outcome:
         """The tester cannot do what was asked: no verdict on procedure or device."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median_low
 
-from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.record.drift import Change, reason
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.repeated import Tried, answered
@@ -84,7 +84,7 @@ def shortcomings(
 
 def outcome(
     cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], *, wanted: int, planned: int = 0
-) -> HttpOutcome:
+) -> HttpAnswer:
     """Answer a cell by its repetitions (with their sequence numbers); warm-ups take no part.
 
     MEASURED needs `wanted` repetitions without a problem; fewer than `planned` are remarked.
@@ -96,11 +96,11 @@ def outcome(
     ]
     found = answered(tried, least=wanted, wanted=planned)
     if found.type is not OutcomeType.MEASURED:
-        return HttpOutcome(cell=cell, type=found.type, repetitions=found.trials, reason=found.reason)
+        return HttpAnswer(cell=cell, type=found.type, repetitions=found.trials, reason=found.reason)
     reps = [one.result for one in found.valid]
     means = [float(rep.mean_request_ns) for rep in reps]
     shares = [rep.cpu_share for rep in reps if rep.cpu_share is not None]
-    return HttpOutcome(
+    return HttpAnswer(
         cell=cell,
         type=OutcomeType.MEASURED,
         requests=reps[0].asked_requests,
@@ -117,21 +117,11 @@ def outcome(
     )
 
 
-def not_assessed(cell: HttpCell, reason: str, mend: str = "") -> HttpOutcome:
-    """Say that a cell could not be tried."""
-    return HttpOutcome(cell=cell, type=OutcomeType.NOT_ASSESSED, reason=reason, mend=mend)
-
-
-def failed(cell: HttpCell, reason: str) -> HttpOutcome:
-    """Say that a cell's procedure broke."""
-    return HttpOutcome(cell=cell, type=OutcomeType.INVALID, reason=reason)
-
-
-def drifted(outcome: HttpOutcome, changes: Sequence[Change]) -> HttpOutcome:
+def drifted(outcome: HttpAnswer, changes: Sequence[Change]) -> HttpAnswer:
     """Return an outcome as the platform allows it: invalid, with its repetitions, when that changed."""
     if not changes or not outcome.repetitions:
         return outcome
-    return HttpOutcome(
+    return HttpAnswer(
         cell=outcome.cell,
         type=OutcomeType.INVALID,
         repetitions=outcome.repetitions,
@@ -139,7 +129,7 @@ def drifted(outcome: HttpOutcome, changes: Sequence[Change]) -> HttpOutcome:
     )
 
 
-def compared(a: HttpOutcome, b: HttpOutcome) -> Difference | None:
+def compared(a: HttpAnswer, b: HttpAnswer) -> Difference | None:
     """Compare two cells' times of a request (Welch); None when one has no number or both do not vary."""
     return difference(a.values, b.values)
 

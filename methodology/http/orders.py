@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import SLOW_FORMS, HttpAnswer, HttpCell, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.student import Difference, contrast, difference
 
@@ -75,7 +75,7 @@ class Saving:
 _SHOWN = {1: Shown.HOLDS, 0: Shown.OPEN, -1: Shown.CONTRADICTED}
 
 
-def orders(outcomes: Sequence[HttpOutcome]) -> tuple[Order, ...]:
+def orders(outcomes: Sequence[HttpAnswer]) -> tuple[Order, ...]:
     """Return every claim on the order of the forms for which both cells have a time."""
     timed = [one for one in _timed(outcomes) if one.cell.workload is not Workload.START]
     by_place = {(_place(one.cell), one.cell.form): one for one in timed}
@@ -90,7 +90,7 @@ def orders(outcomes: Sequence[HttpOutcome]) -> tuple[Order, ...]:
     return tuple(found)
 
 
-def savings(outcomes: Sequence[HttpOutcome]) -> tuple[Saving, ...]:
+def savings(outcomes: Sequence[HttpAnswer]) -> tuple[Saving, ...]:
     """Return what the cache saved for each cell that was measured with and without it."""
     timed = _timed(outcomes)
     logs = {(*_place(one.cell), one.cell.form): [math.log(value) for value in one.values] for one in timed}
@@ -116,7 +116,7 @@ def savings(outcomes: Sequence[HttpOutcome]) -> tuple[Saving, ...]:
     return tuple(found)
 
 
-def _timed(outcomes: Sequence[HttpOutcome]) -> list[HttpOutcome]:
+def _timed(outcomes: Sequence[HttpAnswer]) -> list[HttpAnswer]:
     """Return the answers with a time, experiment by experiment and from the smallest object on."""
     known = list(EXPERIMENTS)
     found = [one for one in outcomes if one.type is OutcomeType.MEASURED and one.time and min(one.values) > 0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bmwg.methodology.http.judge import MEASURED
-from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition
+from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition
 from bmwg.methodology.records import OutcomeType, Validity
 from bmwg.methodology.search import bisection
 from bmwg.methodology.search.goal import SearchResult, ThroughputGoal
@@ -155,7 +155,7 @@ def search(measure: Callable[[int], tuple[int, Repetition]], settings: Mapping[s
 
 def outcome(
     cell: HttpCell, repetitions: Sequence[tuple[int, Repetition]], settings: Mapping[str, Any]
-) -> HttpOutcome:
+) -> HttpAnswer:
     """Answer a cell from its recorded repetitions, by the search run again over them."""
     mine = [(seq, rep) for seq, rep in repetitions if rep.cell_id == cell.cell_id and rep.phase == MEASURED]
     # a deployment that broke ends its search; the next one begins anew
@@ -174,7 +174,7 @@ def outcome(
     numbers = tuple(seq for seq, _ in mine)
     if found.type is OutcomeType.MEASURED and found.lower is not None:
         at_bound = [rep for seq, rep in mine if seq in found.lower.trials]
-        return HttpOutcome(
+        return HttpAnswer(
             cell=cell,
             type=found.type,
             requests=at_bound[-1].asked_requests,
@@ -191,4 +191,4 @@ def outcome(
         OutcomeType.AT_CEILING: f"no request lost up to {settings['max_rps']} requests/s, the highest load",
         OutcomeType.AT_FLOOR: f"requests were lost at {settings['min_rps']} requests/s, the lowest load",
     }.get(found.type, "")
-    return HttpOutcome(cell=cell, type=found.type, repetitions=numbers, reason=reason)
+    return HttpAnswer(cell=cell, type=found.type, repetitions=numbers, reason=reason)

@@ -201,13 +201,13 @@ _CHAIN = frozenset({"schema", "seq", "prev", "hash", "at"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpOutcome:
-    """The answer for one cell. `time` is of one request (ns), over the valid repetitions.
+class HttpAnswer:
+    """The answer for one cell, with all that its repetitions tell.
 
-    `total_ns` is that of all requests of a repetition as the documents print it (document 000); `values` are
-    the means behind `time`, kept for comparisons. `rate_rps` is the highest load of an open loop at
-    which nothing was lost, `upper_rps` the lowest at which something was. `reason` says why, for all types
-    but MEASURED.
+    `time` is of one request (ns), over the valid repetitions, `total` that of all requests of a repetition as
+    the documents print it (document 000); `values` are the means behind `time`, kept for comparisons.
+    `rate_rps` is the highest load of an open loop at which nothing was lost, `upper_rps` the lowest at which
+    something was. `reason` says why, for all types but MEASURED.
     """
 
     cell: HttpCell

@@ -11,7 +11,7 @@ from typing import Any
 
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.http.records import KIND, HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.records import KIND, HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.kinds.kind import Body, Execution, Kind
 from bmwg.methodology.record.drift import Change
 from bmwg.methodology.records import NOTHING, POD, POD_PREFIX, Cell, Outcome, OutcomeType, Quantity, Validity
@@ -134,7 +134,7 @@ def spec_of(body: Body) -> RequestsSpec:
     return RequestsSpec(**{**body.spec, "workload": Workload(body.spec["workload"])})
 
 
-def outcome_of(found: HttpOutcome, test_id: str) -> Outcome:
+def outcome_of(found: HttpAnswer, test_id: str) -> Outcome:
     """Return the answer for a cell as the run's files hold it: the mean or the rate, and how it is known."""
     cell, metric = cell_of(found.cell), metric_of(found.cell)
     values: list[Quantity] = []
@@ -156,13 +156,18 @@ def outcome_of(found: HttpOutcome, test_id: str) -> Outcome:
     )
 
 
+def without_repetition(planned: Planned, kind: OutcomeType, why: str) -> Outcome:
+    """Return the answer for a cell that could not be tried, or broke before its first repetition."""
+    return outcome_of(HttpAnswer(cell=planned.cell, type=kind, reason=why), planned.test_id)
+
+
 def details(
     planned: Planned | None,
     stated: Outcome,
     repetitions: Sequence[tuple[int, Repetition]],
     changes: Sequence[Change],
     mend: str = "",
-) -> HttpOutcome:
+) -> HttpAnswer:
     """Compute an answer anew from its repetitions, with all that reports tell of it.
 
     An answer without any is as it was stated. Raises ValueError for one that the profile does not plan, and
@@ -172,13 +177,13 @@ def details(
     if not stated.trials:
         if stated.type not in (OutcomeType.INVALID, OutcomeType.NOT_ASSESSED):
             raise ValueError(f"{cell.cell_id}: {stated.type} without a repetition")
-        return HttpOutcome(cell=cell, type=stated.type, reason=stated.reason, mend=mend)
+        return HttpAnswer(cell=cell, type=stated.type, reason=stated.reason, mend=mend)
     if planned is None:
         raise ValueError(f"{cell.cell_id}: not planned by the profile")
-    return judge.drifted(answered(planned, repetitions), changes)
+    return judge.drifted(answer_of(planned, repetitions), changes)
 
 
-def answered(planned: Planned, repetitions: Sequence[tuple[int, Repetition]]) -> HttpOutcome:
+def answer_of(planned: Planned, repetitions: Sequence[tuple[int, Repetition]]) -> HttpAnswer:
     """Return what repetitions say to a planned cell; the platform is not asked."""
     if planned.rate is not None:
         return rate.outcome(planned.cell, repetitions, planned.rate)

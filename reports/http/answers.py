@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bmwg.methodology.errors import ConfigError
-from bmwg.methodology.http.records import HttpOutcome, Repetition
+from bmwg.methodology.http.records import HttpAnswer, Repetition
 from bmwg.methodology.kinds import requests
 from bmwg.methodology.record.drift import named_drift
 from bmwg.reports.store import Run
@@ -22,7 +22,7 @@ def repetitions_of(run: Run) -> tuple[tuple[int, Repetition], ...]:
     )
 
 
-def answers_of(run: Run) -> tuple[HttpOutcome, ...]:
+def answers_of(run: Run) -> tuple[HttpAnswer, ...]:
     """Return the answers of a run in the plan's order, each computed from its repetitions.
 
     Raises ConfigError STORE-07 for one that these contradict.

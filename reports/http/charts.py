@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpOutcome, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpAnswer, Workload
 from bmwg.methodology.records import POD_PREFIX, OutcomeType
 from bmwg.reports.http.answers import answers_of, has_answers
 from bmwg.reports.http.words import accelerator, forms_of, several_proxies, shape, shape_words
@@ -58,9 +58,7 @@ def kinds_of(run: Run, forms: Collection[str]) -> str:
     return "/".join(sorted({accelerator(run, form) for form in SLOW_FORMS & set(forms)}))
 
 
-def _chart(
-    experiment: str, name: str, kinds: str, guest: str, outcomes: Sequence[HttpOutcome]
-) -> Plot | None:
+def _chart(experiment: str, name: str, kinds: str, guest: str, outcomes: Sequence[HttpAnswer]) -> Plot | None:
     bars = {(shape(o.cell), o.cell.form): bar for o in outcomes if (bar := _bar(o)) is not None}
     if not bars:
         return None
@@ -111,7 +109,7 @@ def _short(form: str) -> str:
     return _SHORT.get(form) or f"pod {form.removeprefix(POD_PREFIX)}"
 
 
-def _bar(outcome: HttpOutcome) -> tuple[float, float, float] | None:
+def _bar(outcome: HttpAnswer) -> tuple[float, float, float] | None:
     """Return value and both whiskers' lengths, None without a number."""
     if outcome.type is not OutcomeType.MEASURED:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.http.records import CLUSTER_FORMS, HttpOutcome, Repetition
+from bmwg.methodology.http.records import CLUSTER_FORMS, HttpAnswer, Repetition
 from bmwg.reports.http.option_table import limits_words
 from bmwg.reports.http.words import shape_words
 from bmwg.reports.render.text import NONE, esc, nanoseconds, table, title, whole
@@ -16,7 +16,7 @@ _DIGITS = 19  # of a digest, `sha256:` with it; platform.json has all of it
 
 def cluster_section(
     run: Run,
-    outcomes: Sequence[HttpOutcome],
+    outcomes: Sequence[HttpAnswer],
     repetitions: Sequence[tuple[int, Repetition]],
     words: Mapping[str, str],
 ) -> list[str]:
@@ -71,7 +71,7 @@ def _pod(instance: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _share_table(
-    outcomes: Sequence[HttpOutcome], repetitions: Mapping[int, Repetition], words: Mapping[str, str]
+    outcomes: Sequence[HttpAnswer], repetitions: Mapping[int, Repetition], words: Mapping[str, str]
 ) -> list[str]:
     """Return what each proxy behind one address had of the clients' requests, by their own counters."""
     rows = []

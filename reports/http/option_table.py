@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bmwg.methodology.http.records import HttpOutcome
+from bmwg.methodology.http.records import HttpAnswer
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.http.words import digits
 from bmwg.reports.render.text import NONE, esc, table, title
@@ -15,7 +15,7 @@ _HASH_DIGITS = 12  # enough to tell two apart; platform.json has all of it
 _MEBI = 1 << 20
 
 
-def option_section(run: Run, outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
+def option_section(run: Run, outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
     """Return the table of the options that pods stood with; nothing for a run without pods."""
     forms = list(dict.fromkeys(o.cell.form for o in outcomes if o.cell.form.startswith(POD_PREFIX)))
     rows = [row for form in forms for row in dict.fromkeys(_rows(run, form, words[form]))]

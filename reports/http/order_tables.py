@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bmwg.methodology.http.orders import Saving, Shown, orders, savings
-from bmwg.methodology.http.records import HttpOutcome
+from bmwg.methodology.http.records import HttpAnswer
 from bmwg.methodology.student import Difference
 from bmwg.reports.http.words import digits, several_proxies, shape_words
 from bmwg.reports.render.text import NONE, esc, percent, table, title
@@ -14,7 +14,7 @@ _TOO_FEW = "too few repetitions to tell"
 
 
 def order_section(
-    outcomes: Sequence[HttpOutcome], words: Mapping[str, str], titles: Mapping[str, str]
+    outcomes: Sequence[HttpAnswer], words: Mapping[str, str], titles: Mapping[str, str]
 ) -> list[str]:
     """Return both tables below one title; nothing when no two forms have a time."""
     found, saved = orders(outcomes), savings(outcomes)

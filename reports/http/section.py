@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import EXPERIMENTS
-from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpCell, HttpOutcome, Workload
+from bmwg.methodology.http.records import FORMS, SLOW_FORMS, HttpAnswer, HttpCell, Workload
 from bmwg.methodology.records import OutcomeType
 from bmwg.methodology.student import Interval
 from bmwg.reports.http.answers import answers_of, has_answers, repetitions_of
@@ -112,7 +112,7 @@ def _conditions(cell: HttpCell, source: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _times(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
+def _times(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
     """Return the table of times: a row a size, a column a hosting form; the other way for many forms."""
     several = several_proxies(outcomes)
     by_shape = {(shape(o.cell), o.cell.form): o for o in outcomes}
@@ -135,7 +135,7 @@ def _times(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[st
     return table(head, rows, caption)
 
 
-def _rates(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
+def _rates(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
     """Return the highest rate without a lost request of each form, and what is known without one."""
     rows = [
         [
@@ -154,7 +154,7 @@ def _rates(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[st
     return table(head, rows, "HTTP transactions per second (constant rate of arrivals)")
 
 
-def _time(outcome: HttpOutcome | None) -> str:
+def _time(outcome: HttpAnswer | None) -> str:
     if outcome is None:
         return NONE
     if outcome.type is not OutcomeType.MEASURED or outcome.time is None:
@@ -167,7 +167,7 @@ def _spread(found: Interval, divisor: float) -> str:
     return f"{digits(found.mean / divisor, 4)}{half}"
 
 
-def _comparison(outcomes: Sequence[HttpOutcome], words: Mapping[str, str], published: str) -> list[str]:
+def _comparison(outcomes: Sequence[HttpAnswer], words: Mapping[str, str], published: str) -> list[str]:
     """Return each form against native: ratio of means, what the statistics show, and the published ratio."""
     native = {shape(o.cell): o for o in outcomes if o.cell.form == "native"}
     several = several_proxies(outcomes)
@@ -205,7 +205,7 @@ def _published(table_id: str, cell: HttpCell) -> str:
     return f"{figure.mean / base.mean:.3f}{machine}" if base and figure and base.mean else NONE
 
 
-def _details(outcomes: Sequence[HttpOutcome], words: Mapping[str, str]) -> list[str]:
+def _details(outcomes: Sequence[HttpAnswer], words: Mapping[str, str]) -> list[str]:
     rows = []
     several = several_proxies(outcomes)
     for outcome in outcomes:
@@ -239,7 +239,7 @@ def _percentiles(found: object) -> str:
     return " / ".join(nanoseconds(values[name]) if values[name] else "< 1\u00a0ms" for name in names) or NONE
 
 
-def _without(outcomes: Sequence[HttpOutcome]) -> list[str]:
+def _without(outcomes: Sequence[HttpAnswer]) -> list[str]:
     """Return the cells without a number, with reason and the line that supplies what was missing."""
     rows = [
         [

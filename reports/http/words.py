@@ -9,8 +9,8 @@ from bmwg.methodology.http.records import (
     CLUSTER_FORMS,
     FORMS,
     SLOW_FORMS,
+    HttpAnswer,
     HttpCell,
-    HttpOutcome,
     Workload,
 )
 from bmwg.methodology.records import POD_PREFIX
@@ -120,12 +120,12 @@ def shape_words(cell: HttpCell, *, proxies: bool) -> str:
     return f"{size}, {cell.proxies} prox{'y' if cell.proxies == 1 else 'ies'}" if proxies else size
 
 
-def several_proxies(outcomes: Sequence[HttpOutcome]) -> bool:
+def several_proxies(outcomes: Sequence[HttpAnswer]) -> bool:
     """Whether the number of proxies varies."""
     return len({outcome.cell.proxies for outcome in outcomes}) > 1
 
 
-def forms_of(outcomes: Sequence[HttpOutcome]) -> list[str]:
+def forms_of(outcomes: Sequence[HttpAnswer]) -> list[str]:
     """Return the hosting forms of some answers in the documents' order, pods after the containers."""
     found = list(dict.fromkeys(outcome.cell.form for outcome in outcomes))
     pods = [form for form in found if form.startswith(POD_PREFIX)]

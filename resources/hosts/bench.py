@@ -23,10 +23,10 @@ from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.records import BAREMETAL, Outcome, OutcomeType
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
+from bmwg.resources.answers import is_of_cell
 from bmwg.resources.guest_record import record_machines_of_pods
 from bmwg.resources.hosts import places
 from bmwg.resources.hosts.line import line_of
-from bmwg.resources.measure import is_of_cell
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard
@@ -92,7 +92,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
                 broken += 1
                 if broken > group[0].asked.max_invalid:
                     for hosting, executions in forms.items():
-                        self.keep(self._guard(hosting).judged_after_break([executions.answer()])[0])
+                        self.answers.keep(self._guard(hosting).judged_after_break([executions.answer()])[0])
                     break
         if self._unmade:
             self.run.attempt(
@@ -127,7 +127,7 @@ class JobsBench(RepeatedBench[JobsSpec, JobsResult]):
                 if hosting is not None:
                     forms[hosting].once(placed[hosting])
                 for name in [name for name, one in forms.items() if one.ended]:
-                    self.keep(self._guard(name).judged([forms.pop(name).answer()])[0])
+                    self.answers.keep(self._guard(name).judged([forms.pop(name).answer()])[0])
 
     def _stand(
         self, forms: dict[str, Executions], workload: JobsWorkload, bed: Bed, stack: ExitStack

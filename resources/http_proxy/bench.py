@@ -14,15 +14,13 @@ from bmwg.drivers.workload import squid
 from bmwg.drivers.workload.lab_row import open_lab_row
 from bmwg.drivers.workload.row import INTERFACES, Row, open_row
 from bmwg.methodology import turns
-from bmwg.methodology.errors import ToolkitError
-from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.http.records import HttpOutcome, Repetition, Workload
-from bmwg.methodology.kinds.requests import NAME, outcome_of, repetition_of
-from bmwg.methodology.records import Outcome
+from bmwg.methodology.http.records import Repetition, Workload
+from bmwg.methodology.kinds.requests import NAME, repetition_of, without_repetition
+from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run, read_run
-from bmwg.reports.store.redact import redact
 from bmwg.resources import rooms
+from bmwg.resources.answers import Answers
 from bmwg.resources.deployment_identity import Records
 from bmwg.resources.http_proxy.deployment import Deployment, deployed, start_serving
 from bmwg.resources.http_proxy.line import line_of
@@ -31,9 +29,7 @@ from bmwg.resources.http_proxy.measure import CellRuns, DeploymentBrokenError, r
 from bmwg.resources.http_proxy.needs import lacking
 from bmwg.resources.http_proxy.stage import Stage
 from bmwg.resources.http_proxy.testbed_part import networks_of_header
-from bmwg.resources.measure import is_of_cell
 from bmwg.resources.open_run import OpenRun, open_run
-from bmwg.resources.outcomes import one_line
 from bmwg.resources.settings import Settings
 
 _TOKEN_CHARACTERS = 6  # choice: with a bridge's prefix and suffix it fits an interface's name
@@ -72,14 +68,18 @@ class HttpBench:
             self._row_of_this_run, run.ledger, run.store.folder.resolve(), self._guard.forget_nodes
         )
         self._continued = continued
-        self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
-        self._outcomes = {one.cell.cell_id: one for one in continued.of_kind(NAME)} if continued else {}
+        self._answers = Answers(run, NAME, lambda one: f"{one.cell.cell_id}: {line_of(one)}")
         self._deployments = continued.last_deployment if continued else 0
 
     @property
     def run_id(self) -> str:
         """The run's id, which is the name of its folder."""
         return self._store.run_id
+
+    @property
+    def mends(self) -> Mapping[str, str]:
+        """The line that supplies what a cell lacked, by the id of its outcome."""
+        return self._answers.mends
 
     @classmethod
     def open(cls, settings: Settings, selected: Collection[str]) -> HttpBench:
@@ -104,32 +104,25 @@ class HttpBench:
         mine = [one for one in self._plan if one.test_id == test_id]
         for planned in mine:
             self._ensure(planned)
-        return [self._outcomes[planned.cell.cell_id] for planned in mine]
+        return [self._answers[planned.cell.cell_id] for planned in mine]
 
     def _ensure(self, wanted: Planned) -> None:
         """Measure the block of a cell in its order, up to the cell, unless that is answered already."""
-        while wanted.key not in self._outcomes:  # each pass gives at least one answer more
-            if self._run.stopped is not None:
-                raise self._run.stopped
+        while wanted.key not in self._answers:  # each pass gives at least one answer more
             block = (one for one in self._plan if one.block == wanted.block)
-            together = turns.visit(self._plan, next(one for one in block if one.key not in self._outcomes))
-            self._measure_together([one for one in together if one.key not in self._outcomes])
+            together = turns.visit(self._plan, next(one for one in block if one.key not in self._answers))
+            self._measure_together([one for one in together if one.key not in self._answers])
 
     def _measure_together(self, group: list[Planned]) -> None:
         """Measure cells of one deployment, whatever becomes of each."""
-        try:
+        with self._answers.measuring(lambda why: self._fail(group, why)):
             self._measure_group(group)
-        except ToolkitError as error:
-            if not is_of_cell(error):
-                self._run.stopped = error
-                raise
-            for planned in group:
-                if planned.cell.cell_id not in self._outcomes:
-                    self._keep(planned, judge.failed(planned.cell, redact(one_line(error))))
-            self._run.attempt(self._stage.close)  # a node may be lost: the next cells have new ones
-        except BaseException as error:
-            self._run.stopped = error
-            raise
+
+    def _fail(self, group: Sequence[Planned], why: str) -> None:
+        for planned in group:
+            if planned.key not in self._answers:
+                self._answers.keep(without_repetition(planned, OutcomeType.INVALID, why))
+        self._run.attempt(self._stage.close)  # a node may be lost: the next cells have new ones
 
     def _measure_group(self, group: list[Planned]) -> None:
         """Measure cells of one deployment; one that breaks is made anew for what is left."""
@@ -138,9 +131,8 @@ class HttpBench:
         lack = lacking(self._stage, group)
         if lack is not None:
             for planned in group:
-                self._keep(
-                    planned, judge.not_assessed(planned.cell, f"{lack.what}: {lack.reason}", lack.mend)
-                )
+                why = f"{lack.what}: {lack.reason}"
+                self._answers.keep(without_repetition(planned, OutcomeType.NOT_ASSESSED, why), lack.mend)
             return
         if group[0].cell.workload is Workload.START:
             for planned in group:
@@ -258,23 +250,8 @@ class HttpBench:
 
     def _keep_judged(self, runs: CellRuns, judged: Callable[[Sequence[Outcome]], list[Outcome]]) -> None:
         """Keep what a cell's repetitions say, or that the platform changed in its stretch."""
-        outcome = outcome_of(runs.answer(), runs.planned.test_id)
-        self._add(judged([outcome])[0] if outcome.trials else outcome)
-
-    def _keep(self, planned: Planned, found: HttpOutcome) -> None:
-        self._add(outcome_of(found, planned.test_id), found.mend)
-
-    def _add(self, outcome: Outcome, mend: str = "") -> None:
-        self._store.add_outcome(outcome, mend=mend)
-        self._outcomes[outcome.cell.cell_id] = outcome
-        if mend:
-            self.mends[outcome.outcome_id] = mend
-        self.display.note(f"{outcome.cell.cell_id}: {line_of(outcome)}")
-
-    @property
-    def answered(self) -> Mapping[str, Outcome]:
-        """What stands so far, by cell."""
-        return self._outcomes
+        outcome = runs.answer()
+        self._answers.keep(judged([outcome])[0] if outcome.trials else outcome)
 
     def rest(self) -> None:
         """Remove nodes and hosting forms; whoever asks next gets new ones."""

@@ -16,8 +16,9 @@ from bmwg.drivers.workload.of_requests import RequestsWorkload, Served
 from bmwg.methodology.errors import DriverError, ToolkitBug, ToolkitError
 from bmwg.methodology.http import judge, rate
 from bmwg.methodology.http.profile import Planned
-from bmwg.methodology.http.records import HttpOutcome, Repetition, RequestsLoad
-from bmwg.methodology.kinds.requests import REQUESTS, answered, body_of, metric_of
+from bmwg.methodology.http.records import Repetition, RequestsLoad
+from bmwg.methodology.kinds.requests import REQUESTS, answer_of, body_of, metric_of, outcome_of
+from bmwg.methodology.records import Outcome
 from bmwg.methodology.repeated import Tried, repeated
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
@@ -110,9 +111,9 @@ class CellRuns:
         kept = replace(repetition, faults=tuple(redact(fault) for fault in repetition.faults))
         self.done.append((self._record(kept), kept))
 
-    def answer(self) -> HttpOutcome:
+    def answer(self) -> Outcome:
         """Return what the repetitions say."""
-        return answered(self.planned, [*self._earlier, *self.done])
+        return outcome_of(answer_of(self.planned, [*self._earlier, *self.done]), self.planned.test_id)
 
     def find_rate(self, deployment: Deployment, deployment_id: str) -> None:
         """Search for the highest rate without a lost request. Raises DeploymentBrokenError."""

@@ -63,7 +63,7 @@ class ActsBench(RepeatedBench[ActsSpec, ActsResult]):
             workload.attach((ground,))
             executions.run(Stand(deployment_id=deployment_id, run=workload.run, leaks=self.leaks))
             workload.detach()
-            self.keep(self.guard.judged([executions.answer()])[0])
+            self.answers.keep(self.guard.judged([executions.answer()])[0])
 
     def _rehearsed(self, ground: Ground, workload: ActsWorkload) -> dict[str, JsonValue]:
         """Make and remove the path once, unmeasured: what it is, and that it leads nowhere else."""

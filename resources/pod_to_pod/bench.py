@@ -26,8 +26,8 @@ from bmwg.methodology.records import GUEST, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.methodology.vnics import AXIS
 from bmwg.reports.store import Run
 from bmwg.reports.store.redact import redact
+from bmwg.resources.answers import is_of_cell
 from bmwg.resources.guest_record import record_machines_of_pods
-from bmwg.resources.measure import is_of_cell
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard
@@ -98,7 +98,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
             except ToolkitError as error:
                 if not is_of_cell(error):
                     raise
-                self._not_made([one for one in cells if one.cell.cell_id not in self._outcomes], error)
+                self._not_made([one for one in cells if one.cell.cell_id not in self.answers], error)
         if self._unmade:
             self.run.attempt(self.rest)  # what failed may be the node's fault: the next sweep has new ones
 
@@ -161,21 +161,21 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
                 workload.detach()
                 for answer in guard.judged([mine[cell].answer() for cell in dict.fromkeys(had)]):
                     if mine[answer.cell.cell_id].ended:
-                        self.keep(answer)
+                        self.answers.keep(answer)
                         del left[answer.cell.cell_id]
 
     def _broke(self, over: Collection[Executions], error: DeploymentBrokenError) -> None:
         """Tell that a form broke; keep what its cells came to that have no other execution."""
         self.run.display.note(f"a form of a sweep: {error}; its next turn has a new deployment")
         for one in over:
-            self.keep(self._guard(one.planned.cell).judged_after_break([one.answer()])[0])
+            self.answers.keep(self._guard(one.planned.cell).judged_after_break([one.answer()])[0])
 
     def _failed(self, over: Collection[Executions], error: ToolkitError) -> None:
         """Keep that a form could not be deployed in its turn; what it came to before stands."""
         for one in over:
             if one.done:
                 self.run.display.note(f"{one.planned.cell.cell_id}: {redact(one_line(error))}")
-                self.keep(self._guard(one.planned.cell).judged_after_break([one.answer()])[0])
+                self.answers.keep(self._guard(one.planned.cell).judged_after_break([one.answer()])[0])
         self._not_made([one.planned for one in over if not one.done], error)
 
     def _not_made(self, cells: Collection[Planned[StreamsSpec]], error: ToolkitError) -> None:
@@ -215,7 +215,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
                 self.run.display.note(f"{cell.path}, {cell.network}: {error}; a new deployment is made")
                 broken += 1
                 if left[0].ended or broken > left[0].planned.asked.max_invalid:
-                    self.keep(self.guard.judged_after_break([left.pop(0).answer()])[0])
+                    self.answers.keep(self.guard.judged_after_break([left.pop(0).answer()])[0])
 
     @contextmanager
     def _watched(
@@ -263,7 +263,7 @@ class StreamsBench(RepeatedBench[StreamsSpec, StreamsResult]):
                 )
                 left[0].run(stand)
                 workload.detach()
-                self.keep(self.guard.judged([left.pop(0).answer()])[0])
+                self.answers.keep(self.guard.judged([left.pop(0).answer()])[0])
 
     def _workloads(self, mine: Planned[StreamsSpec]) -> dict[str, StreamsWorkload]:
         """Return what offers the load of all cells of a way, made of the nodes that the pods may stand on.

@@ -12,7 +12,7 @@ from bmwg.methodology.kinds.repeated.profile import Planned
 from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.records import StreamsResult, StreamsSpec
 from bmwg.methodology.records import Cell
-from bmwg.resources.measure import is_of_cell
+from bmwg.resources.answers import is_of_cell
 from bmwg.resources.repeated.measure import CellExecutions, DeploymentBrokenError
 
 Executions = CellExecutions[StreamsSpec, StreamsResult]

@@ -6,7 +6,7 @@ What stands for a cell, and what is measured on it together, is each kind's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Generic
@@ -16,7 +16,6 @@ from bmwg.drivers.api import Missing
 from bmwg.drivers.isolation import LeakWatch
 from bmwg.drivers.paths.bed import Bed, open_bed
 from bmwg.drivers.testbed import Testbed
-from bmwg.methodology.errors import ToolkitError
 from bmwg.methodology.kinds.kind import Execution
 from bmwg.methodology.kinds.repeated.kind import RepeatedKind, ResultT
 from bmwg.methodology.kinds.repeated.profile import Planned, SpecT
@@ -24,10 +23,8 @@ from bmwg.methodology.neighbours import ALONE
 from bmwg.methodology.neighbours import of as neighbour_of
 from bmwg.methodology.records import Outcome, OutcomeType
 from bmwg.reports.store import Run
-from bmwg.reports.store.redact import redact
-from bmwg.resources.measure import is_of_cell
+from bmwg.resources.answers import Answers
 from bmwg.resources.open_run import OpenRun
-from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import PlatformGuard
 from bmwg.resources.repeated.measure import CellExecutions
 
@@ -46,9 +43,7 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         self._continued = continued
         self.guard = self.new_guard()
         self.leaks = run.stack.enter_context(LeakWatch(testbed.lab_ports))
-        self.mends = dict(continued.mends) if continued else {}  # what supplies what a cell lacked
-        answered = continued.of_kind(self.kind.name) if continued else ()
-        self._outcomes = {one.cell.cell_id: one for one in answered}
+        self.answers = Answers(run, self.kind.name, lambda one: f"{one.cell.cell_id}: {self.line(one)}")
         self._deployments = continued.last_deployment if continued else 0
         self._stack = ExitStack()
         self._bed: Bed | None = None
@@ -57,6 +52,11 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
     def machines(self) -> bool:
         """Whether a cell wants the testbed's provider of machines to stand."""
         return False
+
+    @property
+    def mends(self) -> Mapping[str, str]:
+        """The line that supplies what a cell lacked, by the id of its outcome."""
+        return self.answers.mends
 
     @abstractmethod
     def line(self, outcome: Outcome) -> str:
@@ -87,28 +87,21 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
         mine = [one for one in self.whole_plan if one.test_id == test_id]
         for planned in mine:
             self._ensure(planned)
-        return [self._outcomes[planned.cell.cell_id] for planned in mine]
+        return [self.answers[planned.cell.cell_id] for planned in mine]
 
     def _ensure(self, wanted: Planned[SpecT]) -> None:
-        if wanted.cell.cell_id in self._outcomes:
+        if wanted.cell.cell_id in self.answers:
             return
-        if self.run.stopped is not None:
-            raise self.run.stopped
-        group = [one for one in self.together(wanted) if one.cell.cell_id not in self._outcomes]
-        try:
-            if group := [one for one in group if self._has_neighbour(one)]:
-                self.measure(group)
-        except ToolkitError as error:
-            if not is_of_cell(error):
-                self.run.stopped = error
-                raise
-            for planned in group:
-                if planned.cell.cell_id not in self._outcomes:
-                    self.keep_without(planned, OutcomeType.INVALID, redact(one_line(error)))
-            self.run.attempt(self.rest)  # a node may be lost: the next cells have new ones
-        except BaseException as error:
-            self.run.stopped = error
-            raise
+        group = [one for one in self.together(wanted) if one.cell.cell_id not in self.answers]
+        with self.answers.measuring(lambda why: self._fail(group, why)):
+            if able := [one for one in group if self._has_neighbour(one)]:
+                self.measure(able)
+
+    def _fail(self, group: Sequence[Planned[SpecT]], why: str) -> None:
+        for planned in group:
+            if planned.cell.cell_id not in self.answers:
+                self.keep_without(planned, OutcomeType.INVALID, why)
+        self.run.attempt(self.rest)  # a node may be lost: the next cells have new ones
 
     def _has_neighbour(self, planned: Planned[SpecT]) -> bool:
         """Whether what is to run beside a cell can be had; keeps the answer of one whose neighbour cannot."""
@@ -163,12 +156,4 @@ class RepeatedBench(ABC, Generic[SpecT, ResultT]):
 
     def keep_without(self, planned: Planned[SpecT], kind: OutcomeType, why: str, mend: str = "") -> None:
         """Keep an answer that rests on no execution."""
-        self.keep(self.kind.without_execution(planned, kind, why), mend)
-
-    def keep(self, outcome: Outcome, mend: str = "") -> None:
-        """Record an answer and tell it."""
-        self.run.store.add_outcome(outcome, mend=mend)
-        self._outcomes[outcome.cell.cell_id] = outcome
-        if mend:
-            self.mends[outcome.outcome_id] = mend
-        self.run.display.note(f"{outcome.cell.cell_id}: {self.line(outcome)}")
+        self.answers.keep(self.kind.without_execution(planned, kind, why), mend)

@@ -18,7 +18,7 @@ from bmwg.methodology.records import Outcome
 from bmwg.methodology.repeated import Tried, repeated
 from bmwg.reports.store import RunStore
 from bmwg.reports.store.redact import redact
-from bmwg.resources.measure import is_of_cell
+from bmwg.resources.answers import is_of_cell
 from bmwg.resources.outcomes import one_line
 from bmwg.resources.platform import host_counts
 

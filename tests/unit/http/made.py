@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bmwg.methodology.http import judge
 from bmwg.methodology.http.profile import HttpProfile, Planned
-from bmwg.methodology.http.records import HttpOutcome, Repetition
-from bmwg.methodology.kinds.requests import METRICS, answered, cell_of, metric_of, outcome_of
+from bmwg.methodology.http.records import HttpAnswer, Repetition
+from bmwg.methodology.kinds.requests import (
+    METRICS,
+    answer_of,
+    cell_of,
+    metric_of,
+    outcome_of,
+    without_repetition,
+)
 from bmwg.methodology.procedures import versions
+from bmwg.methodology.records import OutcomeType
 from bmwg.reports.store import PlannedCell, RunHeader, RunStore
 from bmwg.resources.http_proxy.measure import record
 
@@ -40,18 +47,17 @@ def shortened(profile: HttpProfile, **changes: Any) -> HttpProfile:
     return HttpProfile(name=profile.name, data={**profile.data, **changes})
 
 
-def answer(store: RunStore, planned: Planned, repetitions: Iterable[Repetition]) -> HttpOutcome:
+def answer(store: RunStore, planned: Planned, repetitions: Iterable[Repetition]) -> HttpAnswer:
     """Record the repetitions of a cell and what they say."""
     told = [(record(store, planned, one), one) for one in repetitions]
-    found = answered(planned, told)
+    found = answer_of(planned, told)
     store.add_outcome(outcome_of(found, planned.test_id))
     return found
 
 
 def not_assessed(store: RunStore, planned: Planned, reason: str, mend: str = "") -> None:
     """Record that a cell could not be tried."""
-    found = judge.not_assessed(planned.cell, reason, mend)
-    store.add_outcome(outcome_of(found, planned.test_id), mend=mend)
+    store.add_outcome(without_repetition(planned, OutcomeType.NOT_ASSESSED, reason), mend=mend)
 
 
 def axes(cell: Any) -> Mapping[str, Any]:

@@ -9,13 +9,13 @@ import pytest
 
 from bmwg.methodology.http import judge
 from bmwg.methodology.http.orders import Shown, orders, savings
-from bmwg.methodology.http.records import HttpCell, HttpOutcome, Repetition, Workload
+from bmwg.methodology.http.records import HttpAnswer, HttpCell, Repetition, Workload
 from bmwg.methodology.student import contrast, difference, quantile
 
 
 def measured(
     experiment: str, form: str, octets: int, means_us: list[float], *, cache: bool = False
-) -> HttpOutcome:
+) -> HttpAnswer:
     cell = HttpCell(
         experiment=experiment,
         workload=Workload.AB,

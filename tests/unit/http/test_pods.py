@@ -17,7 +17,7 @@ from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.orders import orders, savings
 from bmwg.methodology.http.profile import OTHER_PODS, HttpProfile
-from bmwg.methodology.http.records import FORMS, HttpOutcome, Repetition
+from bmwg.methodology.http.records import FORMS, HttpAnswer, Repetition
 from bmwg.methodology.records import POD_PREFIX
 from bmwg.reports.http import option_table
 from bmwg.reports.http.answers import answers_of
@@ -77,7 +77,7 @@ def test_an_option_has_its_test_and_all_others_share_one() -> None:
     assert embedded == {f"HP-POD-{number}" for number in range(1, 7)}  # each has a test of its own
 
 
-def outcome(form: str, means_ns: tuple[int, ...]) -> HttpOutcome:
+def outcome(form: str, means_ns: tuple[int, ...]) -> HttpAnswer:
     cell = next(
         entry.cell
         for entry in with_pods("quick", "bridge", "ipvlan").plan()

@@ -14,7 +14,7 @@ from bmwg.drivers import locks
 from bmwg.methodology import turns
 from bmwg.methodology.http.profile import Planned, load
 from bmwg.methodology.http.records import Repetition
-from bmwg.methodology.kinds.requests import answered, outcome_of
+from bmwg.methodology.kinds.requests import answer_of, outcome_of
 from bmwg.reports.store import read_run
 from bmwg.reports.verify.verify import verify_folder
 from bmwg.resources import open_run
@@ -80,7 +80,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                     deployment=deployment,
                 )
                 told.append((record(self._store, one, repetition), repetition))
-            self._add(outcome_of(answered(one, told), one.test_id))
+            self._answers.keep(outcome_of(answer_of(one, told), one.test_id))
 
     monkeypatch.setattr(HttpBench, "_measure_group", group_measured)
     return tmp_path

@@ -11,6 +11,7 @@ from bmwg.cli.main import main
 from bmwg.methodology.errors import ConfigError, ToolkitBug
 from bmwg.methodology.http import judge, profile
 from bmwg.methodology.http.records import Repetition
+from bmwg.methodology.kinds.requests import without_repetition
 from bmwg.methodology.records import FRAMES, OutcomeType
 from bmwg.reports.render.summary import summary_lines
 from bmwg.reports.store import read_run
@@ -30,7 +31,8 @@ def no_proxy(monkeypatch):
 
     def lacking(self, group):
         for planned in group:
-            self._keep(planned, judge.not_assessed(planned.cell, "origin server: no such program", "apt"))
+            lacks = without_repetition(planned, OutcomeType.NOT_ASSESSED, "origin server: no such program")
+            self._answers.keep(lacks, "apt")
 
     monkeypatch.setattr(HttpBench, "_measure_group", lacking)
     monkeypatch.setattr(open_run, "machine_record", lambda *_: machine())

@@ -15,6 +15,7 @@ from bmwg.methodology.kinds.streams import order
 from bmwg.methodology.kinds.streams.kind import STREAMS
 from bmwg.methodology.kinds.streams.profile import PROFILES
 from bmwg.methodology.records import OutcomeType
+from bmwg.resources.answers import Answers
 from bmwg.resources.pod_to_pod.bench import StreamsBench
 from bmwg.resources.pod_to_pod.room import STREAMS as STREAMS_ROOM
 from bmwg.resources.repeated.measure import CellExecutions
@@ -33,6 +34,7 @@ class Bench(StreamsBench):
         self.broken, self.unmade = broken, unmade
         self.run = SimpleNamespace(
             stopped=None,
+            continued=None,
             store=self,
             display=SimpleNamespace(note=lambda text: None),
             attempt=lambda act: act(),
@@ -40,7 +42,7 @@ class Bench(StreamsBench):
         self.leaks = SimpleNamespace(begin=lambda: None, check=lambda: None)
         self.whole_plan = [one for one in told.plan() if one.test_id == TEST]
         self._profile, self._seed = told.data, 3
-        self._outcomes, self.mends, self._guards = {}, {}, {}
+        self.answers, self._guards = Answers(self.run, STREAMS.name, self.line), {}
         self._unmade = False
         self.guard = self.new_guard()
 
@@ -61,7 +63,7 @@ class Bench(StreamsBench):
         return len(self.journal)
 
     def add_outcome(self, outcome, mend="") -> None:
-        assert outcome.cell.cell_id not in self._outcomes, "one answer for a cell"
+        assert outcome.cell.cell_id not in self.answers, "one answer for a cell"
 
     def no_option(self, network):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from bmwg.methodology.keep_awake import Held, KeepAwake
 from bmwg.methodology.records import Outcome
 from bmwg.methodology.repeated import Tried
 from bmwg.reports.store import PlannedCell, Run, RunHeader
+from bmwg.resources.answers import Answers
 from bmwg.resources.header import header_of
 from bmwg.resources.open_run import OpenRun
 from bmwg.resources.platform import PlatformGuard
@@ -32,11 +33,13 @@ class BlocksBench:
         earlier = run.continued.platform if run.continued else None
         self._guard = PlatformGuard(None, run.store.platform, run.display.note, run.machine, earlier)
         self._executions = continued.executions if continued else ()
-        self._outcomes = {
-            one.cell.cell_id: one for one in (continued.of_kind(blocks.KIND) if continued else ())
-        }
+        self._answers = Answers(run, blocks.KIND, lambda one: f"{one.cell.cell_id}: {self.line(one)}")
         self._deployments = continued.last_deployment if continued else 0
-        self.mends: dict[str, str] = {}
+
+    @property
+    def mends(self) -> Mapping[str, str]:
+        """Return none: a cell of blocks lacks nothing that can be supplied."""
+        return self._answers.mends
 
     def begin_suite(self, suite: str) -> None:
         """Have the doctor look, once before each suite."""
@@ -52,7 +55,7 @@ class BlocksBench:
 
     def outcomes(self, test_id: str) -> list[Outcome]:
         """Answer the test: an outcome for each of its cells, measured now unless it stands already."""
-        left = [one for name, one in self._plan.items() if name not in self._outcomes]
+        left = [one for name, one in self._plan.items() if name not in self._answers]
         if left:
             self._deployments += 1
             name = f"blocks-{self._deployments}"
@@ -64,7 +67,7 @@ class BlocksBench:
                 for planned in left:
                     self._keep(planned, name)
                 self._workload.detach()
-        return [self._outcomes[name] for name in self._plan]
+        return [self._answers[name] for name in self._plan]
 
     def _keep(self, planned: blocks.Planned, deployment: str) -> None:
         done = self._recorded(planned)
@@ -84,8 +87,7 @@ class BlocksBench:
             )
             done.append(blocks.tried(seq, body))
         (outcome,) = self._guard.judged([blocks.answered(planned, done)])
-        self._run.store.add_outcome(outcome)
-        self._outcomes[planned.cell.cell_id] = outcome
+        self._answers.keep(outcome)
 
     def _recorded(self, planned: blocks.Planned) -> list[Tried[blocks.BlocksResult]]:
         mine = (one for one in self._executions if one.cell_id == planned.cell.cell_id)
