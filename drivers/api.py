@@ -259,13 +259,14 @@ class SteeringNetwork(NetworkDriver, Protocol):
 class SocketNetwork(NetworkDriver, Protocol):
     """A network that serves the tester's own ports at vhost-user sockets, with no workload between them.
 
-    `sockets` joins two ports of these names on a node while it is entered and yields the paths of their
-    sockets there, with evidence. Frames that enter by one leave by the other.
+    `sockets` joins two ports on a node while it is entered: two of these names at sockets, or one and the NIC
+    that is named. It yields the paths of the sockets there, with evidence. Frames that enter by one port
+    leave by the other.
     """
 
     def sockets(
-        self, node: PlacedNode, names: tuple[str, str], *, bridge: str
-    ) -> AbstractContextManager[tuple[tuple[str, str], dict[str, JsonValue]]]: ...
+        self, node: PlacedNode, names: Sequence[str], *, bridge: str, nic: str = ""
+    ) -> AbstractContextManager[tuple[Mapping[str, str], dict[str, JsonValue]]]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Whether what a deployment is made of still stands: its pods' programs and its interfaces.
+"""Whether what a deployment is made of still stands: its pods, other programs and interfaces.
 
 A pod that dies while a trial runs looks like a device that loses every frame. This evidence is independent of
 the counts: the trial's fault is stated, whatever was lost (a trial with a fault is never a bound).
@@ -40,6 +40,9 @@ class Liveness:
                     return f"pod {pod} on node {name} has ended"
                 if gone := sorted(set(seen["interfaces"]) - set(found["interfaces"])):
                     return f"interface {gone[0]} of pod {pod} on node {name} is gone"
+            for program, alive in now["programs"].items():
+                if not alive:
+                    return f"{program} on node {name} has ended"
             for interface, (index, up) in before["interfaces"].items():
                 current = now["interfaces"].get(interface)
                 if current is None or current[0] != index:
@@ -52,14 +55,19 @@ class Liveness:
         pods = {
             name: [pod.pid, pod.start_ticks] for name, pod in self._bed.pods.items() if pod.node.name == node
         }
-        seen: dict[str, JsonValue] = self._bed.host(node).call("bmwg.drivers.liveness:observe", pods=pods)
+        programs = {
+            name: [pid, ticks] for name, (place, pid, ticks) in self._bed.programs.items() if place == node
+        }
+        seen: dict[str, JsonValue] = self._bed.host(node).call(
+            "bmwg.drivers.liveness:observe", pods=pods, programs=programs
+        )
         return seen
 
 
-def observe(*, pods: Mapping[str, list[int]]) -> dict[str, JsonValue]:
-    """Node function: interfaces by name with index and state, and of each pod whether it lives.
+def observe(*, pods: Mapping[str, list[int]], programs: Mapping[str, list[int]]) -> dict[str, JsonValue]:
+    """Node function: interfaces by name with index and state, and of each pod and program whether it lives.
 
-    `pods` maps a pod's name to the pid and start time (clock ticks since boot) of its first process.
+    Both map a name to the pid and start time (clock ticks since boot) of its process, a pod's first one.
     """
     return {
         "interfaces": {name: seen for name in os.listdir(_SYS_NET) if (seen := _interface(name))},
@@ -67,6 +75,7 @@ def observe(*, pods: Mapping[str, list[int]]) -> dict[str, JsonValue]:
             pod: {"alive": process.same(pid, ticks), "interfaces": _interfaces_of(pid)}
             for pod, (pid, ticks) in pods.items()
         },
+        "programs": {name: process.same(pid, ticks) for name, (pid, ticks) in programs.items()},
     }
 
 

@@ -22,8 +22,14 @@ class Medium:
 
 
 def medium_of(testbed: Testbed) -> Medium:
-    """Return the medium of a testbed file that keeps to its schema; it is vhost-user where a link is."""
-    return Medium(**testbed.data.get(_KEY, {"kind": VHOST_USER} if testbed.at_sockets else {}))
+    """Return the medium of a testbed file that keeps to its schema.
+
+    Where the file names none it is what the tester's links are: virtual Ethernet, vhost-user, or one of each.
+    """
+    if _KEY in testbed.data:
+        return Medium(**testbed.data[_KEY])
+    sockets = len(testbed.socket_ports)
+    return Medium(kind=(VIRTUAL, f"{VIRTUAL} and {VHOST_USER}", VHOST_USER)[sockets])
 
 
 def with_medium(testbed: Testbed) -> Testbed:

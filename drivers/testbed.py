@@ -158,9 +158,10 @@ class Testbed:
     data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def at_sockets(self) -> bool:
-        """Whether the tester's ports are at vhost-user sockets: both are, or none."""
-        return any(link.kind == VHOST_USER for link in self.links)
+    def socket_ports(self) -> frozenset[Endpoint]:
+        """The tester's ports that are at vhost-user sockets."""
+        ends = [end for link in self.links if link.kind == VHOST_USER for end in (link.a, link.b)]
+        return frozenset(end for end in ends if end.node == TESTER)
 
     def node(self, name: str) -> NodeSpec:
         """Return the node of that name; ConfigError CFG-05 with a near name otherwise."""

@@ -139,7 +139,11 @@ def _port_problems(testbed: Testbed) -> Iterator[Problem]:
 
 
 def _socket_problems(testbed: Testbed) -> Iterator[Problem]:
-    """A vhost-user link is between a tester's port and a vSwitch here; both ports are such, or none is."""
+    """A vhost-user link is between a tester's port of the kind for sockets and a vSwitch here.
+
+    A port on an interface may stand beside one at a socket, on a pair that the run makes: the wire of such
+    ports is made of one, and carries nothing of a NIC's.
+    """
     tester = testbed.tester
     here = {node.name for node in testbed.nodes if node.kind is NodeKind.NAMESPACE}
     kinds: dict[str, str] = {}  # of the tester's ports: of the links that they are ends of
@@ -172,9 +176,15 @@ def _socket_problems(testbed: Testbed) -> Iterator[Problem]:
         if kind == VHOST_USER and io != _OF_SOCKET:
             yield Problem(
                 location=("tester", "io"),
-                expected=f"{_OF_SOCKET} for both ports: {port} is at a vhost-user socket, and no wire"
-                " to qualify the tester on joins a socket and an interface",
+                expected=f"{_OF_SOCKET} for {port}, which is at a vhost-user socket (a list has two)",
                 found=io,
+            )
+        if kind == CABLE and VHOST_USER in kinds.values():
+            yield Problem(
+                location=("tester", "ports", index),
+                expected="the end of a link of kind veth beside a port at a vhost-user socket: no wire to"
+                " qualify the tester on joins a cable and a socket",
+                found=f"{port!r}, the end of a cable",
             )
 
 

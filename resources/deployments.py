@@ -70,7 +70,7 @@ class Deployments:
         addresses = [[one for one in (port.ipv4, port.ipv6) if one] for port in deployment.ports]
         # a wire of vhost-user ports has its other end in the tester too
         each = [port.io for port in deployment.ports]
-        kinds: dict[str, JsonValue] = {"each": each} if session.testbed.at_sockets else {}
+        kinds: dict[str, JsonValue] = {"each": each} if session.testbed.socket_ports else {}
         told: dict[str, JsonValue] = {
             "port_kind": {**session.bed.port_kind.evidence(), **kinds},
             "test_addresses": [[host(one) for one in mine] for mine in addresses],

@@ -33,7 +33,7 @@ MEMORY_MIB = 96  # choice: 8192 buffers of 2 KiB and the drivers' rings
 _POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 _LARGE_POOL = _POOL.with_name("hugepages-1048576kB")
 READY_DEADLINE_S = 90.0  # choice: about 1 s, but a translated guest loads 150 drivers of DPDK's over 9p
-_READY = "packet forwarding -"
+READY = "packet forwarding -"
 _DRIVER = re.compile(r"--vdev=([a-z_]+)\d")
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _VFIO_KIND = "vfio-pci"
@@ -199,6 +199,37 @@ def arguments(
     )
 
 
+def forwards(*, folder: str) -> bool:
+    """Node function: whether a testpmd whose output is kept in a folder says that it forwards."""
+    return READY in Path(folder, "output").read_text(errors="replace")
+
+
+def repeating(*, interface: str, socket: str, cpu: int) -> tuple[str, ...]:
+    """Return the command line that repeats frames between an interface and a socket that it serves.
+
+    In `io` mode no frame is changed. The interface is driven by AF_PACKET, as a vSwitch drives its NIC.
+    """
+    return (
+        "stdbuf",
+        "-oL",
+        BINARY,
+        f"--lcores=(0-1)@{cpu}",
+        "--no-huge",
+        f"-m{MEMORY_MIB}",
+        "--no-pci",
+        "--no-telemetry",
+        "--no-shconf",
+        f"--vdev=net_af_packet0,iface={interface},framesz=2048,blocksz=65536,framecnt=4096",
+        f"--vdev=net_vhost1,iface={socket},queues=1",
+        "--",
+        "--forward-mode=io",
+        "--total-num-mbufs=8192",
+        "--no-flush-rx",
+        "--auto-start",
+        "--stats-period=3600",  # without a terminal it would end at once
+    )
+
+
 def _place(device: str) -> tuple[int, str]:
     """Where EAL puts a device among its ports."""
     return (0, device) if _PCI_ADDRESS.fullmatch(device) else (1, "")
@@ -214,7 +245,7 @@ def wait_ready(pod: Pod, *, within_s: float = READY_DEADLINE_S) -> str:
     while time.monotonic() < due_s:
         lines = pod.said()
         for line in lines:
-            if _READY in line:
+            if READY in line:
                 return line.strip()
             if "Cause:" in line or "EAL: FATAL" in line:
                 due_s = 0.0
@@ -222,7 +253,7 @@ def wait_ready(pod: Pod, *, within_s: float = READY_DEADLINE_S) -> str:
     raise DriverError(
         "PATH-06",
         "testpmd in the pod does not forward",
-        expected=f"{_READY!r} in its output within {within_s:g} s",
+        expected=f"{READY!r} in its output within {within_s:g} s",
         found=" | ".join(lines[-8:]) or "no output",
     )
 

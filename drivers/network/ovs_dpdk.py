@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -190,14 +190,14 @@ class OvsDpdkNetwork:
 
     @contextmanager
     def sockets(
-        self, node: PlacedNode, names: tuple[str, str], *, bridge: str
-    ) -> Iterator[tuple[tuple[str, str], dict[str, JsonValue]]]:
-        """Join two vhost-user ports for a tester by a bridge of the switch; remove all on leaving.
+        self, node: PlacedNode, names: Sequence[str], *, bridge: str, nic: str = ""
+    ) -> Iterator[tuple[Mapping[str, str], dict[str, JsonValue]]]:
+        """Join vhost-user ports for a tester, and the NIC, by a bridge of the switch; remove all on leaving.
 
         Yields the paths of their sockets on the node and how the switch serves them.
         """
         entry = self._undo.before("owner", node.place, owner=self._owner)
-        told: dict[str, JsonValue] = {"owner": self._owner, "bridge": bridge, "nic": ""}
+        told: dict[str, JsonValue] = {"owner": self._owner, "bridge": bridge, "nic": nic}
         try:
             made = [
                 node.call(f"{_NODE}:add", config=self._config, deadline_s=_ADD_DEADLINE_S, port=name, **told)
@@ -205,7 +205,8 @@ class OvsDpdkNetwork:
             ]
             served = node.call(f"{_NODE}:settled", port=names[0])
             mine = [{"mtu_octets": MTU_OCTETS, "kind": VHOST_USER, **one} for one in made]
-            yield (made[0]["socket"], made[1]["socket"]), {"ports": mine, "served": served}
+            paths = {name: one["socket"] for name, one in zip(names, made, strict=True)}
+            yield paths, {"ports": mine, "served": served}
         finally:
             for name in names:
                 node.call(f"{_NODE}:remove", deadline_s=_ADD_DEADLINE_S, port=name, **told)

@@ -244,7 +244,7 @@ def settled(*, port: str) -> dict[str, JsonValue]:
     """Node function: return how the switch serves a port whose peer is the tester, which comes last."""
     _sleep_as_wanted()
     record({**recorded(), "counted": True})
-    return standing(port=port)
+    return {**_nic_status(recorded()["ports"][port]["nic"]), **standing(port=port)}
 
 
 def _nic_device(config: dict[str, Any], nic: str, number: int) -> str:

@@ -36,7 +36,17 @@ from bmwg.drivers.paths.bed_machines import machines_of
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.port_kind import PortKind, port_kind
-from bmwg.drivers.testbed import CABLE, TESTER, VETH, Endpoint, LinkSpec, NodeKind, Testbed, with_settings
+from bmwg.drivers.testbed import (
+    CABLE,
+    TESTER,
+    VETH,
+    VHOST_USER,
+    Endpoint,
+    LinkSpec,
+    NodeKind,
+    Testbed,
+    with_settings,
+)
 from bmwg.methodology.errors import ConfigError
 
 LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
@@ -93,6 +103,7 @@ class Bed:
         self.token = secrets.token_hex(3)  # pods and cgroups of two runs must differ
         self.links: list[dict[str, JsonValue]] = []
         self.pods: dict[str, Pod] = {}  # those that stand
+        self.programs: dict[str, tuple[str, int, int]] = {}  # beside pods: node, pid, start (ticks)
         self.management: dict[str, Attached] = {}  # their interfaces for management, by pod
         self.asked_capabilities: dict[str, tuple[str, ...]] = {}  # by them, for what they run
         self.standing_machines: dict[str, Machine] = {}
@@ -126,7 +137,7 @@ class Bed:
             a, b = ((self.node(end.node), end.interface) for end in (link.a, link.b))
             if link.kind == CABLE:
                 made = stack.enter_context(cabled(a, b, self.undo, mtu_octets=self.mtu_octets))
-            elif self.testbed.at_sockets and TESTER in (a[0].name, b[0].name):  # made by wire and vSwitch
+            elif link.kind == VHOST_USER:  # made by wire and vSwitch
                 made = {"kind": link.kind, "a": str(link.a), "b": str(link.b)}
             else:
                 made = links.connect(*a, *b, mtu_octets=self.mtu_octets)
@@ -284,8 +295,8 @@ class Bed:
         )
 
     def mac(self, end: Endpoint) -> str:
-        """Return the MAC of one end of a link, as the kernel has it."""
-        if self.testbed.at_sockets and end.node == TESTER:  # which no kernel knows
+        """Return the MAC of one end of a link, as the kernel has it; of a port at a socket its own."""
+        if end in self.testbed.socket_ports:  # which no kernel knows
             return links.mac_of(end.node, end.interface)
         if end not in self._macs:
             found = self.node(end.node).call("bmwg.drivers.hosting.interfaces:listing")

@@ -42,7 +42,7 @@ def path_driver(cell: Cell, bed: Bed) -> PathDriver:
         return SimulatedPath(cell, bed)
     if driver.kind.apart and (missing := apart(cell, bed.testbed.tester.driver)):
         return UndeployedPath(missing)
-    if bed.testbed.at_sockets and not driver.kind.at_sockets:
+    if bed.testbed.socket_ports and not driver.kind.at_sockets:
         return UndeployedPath(socketless(cell))
     if wanted := dict(cell.axes).get(axes.NUMA):
         limits, dut = bed.testbed.pods, bed.testbed.dut

@@ -1,18 +1,19 @@
-"""The vSwitch alone: the tester's two ports are vhost-user ports of the node's switch; no pod takes part.
+"""The vSwitch alone: the tester's ports are ports of the node's switch, and no pod takes part.
 
-What RFC 8204 calls a vSwitch between physical ports, with a virtual port in place of each.
+Both are at vhost-user sockets, or one is, and the other is cabled to a NIC that the switch polls. What
+RFC 8204 calls a vSwitch between physical ports, with a virtual port in place of each or of one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
-from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver, SocketNetwork
-from bmwg.drivers.paths import destinations
+from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver, SocketNetwork, TesterPort
+from bmwg.drivers.paths import destinations, queues
 from bmwg.drivers.paths.addresses import OUTER
-from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.bed import Bed, Side
 from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.testbed import VHOST_USER
 from bmwg.methodology.paths import PathKind
@@ -22,14 +23,14 @@ _BRIDGE = "bmwg-brv"
 
 
 class VswitchPath:
-    """Tester port to tester port through a switch that serves both at sockets."""
+    """Tester port to tester port through a switch that serves one or both at sockets."""
 
     kind: ClassVar[PathKind] = PathKind(
         name="vswitch-only",
         hostings=(BAREMETAL,),
         functions=(NOTHING,),
         networked=True,
-        scenario="virtual port to virtual port through the node's vSwitch, no workload",
+        scenario="tester port to tester port through the node's vSwitch, one or both virtual, no workload",
         at_sockets=True,
     )
 
@@ -40,7 +41,7 @@ class VswitchPath:
 
     def probe(self) -> Missing | None:
         """Return what is missing: ports at sockets, what serves them, its programs, a frame's room."""
-        if not self._bed.testbed.at_sockets:
+        if not self._bed.testbed.socket_ports:
             return Missing(
                 what="a tester port at a vhost-user socket",
                 reason="no link of the testbed file is of kind vhost-user",
@@ -60,26 +61,28 @@ class VswitchPath:
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
-        """Start the switch and give it both ports; remove them on leaving."""
+        """Start the switch and give it its ports; remove them on leaving."""
         refuse(self.probe())
         bed, network = self._bed, self._network
         one, other = sides = bed.sides()
         node = bed.node(one.node)
         if not isinstance(network, SocketNetwork):
             raise TypeError(f"{self._cell.network} serves no sockets")
-        with network.sockets(node, (one.nic, other.nic), bridge=_BRIDGE) as (sockets, made):
+        names = [side.nic for side in sides if side.link == VHOST_USER]
+        nics = [side.nic for side in sides if side.link != VHOST_USER]
+        with ExitStack() as stack:
+            stack.enter_context(queues.released(bed, node, nics))
+            sockets, made = stack.enter_context(
+                network.sockets(node, names, bridge=_BRIDGE, nic="".join(nics))
+            )
+            device_queues = [
+                queues.isolate(bed, node, side.nic, side.number) for side in sides if side.nic in nics
+            ]
             first, second = (
-                bed.port(
-                    side.number,
-                    name=side.tester_interface,
-                    device=f"/proc/{node.pid}/root{sockets[side.number]}",
-                    netns=None,  # a socket lies in none
-                    mac=side.tester_mac,
-                    ipv4=OUTER[side.number].far_ipv4,
-                    ipv6=OUTER[side.number].far_ipv6,
-                    peer_mac=sides[1 - side.number].tester_mac,
-                )
-                for side in sides
+                self._port(side, other, f"/proc/{node.pid}/root{sockets[side.nic]}")
+                if side.nic in sockets
+                else self._port(side, other, "")
+                for side, other in ((one, other), (other, one))
             )
             yield Deployment(
                 ports=(first, second),
@@ -91,15 +94,28 @@ class VswitchPath:
                     "vswitch": made,
                     "chain": "none: the vSwitch alone forwards",
                     "hops": [
-                        {"at": f"tester/{one.tester_interface}", "what": f"tester port, {VHOST_USER}"},
-                        {"at": f"{node.name}/{one.nic}", "what": f"{VHOST_USER} port of the vSwitch"},
-                        {"at": f"{node.name}/{other.nic}", "what": f"{VHOST_USER} port of the vSwitch"},
-                        {"at": f"tester/{other.tester_interface}", "what": f"tester port, {VHOST_USER}"},
+                        {"at": f"tester/{one.tester_interface}", "what": f"tester port, {one.link}"},
+                        {"at": f"{node.name}/{one.nic}", "what": f"{one.link} port of the vSwitch"},
+                        {"at": f"{node.name}/{other.nic}", "what": f"{other.link} port of the vSwitch"},
+                        {"at": f"tester/{other.tester_interface}", "what": f"tester port, {other.link}"},
                     ],
                     "forwarding": "the vSwitch's polling threads, by port",
-                    "device_queues": [],
+                    "device_queues": device_queues,
                 },
             )
+
+    def _port(self, side: Side, other: Side, socket: str) -> TesterPort:
+        """Return the tester's port of a side, at a socket or on its end of the pair."""
+        return self._bed.port(
+            side.number,
+            name=side.tester_interface,
+            device=socket or side.tester_interface,
+            netns=None if socket else self._bed.tester.netns_path,  # a socket lies in none
+            mac=side.tester_mac,
+            ipv4=OUTER[side.number].far_ipv4,
+            ipv6=OUTER[side.number].far_ipv6,
+            peer_mac=other.tester_mac,
+        )
 
 
 def _switch(described: dict[str, JsonValue]) -> dict[str, JsonValue]:

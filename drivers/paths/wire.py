@@ -10,9 +10,10 @@ from typing import ClassVar
 
 from bmwg.drivers import links
 from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
+from bmwg.drivers.paths import repeater
 from bmwg.drivers.paths.addresses import BEHIND, OUTER
 from bmwg.drivers.paths.bed import Bed
-from bmwg.drivers.paths.frames import too_large
+from bmwg.drivers.paths.frames import refuse, too_large
 from bmwg.drivers.testbed import CABLE, VETH, VHOST_USER
 from bmwg.drivers.traffic.embedded.ports import VHOST, VIRTIO_USER
 from bmwg.methodology.paths import PathKind
@@ -28,7 +29,8 @@ class WirePath:
     within the tester's place. Ports that are cables' ends are another kind of port: what a veth pair carries
     says nothing of them, so they need such a link. Ports at vhost-user sockets are joined by one socket,
     whose switch's end is the tester's too: one port serves it (`vhost`), the other is its client, and each
-    frame crosses one virtqueue. The tester copies it there, which a switch does elsewhere.
+    frame crosses one virtqueue. The tester copies it there, which a switch does elsewhere. One port of each
+    kind have a veth pair and a socket between them, and testpmd, which repeats frames from one to the other.
     """
 
     kind: ClassVar[PathKind] = PathKind(
@@ -52,13 +54,20 @@ class WirePath:
                 reason="its ports are ends of cables, and no link joins two ports of the tester",
                 mend="cable two more ports of the same kind to each other and name them in `links`",
             )
-        return too_large(self._cell, mtu_octets=self._bed.mtu_octets)
+        lack = repeater.lacking() if len(self._bed.testbed.socket_ports) == 1 else None
+        return lack or too_large(self._cell, mtu_octets=self._bed.mtu_octets)
 
     @contextmanager
     def deploy(self) -> Iterator[Deployment]:
         """Make the pair, unless a link of the testbed file is the wire; delete it on leaving."""
-        if self._bed.testbed.at_sockets:
+        sockets = len(self._bed.testbed.socket_ports)
+        if sockets == 2:
             yield self._by_socket()
+            return
+        if sockets:
+            refuse(self.probe())
+            with self._repeated() as deployment:
+                yield deployment
             return
         tester = self._bed.tester
         if (loop := self._bed.loop) is not None:
@@ -77,7 +86,7 @@ class WirePath:
     def _by_socket(self) -> Deployment:
         bed = self._bed
         # below the /run of the tester's place, with which it goes
-        socket = f"/proc/{bed.tester.pid}/root/run/wire"
+        socket = _at(bed, "/run/wire")
         Path(socket).unlink(missing_ok=True)  # a tester that was killed leaves it
         sides, kinds = bed.sides(), (VHOST, VIRTIO_USER)
         macs = (sides[0].tester_mac, sides[1].tester_mac)
@@ -92,6 +101,34 @@ class WirePath:
             for port, what in ((one, "serves the socket"), (other, "client of the socket"))
         ]
         return Deployment(ports=(one, other), evidence={**joined.evidence, "hops": hops})
+
+    @contextmanager
+    def _repeated(self) -> Iterator[Deployment]:
+        """Join a port on one end of a veth pair to one at a socket: testpmd has the other ends of both."""
+        bed, tester, sides = self._bed, self._bed.tester, self._bed.sides()
+        mine, other = _INTERFACES
+        try:
+            pair = links.connect(tester, mine, tester, other, mtu_octets=bed.mtu_octets)
+            with repeater.repeating(bed, tester, interface=other, cpu=bed.dut_cpu(0)) as repeats:
+                macs = [
+                    side.tester_mac if side.link == VHOST_USER else str(pair["a"]["mac"]) for side in sides
+                ]
+                joined = self._joined(_INTERFACES, (macs[0], macs[1]), pair, VETH)
+                one, two = (
+                    replace(port, name=side.tester_interface, device=_at(bed, repeater.SOCKET), netns=None)
+                    if side.link == VHOST_USER
+                    else replace(port, name=side.tester_interface, device=mine)
+                    for port, side in zip(joined.ports, sides, strict=True)
+                )
+                hops = [
+                    {"at": f"tester/{port.name}", "what": f"tester port, {side.link}"}
+                    for port, side in zip((one, two), sides, strict=True)
+                ]
+                hops.insert(1, {"at": "tester", "what": f"testpmd repeats frames, on CPU {repeats['cpu']}"})
+                made = {"hops": hops, "repeater": dict(repeats), "forwarding": "testpmd, frames as they are"}
+                yield Deployment(ports=(one, two), evidence={**joined.evidence, **made})
+        finally:
+            tester.call("bmwg.drivers.hosting.interfaces:delete", interface=mine)
 
     def _joined(
         self, names: tuple[str, str], macs: tuple[str, str], made: Mapping[str, JsonValue], kind: str
@@ -120,6 +157,11 @@ class WirePath:
                 "device_queues": [],
             },
         )
+
+
+def _at(bed: Bed, path: str) -> str:
+    """Return where this process finds a path of the tester's place."""
+    return f"/proc/{bed.tester.pid}/root{path}"
 
 
 _: type[PathDriver] = WirePath

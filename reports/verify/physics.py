@@ -155,10 +155,10 @@ def medium_of_testbed(evidence: Evidence) -> Iterator[Shortfall]:
 
 
 def _undeclared(testbed: Mapping[str, Any]) -> str:
-    """Return the medium's kind where the testbed file names none: vhost-user where a link is, else veth."""
+    """Return the medium's kind where the testbed file names none: what joins the tester's two ports."""
     links = testbed.get("links")
     kinds = [link.get("kind") for link in links if isinstance(link, dict)] if isinstance(links, list) else []
-    return "vhost-user" if "vhost-user" in kinds else "veth"
+    return ("veth", "veth and vhost-user", "vhost-user")[min(2, kinds.count("vhost-user"))]
 
 
 def _recorded_ports(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -185,11 +185,12 @@ def interfaces_agree(evidence: Evidence) -> Iterator[Shortfall]:
     """No tester counts more frames than its interfaces; where the kernel counts, its counts are there."""
     if evidence.run is None or not _real(evidence):
         return
-    counting = has_interfaces(evidence)
+    counting, order = has_interfaces(evidence), _in_order(evidence.run["testbed"])
     for trial in evidence.trials:
         where = f"trial {trial.trial.seq}"
         counters = dict(trial.trial.result.auxiliary)
-        names = sorted(name.removesuffix(".tx_packets") for name in counters if name.endswith(".tx_packets"))
+        names = [name.removesuffix(".tx_packets") for name in counters if name.endswith(".tx_packets")]
+        names.sort(key=lambda name: (order.index(name) if name in order else len(order), name))
         if len(names) == 2:
             for text, expected, found in _against(names, counters, trial.trial.result):
                 yield f"{where}: {text}", expected, found
@@ -206,6 +207,19 @@ def has_interfaces(evidence: Evidence) -> bool:
     return all(kind in _INTERFACES for kind in (io if isinstance(io, list) else [io])) or any(
         _value(facts, "kind") == "veth" for _, facts in _recorded_ports(evidence)
     )
+
+
+def _in_order(testbed: Mapping[str, Any]) -> list[str]:
+    """Return the tester's interfaces in the testbed file's order: first those of a wire, then its ports."""
+    tester, links = testbed.get("tester"), testbed.get("links")
+    ports = tester.get("ports") if isinstance(tester, dict) else None
+    pairs = [(link.get("a"), link.get("b")) for link in _entries(links) if isinstance(link, dict)]
+    wires = [end for pair in pairs if all(str(end).startswith("tester/") for end in pair) for end in pair]
+    return [str(name).removeprefix("tester/") for name in (*wires, *_entries(ports))]
+
+
+def _entries(found: object) -> list[Any]:
+    return found if isinstance(found, list) else []
 
 
 def _against(names: list[str], counters: Mapping[str, int], result: TrialResult) -> Iterator[Shortfall]:

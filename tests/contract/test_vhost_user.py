@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from bmwg.drivers.api import Missing
 from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.ledger import Ledger
+from bmwg.drivers.liveness import Liveness
 from bmwg.drivers.network import ovs_parts
 from bmwg.drivers.paths import path_driver
 from bmwg.drivers.paths.bed import Bed, open_bed
@@ -30,6 +32,16 @@ WIRE = Cell(path="wire", hosting="none", function="none", network="none", frame_
 VSWITCH = Cell(path="vswitch-only", hosting="baremetal", function="none", network="ovs-dpdk", frame_octets=64)
 NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="none", frame_octets=64)
 SPEC = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, direction=Direction.BOTH)
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
+    """A bed whose first port is on an interface, beside one at a socket."""
+    folder = tmp_path_factory.mktemp("beside")
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with open_bed(load_testbed(ROOT / "testbeds" / "vhost-user-nic.yaml"), ledger, folder) as opened:
+        yield opened
+    assert ledger.pending == ()
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +90,58 @@ def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> No
     hops = [str(hop["what"]) for hop in deployment.evidence["hops"]]
     assert all("vhost-user" in hop and "veth" not in hop for hop in hops)
     assert node.call("bmwg.drivers.network.ovs_switch:recorded") == {}  # no switch is left
+
+
+@pytest.mark.parametrize("cell", [WIRE, VSWITCH], ids=lambda cell: cell.path)
+def test_frames_cross_between_a_nic_and_a_socket(beside: Bed, cell: Cell) -> None:
+    """A port of each kind in one testbed: on their wire, and through the switch that has both."""
+    driver = path_driver(cell, beside)
+    if (missing := driver.probe()) is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    node = beside.node("dut1")
+    with (
+        driver.deploy() as deployment,
+        EmbeddedTraffic.for_testbed(beside.testbed, beside.run_dir, 0.1) as tester,
+    ):
+        tester.attach(deployment.ports)
+        time.sleep(0.5)
+        tester.learn(SPEC)
+        result = lossless(tester)
+        tester.detach()
+    assert [port.io for port in deployment.ports] == ["af_packet", "virtio_user"]
+    for stream in result.streams:
+        assert stream.sent_frames == stream.received_frames == SPEC.intended_frames
+        assert stream.corrupt_frames == stream.foreign_frames == stream.duplicate_frames == 0
+    counted = dict(result.auxiliary)
+    for port in deployment.ports:
+        assert (
+            counted[f"{port.name}.tx_packets"] == counted[f"{port.name}.rx_packets"] == SPEC.intended_frames
+        )
+    hops = [str(hop["what"]) for hop in deployment.evidence["hops"]]
+    assert "veth" in hops[0]
+    assert "vhost-user" in hops[-1]
+    assert any("testpmd repeats" in hop for hop in hops) == (cell is WIRE)
+    if cell is VSWITCH:
+        assert deployment.evidence["vswitch"]["served"]["nic_driver"] == "net_af_packet"
+    assert node.call("bmwg.drivers.network.ovs_switch:recorded") == {}  # no switch is left
+    left = beside.tester.call("bmwg.drivers.hosting.interfaces:listing")
+    assert not [one["name"] for one in left if str(one["name"]).startswith("wire")]
+
+
+def test_a_wire_whose_repeater_ends_is_no_tester_s_limit(beside: Bed) -> None:
+    driver = path_driver(WIRE, beside)
+    if (missing := driver.probe()) is not None:
+        pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
+    with driver.deploy():
+        liveness = Liveness(beside)
+        assert liveness.fault() is None
+        ((_, pid, _),) = beside.programs.values()
+        os.kill(pid, signal.SIGKILL)
+        due_s = time.monotonic() + 5.0
+        while liveness.fault() is None and time.monotonic() < due_s:
+            time.sleep(0.02)
+        assert "testpmd" in str(liveness.fault())
+    assert beside.programs == {}
 
 
 def test_the_switch_counts_what_the_tester_sent(bed: Bed) -> None:

@@ -131,7 +131,7 @@ def test_each_port_may_have_a_kind_of_its_own(tmp_path):
     assert port_kind(testbed).evidence()["each"] == ["af_packet", "af_xdp"]
     assert link_mtu(testbed, 9018) == 3498  # as the port that takes less
     assert "each" not in port_kind(load_testbed(io("af_xdp", "af_xdp"))).evidence()
-    for wrong in (io("af_xdp", "xdp"), io("auto", "af_xdp"), io("af_xdp"), io("af_xdp", "virtio_user")):
+    for wrong in (io("af_xdp", "xdp"), io("auto", "af_xdp"), io("af_xdp"), io("af_xdp", "memif")):
         assert "tester.io" in str(refusal(wrong))
     assert "one kind for both ports of driver trex" in str(refusal(io("af_xdp", "af_packet", driver="trex")))
 

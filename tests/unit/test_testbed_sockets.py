@@ -25,18 +25,54 @@ def _sockets(data):
 
 def test_ports_at_vhost_user_sockets(tmp_path):
     testbed = load_testbed(changed(tmp_path, _sockets))
-    assert testbed.at_sockets
+    assert {str(end) for end in testbed.socket_ports} == {"tester/p0", "tester/p1"}
     assert port_kind(testbed).each == ("virtio_user", "virtio_user")
     assert medium_of(testbed) == Medium(kind="vhost-user")
-    assert not load_testbed().at_sockets
+    assert not load_testbed().socket_ports
     assert medium_of(load_testbed()).kind == "veth"
+
+
+def _beside(data):
+    data["links"][1] = {"a": "dut1/vhost1", "b": "tester/p1", "kind": "vhost-user"}
+    data["tester"]["io"] = ["af_xdp", "virtio_user"]
+
+
+def test_a_port_at_a_socket_beside_one_on_an_interface(tmp_path):
+    testbed = load_testbed(changed(tmp_path, _beside))
+    assert [str(end) for end in testbed.socket_ports] == ["tester/p1"]
+    assert port_kind(testbed).each == ("af_xdp", "virtio_user")
+    assert medium_of(testbed) == Medium(kind="veth and vhost-user")
 
 
 @pytest.mark.parametrize(
     ("place", "told", "change"),
     [
-        ("tester.io", "p0 is at a vhost-user socket", lambda data: data["tester"].update(io="af_packet")),
-        ("tester.io", "p0 is at a vhost-user socket", lambda data: data["tester"].update(io="auto")),
+        ("tester.ports[0]", "one of kind veth", lambda data: data["tester"].update(io="virtio_user")),
+        ("tester.io", "for tester/p1, which is at", lambda data: data["tester"].update(io="auto")),
+        ("tester.io", "", lambda data: data["tester"].update(io=["auto", "virtio_user"])),
+        (
+            "tester.ports[0]",
+            "no wire",
+            lambda data: (data["links"][0].update(kind="cable"), data.update(lab_ports=["p0", "nic0"])),
+        ),
+    ],
+)
+def test_what_cannot_stand_beside_a_port_at_a_socket_is_refused(tmp_path, place, told, change):
+    def both(data):
+        _beside(data)
+        change(data)
+
+    with pytest.raises(ConfigError) as refused:
+        load_testbed(changed(tmp_path, both))
+    assert place in str(refused.value)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "told", "change"),
+    [
+        ("tester.io", "for tester/p0, which is at", lambda data: data["tester"].update(io="af_packet")),
+        ("tester.io", "for tester/p0, which is at", lambda data: data["tester"].update(io="auto")),
         ("tester.io", "", lambda data: data["tester"].update(io=["virtio_user", "af_xdp"])),
         ("tester.ports[1]", "one of kind veth", lambda data: data["links"][1].pop("kind")),
         ("tester.ports[0]", "no link", lambda data: data["tester"].update(ports=["tester/x", "tester/p1"])),
