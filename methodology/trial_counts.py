@@ -54,8 +54,8 @@ def _histogram_contradiction(stream: StreamCounts) -> str:
     highest = -1
     disorder = ""
     for low, high, count in latency.buckets:
-        if not disorder and (low <= highest or high < low or count < 1):
-            disorder = f"histogram bucket {low}..{high} ns with {count} frames out of order"
+        if not highest < low <= high or count < 1:
+            disorder = disorder or f"histogram bucket {low}..{high} ns with {count} frames out of order"
         highest = high
         frames += count
         lowest_sum += low * count

@@ -48,8 +48,8 @@ def delays_of(result: TrialResult) -> tuple[Delays, ...]:
 
 def _fullest(buckets: Sequence[Bucket], counts: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Return the buckets that hold most, fullest first; of equal ones those of less latency first."""
-    least = sorted(counts, reverse=True)[_KEPT - 1] if len(counts) > _KEPT else 0
-    chosen = [bucket for bucket in buckets if bucket[2] >= least]
+    least = sorted(counts)[-_KEPT] if len(counts) > _KEPT else 0
+    chosen = [(low, count) for low, _, count in buckets if count >= least]
     # buckets stand in order of latency, and a stable sort keeps that among equal ones
-    chosen.sort(key=itemgetter(2), reverse=True)
-    return tuple((low, count) for low, _, count in chosen[:_KEPT])
+    chosen.sort(key=itemgetter(1), reverse=True)
+    return tuple(chosen[:_KEPT])

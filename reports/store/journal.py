@@ -36,7 +36,7 @@ from bmwg.reports.store.checks import (
 from bmwg.reports.store.codec import times_from_json, times_to_json
 from bmwg.reports.store.files import not_written, sync_folder
 from bmwg.reports.store.frame_trials import LIGHT, Recorded
-from bmwg.reports.store.long_lists import shortened
+from bmwg.reports.store.long_lists import emptied, is_canonical, shortened
 from bmwg.reports.store.redact import redact
 from bmwg.reports.store.upgrade import TRIAL_SCHEMAS, of_today
 
@@ -118,25 +118,30 @@ def checked_line(line: bytes, number: int, prev: str, where: str, form: str | No
     except (ValueError, RecursionError) as error:
         raise _broken(where, "one JSON object", str(error)) from error
     check_version(data, "trial", where, form)
-    light = shortened(data)
-    check_document(light, TRIAL_SCHEMAS[data["schema"]], where)
+    light = emptied(data)
+    short = shortened(light)
+    check_document(short, TRIAL_SCHEMAS[data["schema"]], where)
     if "kind" in data:
-        check_body(_body(light), data["kind"], where)
+        check_body(_body(short), data["kind"], where)
     body = line[:-_TAIL] + b"}"
     found = hashlib.sha256(body).hexdigest()
     if found != data["hash"] or not line.endswith(f',"hash":"{found}"}}'.encode("ascii")):
         raise _broken(where, "the hash of its content", "another")
     try:
-        text = canonical({key: value for key, value in data.items() if key != "hash"}).encode("ascii")
+        as_written = is_canonical(_unhashed(data), _unhashed(light), body)
     except (ValueError, RecursionError) as error:
         raise _broken(where, "canonical JSON", str(error)) from error
-    if text != body:
+    if not as_written:
         raise _broken(where, "canonical JSON", "another form")
     if data["prev"] != prev:
         raise _broken(where, "the hash of the line before as `prev`", "another")
     if data["seq"] != number:
         raise _broken(where, f"sequence number {number}", str(data["seq"]))
     return data
+
+
+def _unhashed(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key != "hash"}
 
 
 def _body(data: Mapping[str, Any]) -> dict[str, Any]:

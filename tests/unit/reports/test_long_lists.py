@@ -4,12 +4,13 @@ import copy
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bmwg.methodology.errors import ConfigError
+from bmwg.reports.store.canonical import canonical
 from bmwg.reports.store.checks import check_document
-from bmwg.reports.store.long_lists import emptied, shortened
+from bmwg.reports.store.long_lists import emptied, is_canonical, shortened
 
 LATENCY = {"buckets": [1, 2, 3], "sum_ns": 3, "min_ns": 1, "max_ns": 2}
 COUNTS = (
@@ -133,3 +134,66 @@ def test_the_schema_says_the_same_of_any_trial(odd, where):
             trial = odd
     assert refused(emptied(trial)) is refused(trial)
     assert refused(shortened(trial)) is refused(trial)
+
+
+TEXT = canonical(with_buckets([1, 2, 3, 40, 50, 6])).encode("ascii")
+LIST = b'"buckets":[1,2,3,40,50,6]'
+
+
+def told_canonical(text):
+    """What is said of a text, and what comparing it with the whole canonical form says."""
+    trial = json.loads(text)
+    return is_canonical(trial, emptied(trial), text), canonical(trial).encode("ascii") == text
+
+
+def test_a_text_is_canonical_whatever_its_lists_hold():
+    assert LIST in TEXT
+    for buckets in ([], [0], [1, 2, 3] * 500, [-1, 2, 3], [True], [1.5], [[1, 2]], ["1,2"], [10**30]):
+        assert told_canonical(canonical(with_buckets(buckets)).encode("ascii")) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'"buckets":[1, 2,3,40,50,6]',
+        b'"buckets":[1,2,3,40,50,6 ]',
+        b'"buckets": [1,2,3,40,50,6]',
+        b'"buckets":[1,2,3,4e1,50,6]',
+        b'"buckets":[1,2,3,40.00,50,6]',
+        b'"buckets":[1,2,3,40,50,-0]',
+        b'"buckets":[1,2,3],"buckets":[1,2,3,40,50,6]',
+        b'"bucket\\u0073":[1,2,3,40,50,6]',
+        b'"buckets":[1,2,3,40,50,6],"a\\"buckets":[1,2]',
+    ],
+)
+def test_another_text_of_the_same_trial_is_not_canonical(other):
+    assert told_canonical(TEXT.replace(LIST, other)) == (False, False)
+
+
+def test_lists_of_that_name_elsewhere_are_compared_as_well():
+    trial = with_buckets([1, 2, 3])
+    trial["host"] = {"buckets": [1, 2], 'a"buckets': [3, 4]}
+    assert told_canonical(canonical(trial).encode("ascii")) == (True, True)
+    assert told_canonical(canonical(trial).replace("[3,4]", "[3, 4]").encode("ascii")) == (False, False)
+    told = canonical(trial).encode("ascii")
+    assert not is_canonical(trial, emptied(trial), told.replace(b"[3,4]", b"[3,5]"))
+    assert not is_canonical(trial, emptied(trial), told.replace(b"[1,2]", b"[1,3]"))
+
+
+@given(
+    st.integers(0, len(TEXT)),
+    st.integers(0, 3),
+    st.sampled_from([*b' ,:[]{}"-+.0123456789e\\', *b"buckets"]).map(lambda one: bytes([one])) | st.just(b""),
+)
+@example(TEXT.index(LIST) + len(LIST) - 1, 0, b" ")
+@example(TEXT.index(LIST), 0, b" ")
+def test_each_change_of_a_text_is_told_as_the_whole_form_tells_it(at, left_out, put):
+    text = TEXT[:at] + put + TEXT[at + left_out :]
+    try:
+        trial = json.loads(text)
+    except ValueError:
+        return  # no JSON: no trial is read from it
+    if not isinstance(trial, dict):
+        return
+    told, whole = told_canonical(text)
+    assert told is whole
