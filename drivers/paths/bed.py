@@ -33,6 +33,7 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.paths.addresses import BEHIND
 from bmwg.drivers.paths.bed_guests import Guests
 from bmwg.drivers.paths.bed_machines import machines_of
+from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, link_mtu
 from bmwg.drivers.paths.simulated import SIMULATED
 from bmwg.drivers.paths.uplinks import lacking
 from bmwg.drivers.port_kind import PortKind, port_kind
@@ -48,19 +49,6 @@ from bmwg.drivers.testbed import (
     with_settings,
 )
 from bmwg.methodology.errors import ConfigError
-
-LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
-FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
-# A veth end takes an XDP program only while a frame and its surroundings fit one page (Linux 6: 3506 octets);
-# what the kernel keeps around a live frame is more (3408 octets with the Ethernet header).
-_MOST_MTU_OCTETS = {"auto": 3394, "xdp": 3394, "af_xdp": 3498}
-
-
-def link_mtu(testbed: Testbed, frame_octets: int) -> int:
-    """Return the MTU (octets) for links that are to carry frames of this size, as far as the ports can."""
-    most = min(_MOST_MTU_OCTETS.get(io, links.MAX_MTU_OCTETS) for io in testbed.tester.ios)
-    return max(LINK_MTU_OCTETS, min(frame_octets - FRAME_OVERHEAD_OCTETS, most))
-
 
 # A bridge joins and leaves the snoopers' group; its reports leave at once, not during a trial.
 _QUIET_IGMP = {

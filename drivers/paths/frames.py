@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from bmwg.drivers import links
 from bmwg.drivers.api import Missing
-from bmwg.drivers.paths.bed import FRAME_OVERHEAD_OCTETS, LINK_MTU_OCTETS
+from bmwg.drivers.testbed import Testbed
 from bmwg.methodology.errors import TestbedError
 from bmwg.methodology.records import Cell
 
 VLAN_TAG_OCTETS = 4
+
+LINK_MTU_OCTETS = 1500  # choice: what a testbed's links have unless it says otherwise
+FRAME_OVERHEAD_OCTETS = 18  # Ethernet header and FCS, which an MTU does not count
+# A veth end takes an XDP program only while a frame and its surroundings fit one page (Linux 6: 3506 octets);
+# what the kernel keeps around a live frame is more (3408 octets with the Ethernet header).
+_MOST_MTU_OCTETS = {"auto": 3394, "xdp": 3394, "af_xdp": 3498}
+
+
+def link_mtu(testbed: Testbed, frame_octets: int) -> int:
+    """Return the MTU (octets) for links that are to carry frames of this size, as far as the ports can."""
+    most = min(_MOST_MTU_OCTETS.get(io, links.MAX_MTU_OCTETS) for io in testbed.tester.ios)
+    return max(LINK_MTU_OCTETS, min(frame_octets - FRAME_OVERHEAD_OCTETS, most))
 
 
 def too_large(cell: Cell, *, mtu_octets: int = LINK_MTU_OCTETS, because: str = "") -> Missing | None:

@@ -11,8 +11,8 @@ from bmwg.drivers.hosting.namespace import NamespaceNode
 from bmwg.drivers.hosting.routing import VXLAN_OVERHEAD_OCTETS
 from bmwg.drivers.paths import endpoints, uplinks
 from bmwg.drivers.paths.addresses import UNDERLAY, host
-from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.bed import Bed
+from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.p2p_underlay import option_missing
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import NOTHING, POD, Cell

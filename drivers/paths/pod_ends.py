@@ -10,7 +10,8 @@ from bmwg.drivers.network.handover import NETDEV
 from bmwg.drivers.network.sriov import LINK_KIND
 from bmwg.drivers.paths import queues, uplinks
 from bmwg.drivers.paths.addresses import OUTER
-from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
+from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.frames import LINK_MTU_OCTETS
 from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.records import Cell
 

@@ -15,8 +15,8 @@ from bmwg.drivers.api import Deployment, JsonValue, Missing, PathDriver
 from bmwg.drivers.api_machines import Machine, MachineIntent
 from bmwg.drivers.hosting.qemu import NicModel
 from bmwg.drivers.paths import destinations, machine_ends, queues
-from bmwg.drivers.paths.bed import LINK_MTU_OCTETS, Bed, Side
-from bmwg.drivers.paths.frames import refuse, too_large
+from bmwg.drivers.paths.bed import Bed, Side
+from bmwg.drivers.paths.frames import LINK_MTU_OCTETS, refuse, too_large
 from bmwg.drivers.paths.node import routed_port
 from bmwg.methodology.paths import PathKind
 from bmwg.methodology.records import VM, Cell

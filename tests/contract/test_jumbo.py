@@ -8,7 +8,8 @@ from tests.contract.paths_support import PacketTester
 
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.paths import path_driver
-from bmwg.drivers.paths.bed import link_mtu, open_bed
+from bmwg.drivers.paths.bed import open_bed
+from bmwg.drivers.paths.frames import link_mtu
 from bmwg.drivers.testbed import load_testbed
 from bmwg.drivers.traffic.embedded.driver import EmbeddedTraffic
 from bmwg.methodology.errors import TestbedError

@@ -11,7 +11,7 @@ import yaml
 
 from bmwg.drivers.hosting import lab_port
 from bmwg.drivers.medium import medium_of, with_medium
-from bmwg.drivers.paths.bed import link_mtu
+from bmwg.drivers.paths.frames import link_mtu
 from bmwg.drivers.port_kind import port_kind
 from bmwg.drivers.testbed import NodeKind, embedded_file, load_testbed, with_settings
 from bmwg.drivers.testbed_row import row_hosts
