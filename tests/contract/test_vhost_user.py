@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,23 +35,25 @@ NODE = Cell(path="node", hosting="baremetal", function="kernel-l3", network="non
 SPEC = TrialSpec(frame_octets=64, load_fps=20_000, duration_s=0.2, direction=Direction.BOTH)
 
 
+@contextmanager
+def bed_of(file: str, folder: Path) -> Iterator[Bed]:
+    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
+    with open_bed(load_testbed(ROOT / "testbeds" / file), ledger, folder) as opened:
+        yield opened
+    assert ledger.pending == ()
+
+
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     """A bed whose first port is on an interface, beside one at a socket."""
-    folder = tmp_path_factory.mktemp("beside")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(load_testbed(ROOT / "testbeds" / "vhost-user-nic.yaml"), ledger, folder) as opened:
+    with bed_of("vhost-user-nic.yaml", tmp_path_factory.mktemp("beside")) as opened:
         yield opened
-    assert ledger.pending == ()
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
-    folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(folder / "ledger.jsonl", index_dir=folder / "index")
-    with open_bed(load_testbed(ROOT / "testbeds" / "vhost-user.yaml"), ledger, folder) as opened:
+    with bed_of("vhost-user.yaml", tmp_path_factory.mktemp("run")) as opened:
         yield opened
-    assert ledger.pending == ()
 
 
 def lossless(tester: EmbeddedTraffic, attempts: int = 10) -> TrialResult:

@@ -17,6 +17,18 @@ def changed(tmp_path, change):
     return file
 
 
+def refusal(tmp_path, *changes):
+    """Return what a testbed file with these changes is refused with."""
+
+    def whole(data):
+        for change in changes:
+            change(data)
+
+    with pytest.raises(ConfigError) as refused:
+        load_testbed(changed(tmp_path, whole))
+    return str(refused.value)
+
+
 def _sockets(data):
     data["links"][0] = {"a": "tester/p0", "b": "dut1/vhost0", "kind": "vhost-user"}
     data["links"][1] = {"a": "dut1/vhost1", "b": "tester/p1", "kind": "vhost-user"}
@@ -58,14 +70,9 @@ def test_a_port_at_a_socket_beside_one_on_an_interface(tmp_path):
     ],
 )
 def test_what_cannot_stand_beside_a_port_at_a_socket_is_refused(tmp_path, place, told, change):
-    def both(data):
-        _beside(data)
-        change(data)
-
-    with pytest.raises(ConfigError) as refused:
-        load_testbed(changed(tmp_path, both))
-    assert place in str(refused.value)
-    assert told in str(refused.value)
+    text = refusal(tmp_path, _beside, change)
+    assert place in text
+    assert told in text
 
 
 @pytest.mark.parametrize(
@@ -87,12 +94,6 @@ def test_what_cannot_stand_beside_a_port_at_a_socket_is_refused(tmp_path, place,
     ],
 )
 def test_sockets_that_nothing_can_join_are_refused(tmp_path, place, told, change):
-    def both(data):
-        _sockets(data)
-        change(data)
-
-    with pytest.raises(ConfigError) as refused:
-        load_testbed(changed(tmp_path, both))
-    text = str(refused.value)
+    text = refusal(tmp_path, _sockets, change)
     assert place in text
     assert told in text or not told
