@@ -6,7 +6,11 @@ import pytest
 
 from bmwg.reports.verify.physics import has_interfaces, medium_of_testbed
 
-LINKS = [{"a": "tester/p0", "b": "dut1/vhost0", "kind": "vhost-user"}]
+LINKS = [
+    {"a": "tester/p0", "b": "dut1/vhost0", "kind": "vhost-user"},
+    {"a": "dut1/vhost1", "b": "tester/p1", "kind": "vhost-user"},
+]
+BOTH = "veth and vhost-user"
 
 
 def findings(kind, links):
@@ -17,11 +21,16 @@ def findings(kind, links):
     return list(medium_of_testbed.check(evidence))
 
 
-@pytest.mark.parametrize(("kind", "links"), [("vhost-user", LINKS), ("veth", []), ("veth", "none")])
+@pytest.mark.parametrize(
+    ("kind", "links"), [("vhost-user", LINKS), (BOTH, LINKS[:1]), ("veth", []), ("veth", "none")]
+)
 def test_the_medium_is_that_of_the_links(kind, links):
     assert findings(kind, links) == []
 
 
-@pytest.mark.parametrize(("kind", "links"), [("veth", LINKS), ("vhost-user", [])])
+@pytest.mark.parametrize(
+    ("kind", "links"),
+    [("veth", LINKS), (BOTH, LINKS), ("vhost-user", LINKS[:1]), ("veth", LINKS[:1]), ("vhost-user", [])],
+)
 def test_another_name_is_a_finding(kind, links):
     assert len(findings(kind, links)) == 1
