@@ -41,10 +41,10 @@ def measured(checkout, testbed, tests, results):
     began_s = time.monotonic()
     done = subprocess.run(command, cwd=checkout, env=environment, check=False, capture_output=True, text=True)
     wall_s = time.monotonic() - began_s
-    if done.returncode:
+    journals = list(results.glob("*/trials.jsonl"))
+    if done.returncode > len(tests) or len(journals) != 1:  # robot's code is how many tests failed
         raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
-    (journal,) = results.glob("*/trials.jsonl")
-    return costs(journal, wall_s)
+    return {**costs(journals[0], wall_s), "failed": done.returncode}
 
 
 def costs(journal, wall_s):
