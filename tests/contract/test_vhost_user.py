@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bmwg.drivers.api import Missing
+from bmwg.drivers.api import Deployment, Missing
 from bmwg.drivers.data_plane import DataPlane
 from bmwg.drivers.ledger import Ledger
 from bmwg.drivers.liveness import Liveness
@@ -65,6 +65,23 @@ def lossless(tester: EmbeddedTraffic, attempts: int = 10) -> TrialResult:
     return result
 
 
+def carried(bed: Bed, deployment: Deployment) -> None:
+    """Send both ways over a deployment; every frame comes, and both ports count what was sent."""
+    with EmbeddedTraffic.for_testbed(bed.testbed, bed.run_dir, 0.1) as tester:
+        tester.attach(deployment.ports)
+        time.sleep(0.5)
+        tester.learn(SPEC)
+        result = lossless(tester)
+        tester.detach()
+        assert tester.pid is not None
+    for stream in result.streams:
+        assert stream.sent_frames == stream.received_frames == SPEC.intended_frames
+        assert stream.corrupt_frames == stream.foreign_frames == stream.duplicate_frames == 0
+    counted = dict(result.auxiliary)
+    for name in ("p0", "p1"):
+        assert counted[f"{name}.tx_packets"] == counted[f"{name}.rx_packets"] == SPEC.intended_frames
+
+
 @pytest.mark.parametrize("cell", [WIRE, VSWITCH], ids=lambda cell: cell.path)
 def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> None:
     driver = path_driver(cell, bed)
@@ -73,21 +90,9 @@ def test_frames_cross_and_every_side_counts_the_same(bed: Bed, cell: Cell) -> No
     node = bed.node("dut1")
     with driver.deploy() as deployment:
         plane = DataPlane(bed, cell, deployment)
-        with EmbeddedTraffic.for_testbed(bed.testbed, bed.run_dir, 0.1) as tester:
-            tester.attach(deployment.ports)
-            time.sleep(0.5)
-            tester.learn(SPEC)
-            result = lossless(tester)
-            tester.detach()
-            assert tester.pid is not None
+        carried(bed, deployment)
         if cell is VSWITCH:
             assert "vswitch" in plane.parts  # its CPU time stands beside each trial
-    for stream in result.streams:
-        assert stream.sent_frames == stream.received_frames == SPEC.intended_frames
-        assert stream.corrupt_frames == stream.foreign_frames == stream.duplicate_frames == 0
-    counted = dict(result.auxiliary)
-    for name in ("p0", "p1"):
-        assert counted[f"{name}.tx_packets"] == counted[f"{name}.rx_packets"] == SPEC.intended_frames
     kinds = {port.io for port in deployment.ports}
     assert kinds == ({"vhost", "virtio_user"} if cell is WIRE else {"virtio_user"})
     hops = [str(hop["what"]) for hop in deployment.evidence["hops"]]
@@ -102,24 +107,9 @@ def test_frames_cross_between_a_nic_and_a_socket(beside: Bed, cell: Cell) -> Non
     if (missing := driver.probe()) is not None:
         pytest.skip(f"{missing.what}: {missing.reason}; {missing.mend}")
     node = beside.node("dut1")
-    with (
-        driver.deploy() as deployment,
-        EmbeddedTraffic.for_testbed(beside.testbed, beside.run_dir, 0.1) as tester,
-    ):
-        tester.attach(deployment.ports)
-        time.sleep(0.5)
-        tester.learn(SPEC)
-        result = lossless(tester)
-        tester.detach()
+    with driver.deploy() as deployment:
+        carried(beside, deployment)
     assert [port.io for port in deployment.ports] == ["af_packet", "virtio_user"]
-    for stream in result.streams:
-        assert stream.sent_frames == stream.received_frames == SPEC.intended_frames
-        assert stream.corrupt_frames == stream.foreign_frames == stream.duplicate_frames == 0
-    counted = dict(result.auxiliary)
-    for port in deployment.ports:
-        assert (
-            counted[f"{port.name}.tx_packets"] == counted[f"{port.name}.rx_packets"] == SPEC.intended_frames
-        )
     hops = [str(hop["what"]) for hop in deployment.evidence["hops"]]
     assert "veth" in hops[0]
     assert "vhost-user" in hops[-1]
