@@ -30,7 +30,6 @@ _WORDS = {
     Validity.HOST_STALLED: "the SUT's host stalled",
     Validity.SENT_SHORT: "sent short",
 }
-_NO_LOSS = "d0l"  # in the code of a goal of RFC 9971: a loss ratio of 0
 _BROKEN = (Validity.FAULT, Validity.INCONSISTENT)
 # Answers that say that a load, or more, passed: what is set aside can only have raised them.
 _CLAIMS = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
@@ -105,12 +104,16 @@ def _load(trial: JudgedTrial) -> int:
     return max(trial.result.spec.load_fps, trial.result.spec.then_load_fps or 0)
 
 
-def above_half(trials: Sequence[JudgedTrial], lower_fps: int | None) -> Sequence[JudgedTrial]:
+def above_half(
+    trials: Sequence[JudgedTrial], lower_fps: int | None, longest_s: float | None = None
+) -> Sequence[JudgedTrial]:
     """Return the trials at more than half of an answer (frames/s) and at least half as long as the longest.
 
     Others say little of what disturbs: thirty checks of two seconds would make a disturbed answer look calm.
+    `longest_s` is the trial duration of a goal, where the answer is for one.
     """
-    longest_s = max((trial.result.spec.duration_s for trial in trials), default=0.0)
+    if longest_s is None:
+        longest_s = max((trial.result.spec.duration_s for trial in trials), default=0.0)
     return [
         trial
         for trial in trials
@@ -139,7 +142,8 @@ def believed(
     """
     aside = set_aside(trials)
     lower_fps = outcome.lower.load_fps if outcome.lower is not None else None
-    share = set_aside(above_half(trials, lower_fps))
+    claim = goal_outcomes.claim(outcome.metric)
+    share = set_aside(above_half(trials, lower_fps, None if claim is None else claim.duration_s))
     refused = (
         most_ratio is not None
         and share.ratio > most_ratio
@@ -178,7 +182,8 @@ def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
     lower = outcome.lower.load_fps if outcome.lower is not None else None
     # what a queue cannot hold of a burst is lost at any interval: such loss need not grow with the load
     upper = outcome.upper.load_fps if outcome.upper is not None and not bursty else None
-    reason = contradiction(trials, lower_fps=lower, upper_fps=upper)
+    claim = goal_outcomes.claim(outcome.metric)
+    reason = contradiction(trials, lower_fps=lower, upper_fps=upper, claim=claim)
     if not reason:
         return outcome
     return replace(outcome, type=OutcomeType.UNSTABLE, values=(), statement=reason, reason=reason)
@@ -186,9 +191,10 @@ def _uncontradicted(outcome: Outcome, trials: Sequence[JudgedTrial]) -> Outcome:
 
 def _for_zero_loss(outcome: Outcome) -> bool:
     """Whether the outcome is of a search on a device for the highest load without any loss."""
-    metric = outcome.metric
-    goal = metric.removeprefix(f"{goal_outcomes.METRIC}.")
-    return metric in (throughput.METRIC, tst009.METRIC) or (goal != metric and _NO_LOSS in goal)
+    claim = goal_outcomes.claim(outcome.metric)
+    return outcome.metric in (throughput.METRIC, tst009.METRIC) or (
+        claim is not None and not claim.loss_ratio
+    )
 
 
 def _over_all(trials: Sequence[JudgedTrial]) -> str:

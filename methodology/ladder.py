@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import BAREMETAL, NOTHING, Cell, Outcome, OutcomeType
 from bmwg.methodology.throughput import ENVELOPE_METRIC, METRIC, is_wide
 
 _WIRE, _NODE, _HOSTED = range(3)  # bottom up
-_METRICS = (METRIC, ENVELOPE_METRIC)  # both are frames/s; any other metric is left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,12 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
     no part. Raises ValueError when outcomes mix directions, frame formats, flows or destination networks,
     between which no ratio means anything.
     """
+    outcomes = tuple(outcomes)
+    metrics = (ENVELOPE_METRIC, device_metric(outcomes))  # both are frames/s; any other one is left out
     chosen = [
         o
         for o in outcomes
-        if o.metric in _METRICS and o.cell.frame_octets == frame_octets and stands_on(o.cell)
+        if o.metric in metrics and o.cell.frame_octets == frame_octets and stands_on(o.cell)
     ]
     kinds = {
         (o.cell.direction, o.cell.frame_format, o.cell.flows, o.cell.destination_networks) for o in chosen
@@ -46,6 +48,17 @@ def ladder(outcomes: Iterable[Outcome], *, frame_octets: int) -> tuple[Rung, ...
     chosen.sort(key=lambda o: _height(o.cell))
     wire = next((o for o in chosen if o.cell.qualifies_tester), None)
     return tuple(_rung(o, wire, _below(o, chosen)) for o in chosen)
+
+
+def device_metric(outcomes: Iterable[Outcome]) -> str:
+    """Return the metric by which a run found what devices carry without loss.
+
+    RFC 2544's throughput where the run has it, else the first conditional throughput without loss (RFC 9971).
+    """
+    metrics = [o.metric for o in outcomes if not o.cell.qualifies_tester]
+    claims = ((metric, goal_outcomes.claim(metric)) for metric in metrics)
+    lossless = (metric for metric, claim in claims if claim is not None and not claim.loss_ratio)
+    return METRIC if METRIC in metrics else next(lossless, METRIC)
 
 
 def stands_on(cell: Cell) -> bool:

@@ -140,11 +140,11 @@ CLUSTER_CASES = tuple(
 # Effects of factors on the throughput, by designs that a profile names; not in the default folder.
 FACTORS_CASES = (Case(test_id="CN-TPUT-7.1", suite=FACTORS, measurement="throughput"),)
 RFC2544_CASES = (
-    _rfc2544("R2544-TPUT-1.1", "throughput"),
-    _rfc2544("R2544-TPUT-1.2", "throughput", directions=(Direction.BOTH,)),
-    _rfc2544("R2544-TPUT-1.3", "throughput", flows=(_MANY_FLOWS,)),
-    _rfc2544("R2544-TPUT-1.4", "throughput", frame_formats=(FrameFormat.IPV6_UDP,)),
-    _rfc2544("R2544-TPUT-1.5", "throughput", destination_networks=(MAX_NETWORKS,)),
+    _rfc2544("R2544-TPUT-1.1", "throughput_rfc2544"),
+    _rfc2544("R2544-TPUT-1.2", "throughput_rfc2544", directions=(Direction.BOTH,)),
+    _rfc2544("R2544-TPUT-1.3", "throughput_rfc2544", flows=(_MANY_FLOWS,)),
+    _rfc2544("R2544-TPUT-1.4", "throughput_rfc2544", frame_formats=(FrameFormat.IPV6_UDP,)),
+    _rfc2544("R2544-TPUT-1.5", "throughput_rfc2544", destination_networks=(MAX_NETWORKS,)),
     _rfc2544("R2544-TPUT-2.1", "tst009"),
     _rfc2544("R2544-TPUT-3.1", "mlrsearch"),
     _rfc2544("R2544-IMIX-1.1", "imix", imix=True),

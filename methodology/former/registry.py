@@ -9,7 +9,6 @@ from bmwg.methodology.former import (
     broadcast_2,
     delay_variation_2,
     envelope_2,
-    hasty_5,
     latency_2,
     maximum_2,
     recovery_2,
@@ -18,9 +17,6 @@ from bmwg.methodology.former import (
     standing_3,
     standing_4,
     tagged_latency_2,
-    unclosed_2,
-    unrested_3,
-    unsettled_4,
 )
 from bmwg.methodology.former.rule import FormerRule
 
@@ -32,10 +28,6 @@ RULES: tuple[FormerRule, ...] = (
     recovery_2.RULE,
     broadcast_2.RULE,
     *maximum_2.RULES,
-    *unclosed_2.RULES,
-    *unrested_3.RULES,
-    *unsettled_4.RULES,
-    *hasty_5.RULES,
 )
 STANDING = (
     standing_1.VERSION,

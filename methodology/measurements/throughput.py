@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bmwg.methodology import throughput, throughput_search
@@ -15,14 +14,16 @@ from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import HardLimit
 from bmwg.methodology.profiles import Profile
 from bmwg.methodology.profiles.profile import BISECTION, MLRSEARCH, TST009
-from bmwg.methodology.records import Cell, Outcome, OutcomeType
-from bmwg.methodology.search import bisection, closing, steadiness, tst009
+from bmwg.methodology.records import Cell, Outcome, OutcomeType, Quantity
+from bmwg.methodology.search import bisection, closing, steadiness, sustained, tst009
 from bmwg.methodology.search.stepwise import Procedure
 
 NAME = "throughput"
 # what the journal calls the trials of each search for a device's throughput
 FOUND_BY = (throughput.METRIC, tst009.METRIC, goal_outcomes.METRIC)
 _GENOME = "7a4d1g"  # choice: 64, 512 and 1518 octets as 7 to 4 to 1
+# what trials after a search can take back; of a limit of the tester or the search only that a buffer held it
+_TRIED_AGAIN = (OutcomeType.MEASURED, OutcomeType.AT_CEILING, OutcomeType.TESTER_LIMITED)
 _CLOSING_TRIALS = 2  # of a bisection: half of what was found, and a load above it
 _ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estimate carries
 
@@ -31,11 +32,14 @@ _ASSUMED_SHARE = 0.7  # choice: of the highest load, what the device of an estim
 class Throughput:
     """The throughput by one search; without `algorithm` by the one that the profile names.
 
-    The wire's is the tester's own envelope, always by bisection (docs/adr/0002).
+    With `of_rfc2544` it is the throughput of RFC 2544 26.1: by the profile's own search where that finds it
+    (RFC9971-4.10.2-01 says by which goals), else by bisection. The wire's is the tester's own envelope,
+    always by bisection (docs/adr/0002).
     """
 
     name: str = NAME
     algorithm: str | None = None
+    of_rfc2544: bool = False
     needs_throughput: bool = False
     reads_latency: bool = False
     families: tuple[str, ...] = (
@@ -82,7 +86,10 @@ class Throughput:
         found = engine.search(bench.measure, profile.controller_input(cell, max_load_fps=max_load_fps))
         ends = [closing.USUAL_TRIALS * goal.goal_final_trial_duration_s for goal in profile.search.goals]
         trials = float(len(found.trials) + closing.USUAL_TRIALS * len(ends))
-        return _with_checks(trials, found.traffic_s + sum(ends), profile, answers=len(ends))
+        long = [profile.sustained(cell, limit, number) for number in range(len(ends))]
+        ends += [sustained.LONG_S for one in long if one is not None]
+        trials += sum(one is not None for one in long)
+        return _with_checks(trials, found.traffic_s + sum(ends), profile, answers=len(long))
 
     def measure(self, asked: Asked) -> Answered:
         """Search the cell."""
@@ -99,13 +106,7 @@ class Throughput:
         )
         if answered.error is not None:
             return Answered(outcomes=answered.outcomes, error=answered.error)
-        profile, outcomes = self._searching(asked.profile), answered.outcomes
-        if profile.search.algorithm != BISECTION:
-            tried = closed(asked, profile, outcomes)
-            if tried.error is not None:
-                return tried
-            outcomes = tried.outcomes
-        return checked(asked, profile, outcomes)
+        return after(asked, self._searching(asked.profile), answered)
 
     def _qualify(self, asked: Asked) -> Answered:
         goal = asked.profile.goal(asked.cell, max_load_fps=asked.max_load_fps, qualifies_tester=True)
@@ -116,79 +117,78 @@ class Throughput:
         return Answered(outcomes=(outcome,), error=found.error)
 
     def _searching(self, profile: Profile) -> Profile:
+        if self.of_rfc2544 and not profile.finds_rfc2544:
+            return profile.searching(BISECTION)
         return profile if self.algorithm is None else profile.searching(self.algorithm)
 
 
-def closed(asked: Asked, profile: Profile, outcomes: tuple[Outcome, ...], *, above: bool = True) -> Answered:
-    """Try what was found once more (docs/adr/0262); each outcome then names these trials as well.
+def after(asked: Asked, profile: Profile, answered: throughput_search.Answered) -> Answered:
+    """Try again what was found, check that the device is in one state, and bound what a buffer adds.
 
-    Where the measurer fails meanwhile no goal has an answer: not all of them were tried again. `above` also
-    tries a load that has to lose frames (docs/adr/0263).
+    docs/adr/0262, 0286 and 0461. Each outcome then names these trials as well. Where the measurer fails
+    meanwhile no goal has an answer: not all of them were tried again.
     """
-
-    def again(number: int, lower_fps: int, upper_fps: int | None) -> Procedure[str]:
-        above_fps = None
-        if above and upper_fps is not None:
-            above_fps = closing.above_fps(upper_fps, asked.max_load_fps)
-        return closing.procedure(profile.closing(asked.cell, lower_fps, number, above_fps=above_fps))
-
-    return _after(asked, outcomes, again)
-
-
-def checked(
-    asked: Asked,
-    profile: Profile,
-    outcomes: tuple[Outcome, ...],
-    *,
-    by: Callable[[steadiness.Checks], steadiness.Checks] = lambda checks: checks,
-) -> Answered:
-    """Check that the device is in one state (docs/adr/0286); each outcome then names these trials as well.
-
-    Checks that deviated and do not refuse the answer are a remark. `by` is what a former version
-    did otherwise.
-    """
-    remarks: dict[int, str] = {}
-
-    def check(number: int, lower_fps: int, upper_fps: int | None) -> Procedure[str]:
-        wanted = profile.checks(
-            asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
-        )
-        found = yield from steadiness.procedure(by(wanted))
-        remarks[number] = found.remark
-        return found.refused
-
-    answered = _after(asked, outcomes, check)
-    said = [
-        replace(one, quality=(*one.quality, f"checks after the search deviated: {remark}"))
-        if (remark := remarks.get(number))
-        else one
-        for number, one in enumerate(answered.outcomes)
-    ]
-    return Answered(outcomes=tuple(said), error=answered.error)
-
-
-def _after(
-    asked: Asked,
-    outcomes: tuple[Outcome, ...],
-    procedure: Callable[[int, int, int | None], Procedure[str]],
-) -> Answered:
-    """Run a procedure for each plain number, by its place and bounds; what it says takes the number away."""
     left: list[Outcome] = []
-    sequence = list(outcomes[0].trials) if outcomes else []
+    sequence = list(answered.outcomes[0].trials) if answered.outcomes else []
     error: Exception | None = None
-    for number, outcome in enumerate(outcomes):
-        if outcome.type is not OutcomeType.MEASURED or outcome.lower is None:
+    for number, outcome in enumerate(answered.outcomes):
+        if outcome.type not in _TRIED_AGAIN or outcome.lower is None:
             left.append(outcome)
             continue
-        upper_fps = outcome.upper.load_fps if outcome.upper is not None else None
-        ended = asked.run(procedure(number, outcome.lower.load_fps, upper_fps))
+        ended = asked.run(_procedure(asked, profile, answered, number))
         sequence += [trial.seq for trial in ended.trials]
-        left.append(closing.closed(outcome, ended))
+        left.append(_sustained(profile, number, closing.closed(outcome, ended), ended.found))
         if ended.error is not None:
             error = ended.error
-            left = [closing.closed(one, ended) for one in outcomes]
+            left = [closing.closed(one, ended) for one in answered.outcomes]
             break
     return Answered(outcomes=tuple(replace(one, trials=tuple(sequence)) for one in left), error=error)
+
+
+def _procedure(
+    asked: Asked, profile: Profile, answered: throughput_search.Answered, number: int
+) -> Procedure[closing.Ended]:
+    """Return the trials after the search of one outcome, by its number among those of the search."""
+    outcome = answered.outcomes[number]
+    assert outcome.lower is not None
+    lower_fps = outcome.lower.load_fps
+    upper_fps = outcome.upper.load_fps if outcome.upper is not None else None
+    ended = closing.Ended()
+    if outcome.type is OutcomeType.MEASURED:
+        wanted = profile.closing(
+            asked.cell,
+            lower_fps,
+            number,
+            upper_fps=upper_fps,
+            max_load_fps=asked.max_load_fps,
+            tried=answered.trials,
+        )
+        if profile.search.algorithm == BISECTION:  # it verifies its bounds itself
+            ended = yield from closing.upper_end(wanted)
+        else:
+            ended = yield from closing.procedure(wanted)
+        if not ended.refused:
+            upper_fps = ended.upper.load_fps if ended.upper is not None else upper_fps
+            checks = profile.checks(
+                asked.cell, lower_fps, number, upper_fps=upper_fps, max_load_fps=asked.max_load_fps
+            )
+            ended = closing.joined(ended, (yield from steadiness.procedure(checks)))
+    long = profile.sustained(asked.cell, lower_fps, number)
+    if long is not None and not ended.refused:
+        ended = closing.joined(ended, (yield from sustained.procedure(long)))
+    return ended
+
+
+def _sustained(profile: Profile, number: int, outcome: Outcome, ended: closing.Ended | None) -> Outcome:
+    """Put beside a number for a goal which part of it no buffer carried."""
+    if ended is None or ended.came_through is None or not outcome.values or outcome.lower is None:
+        return outcome
+    value = Quantity(
+        metric=f"{throughput.SUSTAINED}.{profile.search.goals[number].code}",
+        number=int(outcome.lower.load_fps * ended.came_through),
+        unit=outcome.values[0].unit,
+    )
+    return replace(outcome, values=(*outcome.values, value))
 
 
 def _with_checks(trials: float, traffic_s: float, profile: Profile, answers: int = 1) -> Cost:
@@ -213,6 +213,7 @@ def imix_genome(profile: Profile) -> str:
 
 MEASUREMENTS = (
     Throughput(),
+    Throughput(name="throughput_rfc2544", of_rfc2544=True),
     Throughput(name="imix", algorithm=BISECTION, families=(throughput.METRIC,)),
     Throughput(name="imix_tst009", algorithm=TST009, families=(tst009.METRIC,)),
     Throughput(name="imix_mlrsearch", algorithm=MLRSEARCH, families=(goal_outcomes.METRIC,)),

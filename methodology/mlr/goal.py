@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,33 @@ class SearchGoal:
         if self.goal_width < self.goal_loss_ratio:
             words.append("goal_width: at least the goal loss ratio is recommended (RFC9971-4.6.5-05)")
         return tuple(words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What an answer for a goal claims, as the goal's code says it: trial duration (s), ratios (0..1)."""
+
+    duration_s: float
+    loss_ratio: float
+    exceed_ratio: float
+
+
+_CODE = re.compile(r"(?P<final>[^f]+)f(?P<sum>[^d]+)d(?P<loss>[^l]+)l(?P<exceed>[^e]+)e")
+
+
+def read_code(code: str) -> Claim | None:
+    """Return the claim of a goal by its code (RFC 9971 appendix C.1); None where it is no code of a goal."""
+    found = _CODE.fullmatch(code)
+    if found is None:
+        return None
+    try:
+        return Claim(
+            duration_s=float(found["final"]),
+            loss_ratio=float(found["loss"]) / 100,
+            exceed_ratio=float(found["exceed"]) / 100,
+        )
+    except ValueError:
+        return None
 
 
 def rfc2544_goal(width: float = 0.005, initial_s: float | None = 1.0) -> SearchGoal:

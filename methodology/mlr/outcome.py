@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from bmwg.methodology.mlr.classify import LOSS_DEFINITION, GoalResult
 from bmwg.methodology.mlr.engine import SearchResult
-from bmwg.methodology.mlr.goal import ControllerInput
+from bmwg.methodology.mlr.goal import Claim, ControllerInput, read_code
 from bmwg.methodology.records import FRAMES_PER_S, Bound, Cell, Outcome, OutcomeType, Quantity
 
 METRIC = "conditional_throughput.rfc9971"  # RFC9971-4.8.3-01; the goal's code follows
 RFC2544_METRIC = "throughput.rfc2544_26_1"  # RFC9971-4.10.2-03: the same number
 UNIT = FRAMES_PER_S  # of frames, per port and direction: RFC9971-4.4.4.4-01
 REQUIREMENTS = ("RFC9971-4.8.3-01", "RFC9971-4.8.4.1-01", "RFC9971-4.8.4.1-05", "RFC9971-4.8.4.1-06")
+
+
+def claim(metric: str) -> Claim | None:
+    """Return what an answer of a metric claims; None where the metric is not of a goal."""
+    family, _, code = metric.partition(f"{METRIC}.")
+    return None if family or not code else read_code(code)
 
 
 def outcomes(

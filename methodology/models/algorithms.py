@@ -9,11 +9,12 @@ from typing import TypeVar
 from bmwg.methodology.believed import above_half, set_aside
 from bmwg.methodology.contradictions import contradiction
 from bmwg.methodology.mlr import engine
+from bmwg.methodology.mlr import goal as goals
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal
 from bmwg.methodology.models.bench import ModelBench
 from bmwg.methodology.models.device import Claim
 from bmwg.methodology.records import Direction, OutcomeType
-from bmwg.methodology.search import bisection, closing, steadiness, stepwise, tst009
+from bmwg.methodology.search import bisection, closing, steadiness, stepwise, sustained, tst009
 from bmwg.methodology.search.goal import ThroughputGoal
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.traffic import Traffic
@@ -65,46 +66,99 @@ def _both(goal: _Goal) -> _Goal:
 
 
 def _standing(
-    bench: ModelBench, kind: OutcomeType, lower_fps: int | None, upper_fps: int | None
+    bench: ModelBench,
+    kind: OutcomeType,
+    lower_fps: int | None,
+    upper_fps: int | None,
+    claim: goals.Claim | None = None,
 ) -> OutcomeType:
     """Return the type of a search for no loss after its trials were held against it (docs/adr/0260, 0262)."""
     if kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID):
         return kind
     most = bench.policy.most_set_aside_ratio
-    if most is not None and set_aside(above_half(bench.trials, lower_fps)).ratio > most:
+    longest_s = None if claim is None else claim.duration_s
+    if most is not None and set_aside(above_half(bench.trials, lower_fps, longest_s)).ratio > most:
         return OutcomeType.UNSTABLE
-    if contradiction(bench.trials, lower_fps=lower_fps, upper_fps=upper_fps):
+    if contradiction(bench.trials, lower_fps=lower_fps, upper_fps=upper_fps, claim=claim):
         return OutcomeType.UNSTABLE
     return kind
+
+
+def _offer(bench: ModelBench) -> Traffic:
+    direction = Direction.BOTH if bench.reverse else Direction.FORWARD
+    return Traffic(frame_octets=FRAME_OCTETS, direction=direction)
 
 
 def _closed(
     bench: ModelBench,
     kind: OutcomeType,
-    duration_s: float,
-    lower_fps: int | None,
     claim: Claim,
-    short_limit: int,
+    lower_fps: int | None,
     upper_fps: int | None,
-) -> OutcomeType:
-    """Return the type of a search after what it found was tried again, as `measurements.throughput` does."""
+    short_limit: int,
+    width: float = 0.0,
+    *,
+    indicative: bool,
+    verified: bool = False,
+) -> tuple[OutcomeType, int | None]:
+    """Return type and upper end of a search after what it found was tried again.
+
+    `width` (0..1) is that of a goal of MLRsearch, a `verified` answer has only its upper end tried. Compare
+    `Profile.closing`.
+    """
     if kind is not OutcomeType.MEASURED or lower_fps is None:
-        return kind
-    direction = Direction.BOTH if bench.reverse else Direction.FORWARD
+        return kind, upper_fps
+    of_share = bool(width and claim.exceed_ratio)
+    tried = [one for one in bench.trials if one.valid and one.spec.duration_s == claim.duration_s]
     again = closing.Closing(
-        offer=Traffic(frame_octets=FRAME_OCTETS, direction=direction),
+        offer=_offer(bench),
         load=lower_fps,
-        duration_s=duration_s,
+        duration_s=claim.duration_s,
         loss_ratio=claim.loss_ratio,
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
         short_limit=short_limit,
         above_fps=closing.above_fps(upper_fps, MAX_LOAD_FPS) if upper_fps and not claim.loss_ratio else None,
+        tried=tuple(tried),
+        upper=upper_fps if of_share or indicative else None,
+        upper_ratio=claim.exceed_ratio if of_share else closing.EDGE_RATIO,
+        step=width if of_share else 0.0,
+        max_load=MAX_LOAD_FPS,
+        lowest=min(MIN_LOAD_FPS, lower_fps // 4) if of_share and not claim.loss_ratio else None,
     )
-    ended = stepwise.run(closing.procedure(again), bench.measure)
-    if ended.found == "":
-        return kind
-    return OutcomeType.UNSTABLE if ended.found else ended.type
+    steps = closing.upper_end(again) if verified else closing.procedure(again)
+    return _after(stepwise.run(steps, bench.measure), kind, upper_fps)
+
+
+def _after(
+    run: stepwise.Run[closing.Ended], kind: OutcomeType, upper_fps: int | None
+) -> tuple[OutcomeType, int | None]:
+    if run.found is None:
+        return run.type, upper_fps
+    upper = run.found.upper.load_fps if run.found.upper is not None else upper_fps
+    return (OutcomeType.UNSTABLE if run.found.refused else kind), upper
+
+
+def _sustained(
+    bench: ModelBench, kind: OutcomeType, claim: Claim, lower_fps: int | None, short_limit: int
+) -> tuple[OutcomeType, int | None]:
+    """Return type and the part of a load that no buffer carried, for a goal that forgives trials."""
+    if lower_fps is None or kind in (OutcomeType.UNSTABLE, OutcomeType.INVALID) or not claim.exceed_ratio:
+        return kind, lower_fps
+    long = sustained.Sustained(
+        offer=_offer(bench),
+        load=lower_fps,
+        duration_s=claim.duration_s,
+        loss_ratio=claim.loss_ratio,
+        max_repeats=_REPEATS,
+        short_limit=short_limit,
+    )
+    if not long.due:
+        return kind, lower_fps
+    run = stepwise.run(sustained.procedure(long), bench.measure)
+    kind, _ = _after(run, kind, None)
+    share = run.found.came_through if run.found is not None else None
+    return kind, lower_fps if share is None else int(lower_fps * share)
 
 
 def _checked(
@@ -120,28 +174,25 @@ def _checked(
     """Return the type of a search after its device was checked for states, as the two kinds of profile do."""
     if kind is not OutcomeType.MEASURED or lower_fps is None:
         return kind
-    direction = Direction.BOTH if bench.reverse else Direction.FORWARD
+    more = steadiness.MORE_OF_SHARE if claim.exceed_ratio else steadiness.MORE
     checks = steadiness.Checks(
-        offer=Traffic(frame_octets=FRAME_OCTETS, direction=direction),
+        offer=_offer(bench),
         load=lower_fps,
         upper=upper_fps,
         max_load=MAX_LOAD_FPS,
         duration_s=claim.duration_s,
         count=_QUICK_CHECKS if indicative else steadiness.CHECKS,
-        most=steadiness.MORE * _QUICK_CHECKS if indicative else steadiness.CHECKS,
+        most=more * _QUICK_CHECKS if indicative else steadiness.CHECKS,
         apart_ratio=steadiness.APART_RATIO if indicative else 0.0,
         lossy_ratio=steadiness.LOSSY_RATIO if indicative else 0.0,
         control_load=min(MIN_LOAD_FPS, lower_fps // 4) if indicative else None,
-        below=max(below, _QUICK_BELOW) if indicative else below,
+        below=max(below, _QUICK_BELOW) if indicative and not claim.exceed_ratio else below,
         loss_ratio=claim.loss_ratio,
         exceed_ratio=claim.exceed_ratio,
         max_repeats=_REPEATS,
         short_limit=2,
     )
-    ended = stepwise.run(steadiness.procedure(checks), bench.measure)
-    if ended.found is None:
-        return ended.type
-    return OutcomeType.UNSTABLE if ended.found.refused else kind
+    return _after(stepwise.run(steadiness.procedure(checks), bench.measure), kind, upper_fps)[0]
 
 
 def bisect(
@@ -175,7 +226,10 @@ def bisect(
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
         below = max(steadiness.BELOW, most_width or 0.0)
-        kind = _checked(bench, found.type, claim, lower, upper, below, indicative=indicative)
+        kind, _ = _closed(
+            bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative, verified=True
+        )
+        kind = _checked(bench, kind, claim, lower, upper, below, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
             lower_fps=lower,
@@ -216,7 +270,7 @@ def verify_loss(
         found = tst009.search(bench.measure, _both(goal) if bench.reverse else goal)
         lower = found.lower.load_fps if found.lower else None
         upper = found.upper.load_fps if found.upper else None
-        kind = _closed(bench, found.type, duration_s, lower, claim, goal.short_limit, upper)
+        kind, upper = _closed(bench, found.type, claim, lower, upper, goal.short_limit, indicative=indicative)
         kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
         return Answer(
             type=_standing(bench, kind, lower, upper),
@@ -280,11 +334,14 @@ def mlrsearch(
         lower = result.relevant_lower_bound_fps
         lower = lower if lower is not None else result.effective_lower_fps
         upper = result.relevant_upper_bound_fps
-        kind = _closed(bench, kind, duration_s, lower, claim, wanted.short_limit, upper)
+        kind, upper = _closed(
+            bench, kind, claim, lower, upper, wanted.short_limit, width, indicative=indicative
+        )
         kind = _checked(bench, kind, claim, lower, upper, indicative=indicative)
+        kind, carried = _sustained(bench, kind, claim, lower, wanted.short_limit)
         return Answer(
-            type=kind if loss_ratio else _standing(bench, kind, lower, upper),
-            lower_fps=lower,
+            type=kind if loss_ratio else _standing(bench, kind, lower, upper, goals.read_code(goal.code)),
+            lower_fps=carried,
             upper_fps=upper,
             traffic_s=bench.traffic_s,
             trials=bench.count,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,12 +10,21 @@ from bmwg.methodology.errors import ToolkitBug
 from bmwg.methodology.keep_awake import KeepAwake
 from bmwg.methodology.mlr.goal import ControllerInput, SearchGoal, rfc2544_goal, tst009_goal
 from bmwg.methodology.records import Cell, Direction, FrameFormat, TrialSpec
-from bmwg.methodology.search.closing import Closing
+from bmwg.methodology.search.closing import EDGE_RATIO, Closing, above_fps
 from bmwg.methodology.search.goal import ThroughputGoal
-from bmwg.methodology.search.steadiness import APART_RATIO, BELOW, CHECKS, LOSSY_RATIO, MORE, Checks
+from bmwg.methodology.search.steadiness import (
+    APART_RATIO,
+    BELOW,
+    CHECKS,
+    LOSSY_RATIO,
+    MORE,
+    MORE_OF_SHARE,
+    Checks,
+)
+from bmwg.methodology.search.sustained import Sustained
 from bmwg.methodology.search.tst009 import Tst009Goal
 from bmwg.methodology.traffic import Traffic
-from bmwg.methodology.trial import TrialPolicy
+from bmwg.methodology.trial import JudgedTrial, TrialPolicy
 
 BISECTION, TST009, MLRSEARCH = "bisection", "tst009", "mlrsearch"
 
@@ -114,6 +123,15 @@ class Profile:
     suite_paths: Mapping[str, tuple[PathPlan, ...]] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def finds_rfc2544(self) -> bool:
+        """Whether the profile's own search finds the throughput of RFC 2544 26.1, or what stands for it.
+
+        MLRsearch does by a goal without loss in any trial (RFC9971-4.10.2-01).
+        """
+        goals = self.search.goals
+        return self.search.algorithm != MLRSEARCH or any(goal.rfc2544_grade != "none" for goal in goals)
+
     def searching(self, algorithm: str) -> Profile:
         """Return the profile as it searches by another algorithm than its own.
 
@@ -197,18 +215,31 @@ class Profile:
             short_limit=self.search.short_limit,
         )
 
-    def closing(self, cell: Cell, load_fps: int, goal: int = 0, *, above_fps: int | None = None) -> Closing:
-        """Return what to try again after a search by TST009, or for one goal of MLRsearch by its number.
+    def closing(
+        self,
+        cell: Cell,
+        load_fps: int,
+        goal: int = 0,
+        *,
+        upper_fps: int | None = None,
+        max_load_fps: int = 0,
+        tried: Sequence[JudgedTrial] = (),
+    ) -> Closing:
+        """Return what to try again after a search, for one goal of MLRsearch by its number.
 
-        `above_fps` is the load that has to lose frames, where the goal allows none.
+        `upper_fps` is the bound above, `tried` are the trials of the search. In an indicative profile the
+        upper bound of any search has to lose frames in most of its trials: where it does in a part of them,
+        the machine set the bound and not the device (docs/adr/0462).
         """
         search = self.search
         loss_ratio, exceed_ratio = 0.0, 1 - 1 / search.max_trials  # RFC 9971 4.10.3, for r trials
-        duration_s = self.trial_duration_s
+        duration_s, step = self.trial_duration_s, 0.0
         if search.algorithm == MLRSEARCH:
             wanted = search.goals[goal]
             loss_ratio, exceed_ratio = wanted.goal_loss_ratio, wanted.goal_exceed_ratio
-            duration_s = wanted.goal_final_trial_duration_s
+            duration_s, step = wanted.goal_final_trial_duration_s, wanted.goal_width
+        of_share = bool(step and exceed_ratio)
+        above = None if loss_ratio or upper_fps is None else above_fps(upper_fps, max_load_fps)
         return Closing(
             offer=Traffic.of(cell),
             load=load_fps,
@@ -217,8 +248,29 @@ class Profile:
             exceed_ratio=exceed_ratio,
             max_repeats=self.policy.max_repeats,
             short_limit=search.short_limit,
-            above_fps=None if loss_ratio else above_fps,
+            above_fps=above,
+            tried=tuple(one for one in tried if one.valid and one.spec.duration_s == duration_s),
+            upper=upper_fps if of_share or self.indicative else None,
+            upper_ratio=exceed_ratio if of_share else EDGE_RATIO,
+            step=step if of_share else 0.0,
+            max_load=max_load_fps,
+            lowest=min(search.min_load_fps, max(1, load_fps // 4)) if of_share and not loss_ratio else None,
         )
+
+    def sustained(self, cell: Cell, load_fps: int, goal: int = 0) -> Sustained | None:
+        """Return the long trial after a search, for a goal of MLRsearch by its number; None: none is due."""
+        if self.search.algorithm != MLRSEARCH:
+            return None
+        wanted = self.search.goals[goal]
+        long = Sustained(
+            offer=Traffic.of(cell),
+            load=load_fps,
+            duration_s=wanted.goal_final_trial_duration_s,
+            loss_ratio=wanted.goal_loss_ratio,
+            max_repeats=self.policy.max_repeats,
+            short_limit=self.search.short_limit,
+        )
+        return long if long.due and wanted.goal_exceed_ratio else None
 
     def checks(
         self, cell: Cell, load_fps: int, goal: int = 0, *, upper_fps: int | None, max_load_fps: int
@@ -230,6 +282,8 @@ class Profile:
         """
         closing = self.closing(cell, load_fps, goal)
         strict = self.search.algorithm == BISECTION
+        exceed_ratio = 0.0 if strict else closing.exceed_ratio
+        more = MORE_OF_SHARE if exceed_ratio else MORE
         return Checks(
             offer=Traffic.of(cell, loss_times=True) if strict and self.loss_times else closing.offer,
             load=load_fps,
@@ -237,12 +291,12 @@ class Profile:
             max_load=max_load_fps,
             duration_s=closing.duration_s,
             count=self.search.state_checks,
-            below=max(BELOW, self.search.most_relative_width or 0.0),
+            below=BELOW if exceed_ratio else max(BELOW, self.search.most_relative_width or 0.0),
             loss_ratio=closing.loss_ratio,
-            exceed_ratio=0.0 if strict else closing.exceed_ratio,
+            exceed_ratio=exceed_ratio,
             max_repeats=closing.max_repeats,
             short_limit=closing.short_limit,
-            most=MORE * self.search.state_checks if self.indicative else self.search.state_checks,
+            most=more * self.search.state_checks if self.indicative else self.search.state_checks,
             apart_ratio=APART_RATIO if self.indicative else 0.0,
             lossy_ratio=LOSSY_RATIO if self.indicative else 0.0,
             control_load=self._control_load(load_fps),

@@ -11,6 +11,7 @@ from bmwg.methodology.records import OutcomeType, TrialResult
 from bmwg.methodology.throughput import UNIT
 from bmwg.methodology.trial import JudgedTrial
 from bmwg.reports.checker.clauses_tester import told
+from bmwg.reports.checker.proof import stated
 from bmwg.reports.checker.verdicts import (
     Answer,
     ClauseRule,
@@ -99,15 +100,22 @@ def statement_whole(scope: Scope) -> Answer:
 
 @clause("RFC2544-26.2-01", "latency")
 def at_throughput(scope: Scope) -> Answer:
-    """Each latency stream ran at the throughput of the same cell."""
+    """Each latency stream ran at the throughput of the same cell; a conditional one is another load."""
     loads = {
         outcome.cell.cell_id: outcome.lower.load_fps
         for outcome in scope.evidence.outcomes
-        if outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC) and outcome.lower
+        if (
+            outcome.metric in (throughput.METRIC, throughput.ENVELOPE_METRIC)
+            or stated(outcome, throughput.METRIC) is not None
+        )
+        and outcome.lower
+        and outcome.type is not OutcomeType.UNSTABLE
     }
     wrong = [t.trial.seq for t in scope.trials if t.trial.result.spec.load_fps != loads.get(t.cell_id)]
     return held(
-        bool(scope.trials) and not wrong, "the load of the throughput", f"{len(wrong)} trials otherwise"
+        bool(scope.trials) and not wrong,
+        "the load of RFC 2544's throughput",
+        f"{len(wrong)} of {len(scope.trials)} trials otherwise",
     )
 
 

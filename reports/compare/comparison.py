@@ -11,6 +11,7 @@ from bmwg.methodology import directions
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.kinds import registry as kinds
 from bmwg.methodology.measurements.registry import HEADLINE
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import FRAMES_PER_S, Cell, Outcome
 from bmwg.methodology.throughput import is_wide
 from bmwg.reports.compare.field_rules import Place, Role
@@ -33,6 +34,12 @@ SAME_LOAD_RATIO = 0.01  # choice, docs/adr/0090: latencies at loads further apar
 def headline() -> tuple[str, ...]:
     """Return the metrics by which runs are compared, of every kind of load."""
     return (*HEADLINE, *(metric for kind in kinds.kinds().values() for metric in kind.headline))
+
+
+def of_goal(metric: str) -> bool:
+    """Whether a metric is a conditional throughput without loss (RFC 9971): a headline, whatever its goal."""
+    claim = goal_outcomes.claim(metric)
+    return claim is not None and not claim.loss_ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +298,8 @@ def _samples(runs: Sequence[Run]) -> dict[tuple[str, str], _Gathered]:
 
 def headline_of(outcome: Outcome) -> tuple[str, ...]:
     """Return the headline metrics that an outcome answers, with a number or with its type."""
+    if of_goal(outcome.metric):
+        return (outcome.metric,)
     told = {directions.without(value.metric)[1] for value in outcome.values}
     among = told or set(directions.ways(outcome.cell.direction))
     able = [m for m in headline() if m == outcome.metric or m.startswith(outcome.metric + ".")]

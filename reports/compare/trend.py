@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bmwg.methodology.errors import ConfigError
 from bmwg.methodology.records import Cell
-from bmwg.reports.compare.comparison import headline, headline_of
+from bmwg.reports.compare.comparison import headline, headline_of, of_goal
 from bmwg.reports.compare.field_rules import Role
 from bmwg.reports.compare.fields import Difference, differences
 from bmwg.reports.compare.sides import Side, check_once
@@ -72,7 +72,7 @@ def trend(runs: Sequence[Run]) -> Trend:
             for metric in headline_of(outcome):
                 asked.setdefault((metric, outcome.cell.cell_id), set()).add(run.run_id)
             for value in outcome.values:
-                if value.metric in headline():
+                if value.metric in headline() or of_goal(value.metric):
                     gathered.setdefault((value.metric, outcome.cell.cell_id), []).append(
                         (run, float(value.number), value.unit, outcome.cell)
                     )

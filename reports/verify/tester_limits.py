@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bmwg.methodology import throughput
 from bmwg.methodology.medium import ethernet_fps
+from bmwg.methodology.mlr import outcome as goal_outcomes
 from bmwg.methodology.records import OutcomeType
 from bmwg.reports.checker.evidence import Evidence
 from bmwg.reports.checker.findings import Rule, Shortfall, rule
@@ -21,7 +22,8 @@ def envelope_respected(evidence: Evidence) -> Iterator[Shortfall]:
     """
     rate = evidence.run["medium"]["line_rate_bps"] if evidence.run else None
     for outcome in evidence.outcomes:
-        if outcome.metric != throughput.METRIC or outcome.type is not OutcomeType.MEASURED:
+        of_device = outcome.metric == throughput.METRIC or goal_outcomes.claim(outcome.metric) is not None
+        if not of_device or outcome.type is not OutcomeType.MEASURED:
             continue
         limit = evidence.envelope_fps(outcome.cell)
         value = outcome.values[0].number

@@ -1,0 +1,61 @@
+"""May a share of trials lose more than a goal allows? A sequential test with declared errors. Pure.
+
+A goal of RFC 9971 lets a share of its trials (the goal exceed ratio) lose more than its loss ratio. Trials
+after a search ask whether a load still keeps that: they are taken one after the other, so a clear case ends
+early. The test is Wald's sequential probability ratio test of two shares of lossy trials: the goal's own one,
+and one at which only a fifth as many trials are good. A load of the first kind is refused, and one of the
+second accepted, with the probabilities below at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+
+UNJUST = 0.0025  # choice: a load that keeps the goal is refused; four such tests make 1 % of an answer
+MISSED = 0.01  # choice: a load at which only a fifth as many trials are good is accepted
+_GOOD_LEFT = 0.2  # choice: what is told apart; nearer shares of lossy trials need hundreds of them
+MOST_TRIALS = 60  # choice: what is not told apart within so many does not differ by much
+
+
+class Verdict(StrEnum):
+    """What the trials of one load say."""
+
+    KEEPS = "keeps"  # no more of them lose than the goal allows, as far as they tell
+    EXCEEDS = "exceeds"  # significantly more
+    OPEN = "open"  # one more trial is needed
+
+
+def verdict(lossy: Iterable[bool], exceed_ratio: float) -> Verdict:
+    """Return what trials say, in order; `exceed_ratio` (0..1) of them may be lossy.
+
+    With an exceed ratio of 0 the first lossy trial is one too many, and three good ones are enough.
+    """
+    good_step = math.log(_GOOD_LEFT)
+    worse = 1 - (1 - exceed_ratio) * _GOOD_LEFT
+    lossy_step = math.log(worse / exceed_ratio) if exceed_ratio > 0 else math.inf
+    refuse, accept = math.log((1 - MISSED) / UNJUST), math.log(MISSED / (1 - UNJUST))
+    ratio, number = 0.0, 0
+    for number, lost in enumerate(lossy, start=1):  # noqa: B007
+        ratio += lossy_step if lost else good_step
+        if ratio >= refuse:
+            return Verdict.EXCEEDS
+        if ratio <= accept:
+            return Verdict.KEEPS
+    return Verdict.KEEPS if number >= MOST_TRIALS else Verdict.OPEN
+
+
+def all_lossy_trials(exceed_ratio: float) -> int:
+    """Return how many trials in a row, all lossy, a load that keeps the goal has at most by bad luck."""
+    if exceed_ratio <= 0:
+        return 1
+    return min(MOST_TRIALS, math.ceil(math.log(UNJUST) / math.log(exceed_ratio)))
+
+
+def at_least(count: int, trials: int, share: float) -> float:
+    """Return the probability (0..1) of `count` or more among so many trials, each of probability `share`."""
+    return math.fsum(
+        math.comb(trials, hits) * share**hits * (1 - share) ** (trials - hits)
+        for hits in range(count, trials + 1)
+    )
