@@ -290,7 +290,7 @@ class Profile:
             upper=upper_fps,
             max_load=max_load_fps,
             duration_s=closing.duration_s,
-            count=self.search.state_checks,
+            count=0 if goal else self.search.state_checks,  # one goal's checks are of the device, and so of all
             below=BELOW if exceed_ratio else max(BELOW, self.search.most_relative_width or 0.0),
             loss_ratio=closing.loss_ratio,
             exceed_ratio=exceed_ratio,
@@ -315,7 +315,7 @@ class Profile:
         return ControllerInput(
             goals=self.search.goals,
             offer=Traffic.of(cell),
-            min_load_fps=self.search.min_load_fps,
+            min_load_fps=min(self.search.min_load_fps, max(1, max_load_fps // 2)),
             max_load_fps=max_load_fps,
             envelope_fps=envelope_fps,
             medium_fps=medium_fps,

@@ -1,7 +1,7 @@
 """One long trial at what short ones found: how much of that load was a buffer's, and no rate of the device.
 
 A trial of a tenth of a second passes while a buffer fills that holds as much. Of a load that only a buffer
-let pass, a trial twenty times as long loses nearly all that the buffer carried. So a longer trial at the same
+let pass, a trial ten times as long loses nearly all that the buffer carried. So a longer trial at the same
 load bounds what short ones add, whatever the buffer is: a queue, the bucket of a policer, a cache. What is
 lost in it for another reason makes the bound wider, never narrower. Pure.
 """
@@ -14,7 +14,7 @@ from bmwg.methodology.search.closing import PHASE, Ended
 from bmwg.methodology.search.offer import Offer, Tried
 from bmwg.methodology.search.stepwise import Procedure, valid_trial
 
-LONG_S = 2.0  # choice: twenty times a trial of 0.1 s, and no longer than what a shared machine leaves alone
+LONG_S = 1.0  # choice: ten times a trial of 0.1 s, and no longer than what a shared machine leaves alone
 TRIES = 3  # choice: a neighbour that lowers one of them is not there in all
 ENOUGH = 0.01  # choice: a third of a width of 3 %
 MOST = 0.25  # choice: of a load; with more of it in a buffer the number says little of a rate

@@ -116,7 +116,7 @@ def test_what_was_found_is_tried_again_in_requests():
         max_repeats=1,
         short_limit=1,
     )
-    assert stepwise.run(closing.procedure(again), Proxy()).found == ""
-    tired = stepwise.run(closing.procedure(again), Proxy(truth=TRUTH - 100)).found
+    assert stepwise.run(closing.procedure(again), Proxy()).found == closing.Ended()
+    tired = stepwise.run(closing.procedure(again), Proxy(truth=TRUTH - 100)).found.refused
     assert tired
     assert f"{TRUTH} requests/s did not hold" in tired

@@ -6,7 +6,7 @@ import pytest
 
 from bmwg.methodology import planning, suites
 from bmwg.methodology.benchmarks import imix
-from bmwg.methodology.cpu_watch import HostDisturbance
+from bmwg.methodology.cpu_watch import CpuWatch, HostDisturbance
 from bmwg.methodology.measurements.measurement import Asked
 from bmwg.methodology.measurements.registry import BY_NAME, measurement
 from bmwg.methodology.models.bench import ModelBench
@@ -24,7 +24,8 @@ FOUND = Outcome(
     type=OutcomeType.MEASURED,
     lower=Bound(load_fps=400_000, trials=(1,)),
 )
-STALL = HostDisturbance(largest_stall_ns=((0, 90_000_000),))
+GONE = CpuWatch(cpu=1, tester=True, absences=1, absent_ns=90_000_000, longest_ns=90_000_000)
+STALL = HostDisturbance(largest_stall_ns=((0, 90_000_000),), watches=(GONE,))
 
 
 AT_WORK = ("forward.broadcast_sent_frames", *(f"modifier.{x}" for x in ("answered_frames", "matched_frames")))
@@ -75,7 +76,7 @@ def short(result):
 def test_nothing_but_disturbed_trials_is_unstable_and_never_a_number(name):
     found, taken = answers(name, lambda result: replace(result, disturbance=STALL))
     if name.startswith("reset_"):  # the outage of a reset is timed to 5 ms, and this stall is longer
-        assert {trial.validity for trial in taken} == {Validity.HOST_STALLED}
+        assert {trial.validity for trial in taken} == {Validity.TESTER_STALLED}
     for one in found:
         assert one.type is OutcomeType.UNSTABLE, one
         assert one.values == ()

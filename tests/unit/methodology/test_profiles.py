@@ -76,7 +76,7 @@ def test_no_profile_sets_stalls_aside_or_shortens_trials_undeclared():
 
 def test_the_quick_plan_covers_what_it_promises_in_its_time():
     planned = cells(load_profile("quick"), NETWORKS)
-    tput = [one.cell for one in planned if one.measurement == "throughput"]
+    tput = [one.cell for one in planned if one.measurement == "throughput" and not one.part]
     assert len(tput) == 26
     assert [cell.frame_octets for cell in tput if cell.path in ("wire", "node")] == [64, 512, 1518] * 2
     assert sorted(c.network for c in tput if c.path == "pvp" and c.frame_octets == 64) == [
@@ -95,7 +95,7 @@ def test_the_quick_plan_covers_what_it_promises_in_its_time():
     assert chains == [(("chain", "a>b"),), (("chain", "a>b>c"),)]
     at_64 = [one.cell for one in planned if one.metric == latency.METRIC]
     assert at_64 == [cell for cell in tput if cell.frame_octets == 64]
-    assert 90 <= traffic_s(planned) <= 200
+    assert 90 <= traffic_s(planned) <= 240
     assert duration_s(planned) <= 1.3 * traffic_s(planned)
 
 
@@ -157,7 +157,7 @@ def test_sizes_can_be_narrowed():
 def test_the_estimate_is_what_a_search_takes():
     from fake_measurers import Device
 
-    profile = load_profile("quick")
+    profile = load_profile("factors")
     cell = cells(profile, NETWORKS)[0].cell
     goal = profile.goal(cell, max_load_fps=1_500_000, closes=True)
     for truth in (5_000, 70_000, 123_456, 900_000):
@@ -181,7 +181,8 @@ def test_every_planned_test_has_an_id_of_its_own():
 def test_a_goal_never_starts_above_its_ceiling():
     profile = load_profile("quick")
     cell = cells(profile, NETWORKS)[0].cell
-    assert profile.goal(cell, max_load_fps=10).min_load_fps == 10
+    assert profile.goal(cell, max_load_fps=10, qualifies_tester=True).min_load_fps == 10
+    assert profile.controller_input(cell, max_load_fps=10).min_load_fps == 5
     assert profile.latency_spec(cell, 7).load_fps == 7
 
 
@@ -265,7 +266,7 @@ SHORTENED = {  # row: whether the numbers of a profile depart from its text
     "RFC2544-23-03": lambda profile: profile.policy.min_sent_ratio < 1,
     "RFC2544-23-04": lambda profile: profile.policy.drain_s < 2,
     "RFC2544-23-05": lambda profile: profile.policy.restabilize_s < 5,
-    "RFC2544-24-01": lambda profile: profile.search.algorithm == BISECTION and profile.trial_duration_s < 60,
+    "RFC2544-24-01": lambda profile: profile.trial_duration_s < 60,
 }
 
 

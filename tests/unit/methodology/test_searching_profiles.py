@@ -24,7 +24,8 @@ def test_the_profiles_of_the_documents_are_there():
     assert [goal.code for goal in goals] == ["60f60d0l0e", "60f120d0l50e", "60f120d0.5l50e"]
     assert goals[0].rfc2544_grade == "unconditional"
     assert load_profile("tst009").search.max_trials == 2
-    assert load_profile("quick").search.algorithm == "bisection"
+    assert [goal.code for goal in load_profile("quick").search.goals] == ["0.1f2.1d0l50e", "0.1f2.1d0.5l50e"]
+    assert load_profile("factors").search.algorithm == "bisection"
 
 
 @pytest.mark.parametrize("name", ["quick", "rfc2544", "tst009", "rfc9971", "rfc8204"])
@@ -45,11 +46,12 @@ def test_each_profile_finds_the_truth_by_its_own_search(name):
     assert metrics == {
         "tst009": ["throughput.tst009_12_3"],
         "rfc9971": [f"conditional_throughput.rfc9971.{goal.code}" for goal in profile.search.goals],
+        "quick": [f"conditional_throughput.rfc9971.{goal.code}" for goal in profile.search.goals],
     }.get(name, ["throughput.rfc2544_26_1"])
 
 
 def test_a_plan_costs_what_the_search_then_takes():
-    for name in ("rfc2544", "tst009", "rfc9971"):
+    for name in ("quick", "rfc2544", "tst009", "rfc9971"):
         profile = load_profile(name)
         device = Device(truth_fps=700_001)
         asked = Asked(
@@ -83,12 +85,12 @@ def changed(name, **search):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("quick", {"step_fps": 5}, "only with algorithm tst009"),
-        ("quick", {"goals": [{"name": "a"}]}, "goals"),
-        ("quick", {"algorithm": "mlrsearch"}, "goals, for algorithm mlrsearch"),
-        ("quick", {"algorithm": "tst009"}, "step_fps, for algorithm tst009"),
-        ("quick", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0."),
-        ("quick", {"algorithm": "bisect"}, "bisection"),
+        ("factors", {"step_fps": 5}, "only with algorithm tst009"),
+        ("factors", {"goals": [{"name": "a"}]}, "goals"),
+        ("factors", {"algorithm": "mlrsearch"}, "goals, for algorithm mlrsearch"),
+        ("factors", {"algorithm": "tst009"}, "step_fps, for algorithm tst009"),
+        ("factors", {"algorithm": "tst009", "step_fps": 1}, "at least one frame in 0."),
+        ("factors", {"algorithm": "bisect"}, "bisection"),
     ],
 )
 def test_searches_that_contradict_themselves_are_refused(name, change, words):

@@ -156,20 +156,20 @@ def test_one_slow_check_of_a_shared_machine_is_a_remark_and_asks_for_more():
     """Trial 4 is the second one above the answer."""
     said, bench = of_shared(Slowed(slow={4}))
     assert said.refused == ""
-    assert "1 of 8 unlike the others" in said.remark
+    assert "1 of 8 unlike the others" in said.remarks[0]
     assert bench.count == 16
 
 
 def test_one_lossy_check_of_a_shared_machine_is_a_remark():
     said, bench = of_shared(Slowed(lossy={3}))
     assert said.refused == ""
-    assert "20% below what was found, lost frames in 1 of 8 checks" in said.remark
+    assert "20% below what was found, lost frames in 1 of 8 checks" in said.remarks[0]
     assert bench.count == 16
 
 
 def test_without_deviation_nothing_is_asked_for_beyond_the_first_checks():
     said, bench = of_shared(Slowed())
-    assert (said.refused, said.remark, bench.count) == ("", "", 8)
+    assert (said.refused, said.remarks, bench.count) == ("", (), 8)
 
 
 @pytest.mark.parametrize("slow", [{4, 8, 12}, {2, 4, 6, 10, 12}], ids=["three of eight", "five of eight"])
@@ -195,7 +195,7 @@ def test_profiles_ask_for_more_checks_only_where_they_are_indicative():
         profile = load_profile(name)
         asked = profile.checks(cell, 100_000, upper_fps=103_000, max_load_fps=1_000_000)
         if profile.indicative:
-            assert asked.most == 2 * asked.count
+            assert asked.most == (5 if asked.exceed_ratio else 2) * asked.count
             assert (asked.apart_ratio, asked.lossy_ratio) == (0.25, 0.25)
         else:
             assert asked.most == asked.count >= 30

@@ -1,0 +1,176 @@
+"""What a search for a goal that forgives trials answers: steady devices their number, others none."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from bmwg.methodology.models.algorithms import bisect, mlrsearch
+from bmwg.methodology.models.bench import ModelBench, ModelHost
+from bmwg.methodology.models.device import HardLimit, Passed
+from bmwg.methodology.models.unruly import Bistable, Hysteretic
+from bmwg.methodology.records import OutcomeType
+from bmwg.methodology.search import closing, stepwise, sustained
+from bmwg.methodology.traffic import Traffic
+
+GOAL = mlrsearch(
+    duration_s=0.1, sum_s=2.1, exceed_ratio=0.5, width=0.03, initial_s=0.1, indicative=True
+)
+QUICK = bisect(duration_s=0.2, width=0.03, verification=3, most_width=0.2, reopenings=6, indicative=True)
+CASES = 30
+
+
+def answers(search, device, *, cases=CASES, host=None):
+    dice = random.Random(11)
+    for seed in range(cases):
+        made = device(dice.randint(60_000, 600_000))
+        bench = ModelBench(device=made, seed=seed, host=host or ModelHost())
+        yield made, search.answer(bench)
+
+
+@dataclass(kw_only=True)
+class LosesInAShare:
+    """Loses a frame in a share of all trials, whatever their load."""
+
+    limit_fps: int
+    share: float
+
+    def passes(self, frames, duration_s, dice):
+        received = min(frames, int(self.limit_fps * duration_s))
+        return Passed(received=received - (dice.random() < self.share))
+
+
+@pytest.mark.parametrize("stalls_per_s", [0, 2, 4])
+def test_a_steady_device_keeps_its_number_whatever_stalls(stalls_per_s):
+    host = ModelHost(stalls_per_s=stalls_per_s, stall_ns=2_000_000)
+    plain = right = 0
+    for made, answer in answers(GOAL, lambda fps: HardLimit(limit_fps=fps, buffer_frames=256), host=host):
+        plain += answer.type is OutcomeType.MEASURED
+        right += answer.type is OutcomeType.MEASURED and (
+            answer.lower_fps <= 1.005 * made.limit_fps and made.limit_fps <= 1.005 * answer.upper_fps
+        )
+    assert plain >= CASES - 1
+    assert right == plain
+
+
+@pytest.mark.parametrize("share_of_a_second", [0.0003, 0.002, 0.01, 0.02])
+def test_what_a_bucket_adds_is_within_the_interval(share_of_a_second):
+    def device(fps):
+        return HardLimit(limit_fps=fps, buffer_frames=int(fps * share_of_a_second))
+
+    for made, answer in answers(GOAL, device):
+        assert answer.type is OutcomeType.MEASURED
+        assert answer.lower_fps <= 1.005 * made.limit_fps
+        assert made.limit_fps <= 1.005 * answer.upper_fps
+
+
+def test_what_only_a_buffer_carries_has_no_number():
+    for _, answer in answers(GOAL, lambda fps: HardLimit(limit_fps=fps, buffer_frames=fps)):
+        assert answer.type is not OutcomeType.MEASURED
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        lambda fps: LosesInAShare(limit_fps=fps, share=0.4),
+        lambda fps: Bistable(limit_fps=fps, changes=0.4),
+        lambda fps: Hysteretic(limit_fps=fps),
+    ],
+    ids=["loses in 40 % of all trials", "two states", "falls once overloaded"],
+)
+def test_a_device_without_a_rate_has_no_number(device):
+    plain = sum(answer.type is OutcomeType.MEASURED for _, answer in answers(GOAL, device))
+    assert plain <= 1
+
+
+def test_a_bound_that_loses_by_luck_alone_is_no_bound_of_a_bisection():
+    """A policer that a tester's bursts overflow loses in a part of the trials far below its rate."""
+
+    @dataclass(kw_only=True)
+    class Unlucky(HardLimit):
+        def passes(self, frames, duration_s, dice):
+            received = min(frames, int(self.limit_fps * duration_s))
+            unlucky = frames > 0.7 * self.limit_fps * duration_s and dice.random() < 0.4
+            return Passed(received=received - 3 * unlucky)
+
+    wrong = 0
+    for made, answer in answers(QUICK, lambda fps: Unlucky(limit_fps=fps)):
+        if answer.type is OutcomeType.MEASURED:
+            wrong += answer.upper_fps < made.limit_fps
+    assert wrong == 0
+
+
+def share_of(**changed):
+    said = {
+        "offer": Traffic(frame_octets=64),
+        "load": 100_000,
+        "duration_s": 0.1,
+        "loss_ratio": 0.0,
+        "exceed_ratio": 0.5,
+        "max_repeats": 5,
+        "short_limit": 2,
+        "upper": 103_000,
+        "upper_ratio": 0.5,
+        "step": 0.03,
+        "max_load": 1_000_000,
+        "lowest": 10_000,
+    }
+    return closing.Closing(**(said | changed))
+
+
+def after(device, **changed):
+    bench = ModelBench(device=device, seed=3)
+    return stepwise.run(closing.procedure(share_of(**changed)), bench.measure).found
+
+
+def test_the_upper_end_moves_to_where_most_trials_lose():
+    found = after(HardLimit(limit_fps=112_000))
+    assert found.refused == ""
+    assert 112_000 < found.upper.load_fps <= 116_000
+    assert "the upper end moved from 103000" in found.remarks[0]
+
+
+def test_without_an_upper_end_within_a_fifth_there_is_no_answer():
+    assert "the device's rate moves" in after(HardLimit(limit_fps=150_000)).refused
+
+
+def test_a_search_without_a_step_has_its_own_upper_bound_or_none():
+    assert "the device's rate moves" in after(HardLimit(limit_fps=104_000), step=0.0).refused
+
+
+def test_an_answer_that_no_longer_holds_is_refused():
+    assert "did not hold at the end of the search" in after(HardLimit(limit_fps=90_000)).refused
+
+
+def test_loss_at_the_lowest_load_is_told_and_refused():
+    found = after(LosesInAShare(limit_fps=101_000, share=0.4))
+    assert found.refused.startswith("loss does not depend on load")
+
+
+def test_a_long_trial_bounds_what_a_buffer_adds():
+    def tried(buffer_frames):
+        long = sustained.Sustained(
+            offer=Traffic(frame_octets=64),
+            load=110_000,
+            duration_s=0.1,
+            loss_ratio=0.0,
+            max_repeats=5,
+            short_limit=2,
+        )
+        bench = ModelBench(device=HardLimit(limit_fps=100_000, buffer_frames=buffer_frames), seed=1)
+        return stepwise.run(sustained.procedure(long), bench.measure).found
+
+    assert 110_000 * tried(1000).came_through == pytest.approx(100_000, rel=0.001)
+    assert tried(110_000).came_through == pytest.approx(1.0)
+    deep = sustained.Sustained(
+        offer=Traffic(frame_octets=64),
+        load=500_000,
+        duration_s=0.1,
+        loss_ratio=0.0,
+        max_repeats=5,
+        short_limit=2,
+    )
+    bench = ModelBench(device=HardLimit(limit_fps=100_000, buffer_frames=40_000), seed=1)
+    assert "since a buffer fills" in stepwise.run(sustained.procedure(deep), bench.measure).found.refused
